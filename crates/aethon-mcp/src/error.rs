@@ -1,4 +1,4 @@
-//! What can go wrong with a connection, as a sentence.
+//! The error of a connection, as a sentence.
 
 /// A connection that could not be made or kept.
 #[derive(Debug, thiserror::Error)]

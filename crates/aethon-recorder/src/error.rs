@@ -1,13 +1,13 @@
-//! What can go wrong with recordings.
+//! Errors of the recorder.
 
 use std::io;
 
 use aethon_core::error::Error as CoreError;
 
-/// A shorthand.
+/// Result whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Something about a recording that could not be done.
+/// An operation on a recording that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 impl Error {
-    /// A file that is no recording, or none that is opened here.
+    /// A file that is not a recording, or not one that can be opened here.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         Self { kind: Kind::Bad, message: message.into(), source: None }
     }
@@ -38,12 +38,12 @@ impl Error {
         Self { kind: Kind::Io, message: message.into(), source: Some(source) }
     }
 
-    /// Whether it is the file that is at fault.
+    /// Returns whether the file itself is at fault.
     pub fn is_bad_recording(&self) -> bool {
         self.kind == Kind::Bad
     }
 
-    /// Whether there is no such thing.
+    /// Returns whether the recording or entry does not exist.
     pub fn is_not_found(&self) -> bool {
         self.kind == Kind::NotFound
     }

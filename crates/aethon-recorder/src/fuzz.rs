@@ -1,4 +1,4 @@
-//! Damaged recordings: each is refused or read, and nothing is written or allocated for what it merely claims.
+//! Fuzz test of damaged recordings: each is refused or read, and no claim in it makes the reader write or allocate.
 
 use std::io::Write as _;
 

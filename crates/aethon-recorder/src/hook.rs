@@ -1,5 +1,5 @@
-//! What happens in a turn, as a hook sees it: requests, answers, calls of tools, the end. It puts events on the queue and holds
-//! nothing up.
+//! The recorder's hook: puts requests, answers, tool calls and ends of turns on the queue as events. It never delays a
+//! turn.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use crate::queue::Entry;
 use crate::recorder::Shared;
 
-/// The most characters of a text in an event. The whole text stands in the snapshot behind the turn.
+/// Maximum characters of a text in an event; the snapshot after the turn has the whole text.
 pub(crate) const MOST_TEXT: usize = 16_000;
 
-/// The hook of the recorder.
+/// Hook that records what happens in a turn.
 pub(crate) struct RecorderHook(pub(crate) Arc<Shared>);
 
 #[async_trait]
@@ -27,7 +27,7 @@ impl Hook for RecorderHook {
     }
 
     async fn before_model(&self, turn: &TurnContext, request: &ModelRequest) -> Result<(), Failure> {
-        // A summary of older messages is asked for with a prompt of its own, and with a message that is stored nowhere.
+        // A request for a summary of older messages has its own prompt and one message that is stored nowhere; skip it.
         let own = request.messages.get(request.turn_start..).unwrap_or_default();
         let is_main = own.iter().any(|message| message.id.0 != 0);
         if is_main {
@@ -98,7 +98,7 @@ impl Hook for RecorderHook {
     }
 }
 
-/// The beginning of a text that is too long for an event, and whether it was.
+/// Shortens a text that is too long for an event. Returns the text and whether it was cut.
 pub(crate) fn cut(text: &str) -> (String, bool) {
     match text.char_indices().nth(MOST_TEXT) {
         None => (text.to_owned(), false),
@@ -106,7 +106,7 @@ pub(crate) fn cut(text: &str) -> (String, bool) {
     }
 }
 
-/// What a model thought, as far as it can be read.
+/// Returns the readable reasoning of a message.
 fn reasoning(message: &Message) -> Option<String> {
     let thoughts = message.content.iter().filter_map(|block| match block {
         Block::Reasoning { text, .. } if !text.is_empty() => Some(text.as_str()),

@@ -1,8 +1,8 @@
-//! The journal of a recording that runs: lines that are only ever appended, each with a checksum.
+//! The journal of a running recording: an append-only file of lines, each with a checksum.
 //!
-//! A crash may tear the last line; whatever stands before it is whole. Who writes a journal holds a lock on it, which the
-//! system frees when the process dies, so that another process can tell a journal that is left over from one that lives. The
-//! file gets its name only after it was locked.
+//! A crash may tear the last line; everything before it is intact. The writer holds a lock on the journal, which the
+//! system releases when the process dies, so that another process can tell an abandoned journal from a live one. The
+//! file gets its name only once it is locked.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -13,19 +13,19 @@ use flate2::Crc;
 
 use crate::names::{JOURNAL, ZIP};
 
-/// The longest record, in bytes; a larger one is not written.
+/// Maximum size of a record in bytes; larger ones are not written.
 pub(crate) const MOST_RECORD: usize = 48 << 20;
 
-/// What a line is made of besides its JSON: a checksum, a blank, a letter, a blank, and the end of the line.
+/// Bytes of a line besides its JSON: a checksum, a space, a letter, a space, and the line end.
 const FRAME: usize = 8 + 1 + 1 + 1 + 1;
 
-/// How often a name may be taken already.
+/// Highest number appended to a name that is already taken.
 const MOST_NAMES: u32 = 999;
 
-/// What a record is.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What the recording is of; the first record.
+    /// Describes the recording; the first record.
     Head,
     /// An event.
     Event,
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// A journal that is being written, under its lock.
+/// A journal open for writing, under its lock.
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
@@ -58,7 +58,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Begins a journal of this name, or one behind it that is free.
+    /// Creates a journal with this name, or with the first free number appended to it.
     pub(crate) fn create(folder: &Path, stem: &str) -> io::Result<Self> {
         let temporary = folder.join(format!(".{stem}{JOURNAL}.new-{}", std::process::id()));
         let mut options = File::options();
@@ -74,12 +74,12 @@ impl Journal {
                     ))
                 })
         });
-        // The name that it had until it was locked, or has still because something failed.
+        // Remove the temporary name: the journal now has its final name, or creating it failed.
         let _ = fs::remove_file(&temporary);
         Ok(Self { file, folder: folder.to_owned(), stem: named?, waiting: Vec::new(), bytes: 0 })
     }
 
-    /// Takes over a journal that was left behind; `None` when somebody writes it, or when it is gone.
+    /// Takes over an abandoned journal; `None` if somebody is writing it, or if it is gone.
     pub(crate) fn take_over(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
         let path = folder.join(format!("{stem}{JOURNAL}"));
         let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
@@ -93,7 +93,7 @@ impl Journal {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Whoever had it may have been done with it in between.
+        // Its previous owner may have finished it in between.
         if file.metadata()?.nlink() == 0 {
             return Ok(None);
         }
@@ -101,28 +101,29 @@ impl Journal {
         Ok(Some(Self { file, folder: folder.to_owned(), stem: stem.to_owned(), waiting: Vec::new(), bytes }))
     }
 
-    /// Its name, and that of the recording that it becomes.
+    /// Returns its name, which the finished recording will share.
     pub(crate) fn stem(&self) -> &str {
         &self.stem
     }
 
-    /// Where the recording will be.
+    /// Returns the path of the finished recording.
     pub(crate) fn zip(&self) -> PathBuf {
         self.folder.join(format!("{}{ZIP}", self.stem))
     }
 
-    /// How many bytes it has, those included that are not written yet.
+    /// Returns its size in bytes, including what is not yet flushed.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Adds a record, which must have no line breaks; [`Self::flush`] writes it. Too large ones are left out: `false`.
+    /// Buffers a record, which must not contain line breaks; [`Self::flush`] writes it. Returns `false` if it is too
+    /// large.
     pub(crate) fn append(&mut self, kind: Kind, json: &[u8]) -> bool {
         if json.len() > MOST_RECORD {
             return false;
         }
         let before = self.waiting.len();
-        // Writing into memory does not fail.
+        // Writing to memory does not fail.
         let _ = write!(self.waiting, "{:08x} {} ", checksum(kind.letter(), json), char::from(kind.letter()));
         self.waiting.extend_from_slice(json);
         self.waiting.push(b'\n');
@@ -130,7 +131,7 @@ impl Journal {
         true
     }
 
-    /// Writes what waits.
+    /// Writes the buffered records.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         if !self.waiting.is_empty() {
             self.file.write_all(&self.waiting)?;
@@ -140,24 +141,24 @@ impl Journal {
         Ok(())
     }
 
-    /// What is written, from the beginning to the first record that is not whole.
+    /// Returns the written records, up to the first damaged one.
     pub(crate) fn records(&self) -> Records<'_> {
         Records { lines: BufReader::with_capacity(64 << 10, Positioned { file: &self.file, at: 0 }) }
     }
 
-    /// Removes it.
+    /// Removes the journal.
     pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_file(self.folder.join(format!("{}{JOURNAL}", self.stem)))
     }
 }
 
-/// The records of a journal.
+/// Iterates over the records of a journal.
 pub(crate) struct Records<'j> {
     lines: BufReader<Positioned<'j>>,
 }
 
 impl Records<'_> {
-    /// The next record; `None` at the end, and at the first that is not whole.
+    /// Returns the next record; `None` at the end and at the first damaged record.
     pub(crate) fn next(&mut self) -> io::Result<Option<(Kind, Vec<u8>)>> {
         let mut line = Vec::new();
         let most = (MOST_RECORD + FRAME) as u64;
@@ -181,29 +182,30 @@ fn checksum(letter: u8, json: &[u8]) -> u32 {
     crc.sum()
 }
 
-/// Gives a locked file its name; `None` when that is taken.
+/// Gives a locked file its name; `None` if that is taken.
 fn name(folder: &Path, temporary: &Path, stem: &str, number: u32) -> io::Result<Option<String>> {
     let stem = if number == 1 { stem.to_owned() } else { format!("{stem}.{number}") };
     if folder.join(format!("{stem}{ZIP}")).exists() {
         return Ok(None);
     }
-    // A hard link takes no name that is there already, which renaming would.
+    // Unlike a rename, a hard link never replaces an existing file.
     let journal = folder.join(format!("{stem}{JOURNAL}"));
     match fs::hard_link(temporary, &journal) {
         Ok(()) => Ok(Some(stem)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-        // A file system without hard links; two programs that begin at the same millisecond are less likely still.
+        // The file system has no hard links. Rename: two programs that start in the same millisecond are even less
+        // likely.
         Err(_) if !journal.exists() => fs::rename(temporary, &journal).map(|()| Some(stem)),
         Err(error) => Err(error),
     }
 }
 
-/// Read and written by the owner only, whatever the umask.
+/// Makes the file accessible to its owner only, whatever the umask.
 pub(crate) fn private(file: &File) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(0o600))
 }
 
-/// A file read from the beginning, whatever else is done with it.
+/// Reads a file from its start, independently of its cursor.
 struct Positioned<'f> {
     file: &'f File,
     at: u64,
@@ -264,7 +266,7 @@ mod tests {
         for cut in 0..=whole.len() {
             let expected = ends.iter().filter(|&&end| end > 0 && end <= cut as u64).count();
             assert_eq!(count(&whole[..cut]), expected, "cut at {cut}");
-            // What a disk without power leaves: the length is there, the content is not.
+            // What a power failure can leave: the length is right, the content is zeros.
             let mut zeros = whole[..cut].to_vec();
             zeros.resize(whole.len(), 0);
             assert_eq!(count(&zeros), expected, "zeros from {cut}");

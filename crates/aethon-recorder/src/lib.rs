@@ -1,14 +1,14 @@
 //! Recordings of sessions: what happened, event by event, and the state after each turn, in a ZIP that anyone can open.
 //!
-//! While a session runs, its recording is a journal that is only ever appended; a crash loses what was not written yet, and
-//! the next start turns the journal into its ZIP. Turns never wait for any of it: a hook ([`Recorder::hook`]) and a storage
-//! that is watched ([`Recorder::watch`]) put what they see on a bounded queue, and one thread writes. A ZIP may come from a
-//! stranger, so reading one ([`Library`]) refuses whatever is not as it must be, and unpacks nothing to a disk.
+//! While a session runs, its recording is an append-only journal; a crash loses only what was not yet written, and the
+//! next start turns the journal into its ZIP. Turns never wait for any of this: a hook ([`Recorder::hook`]) and a
+//! wrapped storage ([`Recorder::watch`]) put what they see on a bounded queue, and one thread writes. A ZIP may come
+//! from a stranger, so reading one ([`Library`]) refuses everything out of the ordinary, and unpacks nothing to disk.
 //!
-//! Rooms, from the turns to the file: `hook` and `watched` see, `tracker` knows what is new since the last snapshot, `queue`,
-//! `writer`, `live` (one recording that runs), `mask` (secrets), `journal`, `pack` (journal to ZIP), `retention`. Back again:
-//! `zip`, `opened` (one recording), `library` (all of them). `record` has the forms that are written, `names` those of the
-//! files. What a recording means to others is [`aethon_core::recording`].
+//! Modules, from the turns to the file: `hook` and `watched` observe, `tracker` knows what is new since the last
+//! snapshot, then come `queue`, `writer`, `live` (one running recording), `mask` (secrets), `journal`, `pack` (journal
+//! to ZIP) and `retention`. For reading: `zip`, `opened` (one recording), `library` (all of them). `record` defines the
+//! stored formats, `names` the file names. What a recording means to others is defined in [`aethon_core::recording`].
 
 mod error;
 #[cfg(test)]

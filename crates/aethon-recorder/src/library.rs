@@ -1,7 +1,7 @@
 //! The folder of recordings, as pages, the API and the terminal see it.
 //!
-//! Every file is checked whole before anything of it is told. What came of that is remembered for as long as the file is the
-//! same, so that a listing of large recordings takes long only once.
+//! Every file is verified completely before any of it is shown. The verdict is cached until the file changes, so that
+//! listing large recordings is slow only once.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::names::{JOURNAL, ZIP};
 use crate::opened::Opened;
 use crate::pack::pack;
 
-/// How many recordings are listed at most; the newest ones.
+/// Maximum number of recordings listed; the newest ones.
 const MOST_LISTED: usize = 1_000;
 
 /// The recordings in a folder. Cheap to clone.
@@ -37,14 +37,14 @@ struct Shelf {
     verdicts: Mutex<BTreeMap<PathBuf, Verified>>,
 }
 
-/// What came of checking a file that was like this.
+/// Result of verifying a file in a given state.
 #[derive(Clone)]
 struct Verified {
     state: LibraryState,
     outcome: std::result::Result<Manifest, String>,
 }
 
-/// By what it is told whether a file is still the same.
+/// Metadata that tells whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LibraryState {
     size: u64,
@@ -65,12 +65,12 @@ impl LibraryState {
 }
 
 impl Library {
-    /// The recordings of this folder, which may be missing.
+    /// Returns the recordings of a folder, which need not exist.
     pub fn new(folder: PathBuf, bus: EventBus) -> Self {
         Self(Arc::new(Shelf { folder, bus, verdicts: Mutex::default() }))
     }
 
-    /// Turns journals that were left behind by a crash into recordings; how many. Those that are being written are left alone.
+    /// Turns journals that a crash left behind into recordings and returns how many. Journals in use are left alone.
     pub async fn recover(&self) -> usize {
         let shelf = self.0.clone();
         tokio::task::spawn_blocking(move || shelf.recover()).await.unwrap_or(0)
@@ -139,14 +139,14 @@ impl Recordings for Library {
 }
 
 impl Shelf {
-    /// The file of a recording. A name that was given with its ending is known as well.
+    /// Returns the path of a recording, whose name may include the extension.
     fn path(&self, name: &RecordingName) -> PathBuf {
         let path = self.folder.join(format!("{name}{ZIP}"));
         let given = self.folder.join(name.as_str());
         if name.as_str().ends_with(ZIP) && fs::symlink_metadata(&path).is_err() { given } else { path }
     }
 
-    /// Opens a recording that was checked, now or before.
+    /// Opens a recording that passed verification, now or earlier.
     fn open(&self, path: &Path) -> Result<Opened> {
         match self.verdict(path)?.outcome {
             Ok(_) => Opened::open(path),
@@ -198,7 +198,7 @@ impl Shelf {
         for (modified, name, path, size) in found {
             let manifest = match self.verdict(&path) {
                 Ok(verdict) => verdict.outcome,
-                // It went while the others were looked at.
+                // It was removed in the meantime.
                 Err(error) if error.is_not_found() => continue,
                 Err(error) => Err(error.to_string()),
             };
@@ -251,11 +251,11 @@ impl Shelf {
         recovered
     }
 
-    /// Removes what a program left that was killed while it turned this journal into a recording. The lock is ours.
+    /// Removes the temporary ZIPs of a program that was killed while it packed this journal. The caller holds the lock.
     fn remove_leftovers(&self, names: &[String], stem: &str) {
         let unfinished = format!(".{stem}{ZIP}.new-");
         for name in names.iter().filter(|name| name.starts_with(&unfinished)) {
-            // It does no harm where it stays; listings do not show it.
+            // A leftover that stays is harmless; listings do not show it.
             let _ = fs::remove_file(self.folder.join(name));
         }
     }

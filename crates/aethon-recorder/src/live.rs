@@ -1,4 +1,4 @@
-//! A recording that runs: its journal, and what has to be known to write the next record.
+//! A running recording: its journal, and the state needed to write the next record.
 
 use std::io;
 use std::path::Path;
@@ -21,24 +21,24 @@ use crate::pack::ENDED;
 use crate::queue::Snapshot;
 use crate::record::{FORMAT, Head, NewEvent, NewMessage, NewSnapshot};
 
-/// After so long a session rests even if a turn of it seems to run.
+/// After this long a session counts as idle even if a turn seems to be running.
 const LONGEST_TURN: Duration = Duration::from_secs(24 * 3600);
 
-/// A recording that runs.
+/// A running recording.
 pub(crate) struct Live {
     journal: Journal,
     seq: u64,
     snapshots: u64,
-    /// How many messages the last snapshot has.
+    /// Number of messages in the last snapshot.
     messages: usize,
     last: Timestamp,
-    /// The turn that runs.
+    /// The running turn.
     turn: Option<String>,
     offered: Offer,
     written: Offer,
 }
 
-/// What the model works with besides the conversation.
+/// What the model is given besides the conversation.
 #[derive(Clone, Default)]
 struct Offer {
     system: Option<Arc<str>>,
@@ -46,7 +46,7 @@ struct Offer {
 }
 
 impl Live {
-    /// Begins the journal.
+    /// Starts the journal.
     pub(crate) fn begin(
         folder: &Path,
         session: &SessionId,
@@ -70,7 +70,7 @@ impl Live {
         })
     }
 
-    /// Adds an event, without the secrets in it.
+    /// Adds an event with its secrets masked.
     pub(crate) fn event(
         &mut self,
         redactor: &Redactor,
@@ -80,7 +80,7 @@ impl Live {
     ) {
         match kind {
             "turn_started" => self.turn = Some(trace_id.to_owned()),
-            // The next turn may have begun before the hooks have seen the end of this one.
+            // The next turn may have begun before the hooks saw the end of this one.
             "turn_ended" => self.turn = self.turn.take().filter(|turn| turn != trace_id),
             _ => {}
         }
@@ -91,12 +91,12 @@ impl Live {
         self.write(Kind::Event, &NewEvent { seq, ts: &ts, layer, r#type: kind, data: &data, trace_id });
     }
 
-    /// What the model is offered from now on.
+    /// Sets what the model is given from now on.
     pub(crate) fn offer(&mut self, system: Arc<str>, tools: Arc<[ToolSpec]>) {
         self.offered = Offer { system: Some(system), tools: Some(tools) };
     }
 
-    /// Adds a snapshot. `false` when it does not fit to the one before, or was not written.
+    /// Adds a snapshot. Returns `false` if it does not continue the previous one, or could not be written.
     pub(crate) fn snapshot(&mut self, redactor: &Redactor, snapshot: Snapshot, cwd: &str) -> bool {
         let Snapshot { turn, at, base, keeps, messages, model, .. } = snapshot;
         if keeps > 0 && (base != self.messages || keeps > base) {
@@ -116,7 +116,7 @@ impl Live {
         });
         let is_first = self.snapshots == 0;
         let (system, tools) = if is_first {
-            // The first one says everything, also where no model was asked yet.
+            // The first snapshot is complete, even if no model has been called yet.
             (Some(system.unwrap_or_default()), Some(tools.unwrap_or_else(|| json!([]))))
         } else {
             (system, tools)
@@ -152,18 +152,18 @@ impl Live {
         self.event(redactor, (at, ""), (Layer::Sys, ENDED), json!({ "reason": reason }));
     }
 
-    /// Writes what waits.
+    /// Writes the buffered records.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.journal.flush()
     }
 
-    /// Whether nothing has happened for so long.
+    /// Returns whether the session has been idle for at least `idle`.
     pub(crate) fn rests(&self, now: Timestamp, idle: Duration) -> bool {
         let rested = Duration::try_from(now.duration_since(self.last)).unwrap_or_default();
         rested >= idle && (self.turn.is_none() || rested >= LONGEST_TURN)
     }
 
-    /// When something happened last.
+    /// Returns the time of the last record.
     pub(crate) fn last(&self) -> Timestamp {
         self.last
     }
@@ -184,7 +184,7 @@ impl Live {
         self.journal
     }
 
-    /// What is offered now and was not when the last snapshot was written.
+    /// Returns what differs from the offer in the last snapshot.
     fn changed(&self) -> Offer {
         let (now, before) = (&self.offered, &self.written);
         Offer {
@@ -204,7 +204,7 @@ impl Live {
     }
 }
 
-/// Whether both are the same. Most often they are one.
+/// Compares two values; usually they are the same allocation.
 fn is_same<T: ?Sized + PartialEq>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
@@ -212,8 +212,7 @@ fn is_same<T: ?Sized + PartialEq>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) 
     }
 }
 
-/// Only what was said is looked at: what a message is, and when it was said, are no secrets, and a `***` in their place could
-/// not be read again.
+/// Masks only the content of messages: their role and time are no secrets, and could not be parsed back from `***`.
 fn mask_messages(redactor: &Redactor, messages: &mut Value) {
     for message in messages.as_array_mut().into_iter().flatten() {
         if let Some(content) = message.get_mut("content") {

@@ -1,4 +1,4 @@
-//! Takes secrets out of what is to be recorded, before anything of it is written.
+//! Masks secrets before anything is recorded.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,13 @@ use aethon_core::redact::Redactor;
 use aethon_core::secret::MASK;
 use serde_json::Value;
 
-/// The text without secrets.
+/// Masks the secrets in a text.
 pub(crate) fn text<'t>(redactor: &Redactor, text: &'t str) -> Cow<'t, str> {
     redactor.redact_kept(text)
 }
 
-/// The same for every string of a document. What stands under a key that names a secret is one, whatever it looks like.
+/// Masks the secrets in every string of a document. A value under a key that names a secret is masked whatever it looks
+/// like.
 pub(crate) fn value(redactor: &Redactor, document: &mut Value) {
     match document {
         Value::String(text) => {
@@ -27,7 +28,7 @@ pub(crate) fn value(redactor: &Redactor, document: &mut Value) {
             }
             for (key, field) in fields.iter_mut() {
                 match field {
-                    // The word by which the parts of a document are told apart.
+                    // The tag that tells the parts of a document apart.
                     Value::String(_) if key == "type" => {}
                     Value::String(text) if !text.is_empty() && Redactor::names_secret(key) => {
                         MASK.clone_into(text);

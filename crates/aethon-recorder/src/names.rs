@@ -1,33 +1,32 @@
-//! What the files of recordings are called: `SESSION-STARTED.zip`, and `.journal` while the session runs.
+//! File names of recordings: `SESSION-STARTED.zip`, or `.journal` while the session runs.
 //!
-//! A session may be called anything. In the name of a file it has plain characters only; which session it was stands in the
-//! manifest.
+//! Session names are arbitrary. The file name keeps only their plain characters; the manifest has the exact name.
 
 use aethon_core::ids::SessionId;
 use aethon_core::time::text;
 use jiff::Timestamp;
 
-/// What recordings end with.
+/// Extension of recordings.
 pub(crate) const ZIP: &str = ".zip";
 
-/// What journals end with.
+/// Extension of journals.
 pub(crate) const JOURNAL: &str = ".journal";
 
-/// The most characters of a session's name.
+/// Maximum characters of the session's name.
 const LONGEST: usize = 80;
 
-/// How long a moment is, as a name has it.
+/// Length of the timestamp in a name.
 const STAMP: usize = "20261122T202115123Z".len();
 
-/// The name of a recording that begins now, without an ending.
+/// Returns the name, without extension, of a recording that begins now.
 pub(crate) fn stem(session: &SessionId, started: Timestamp) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
     let session: String = session.as_str().chars().map(plain).take(LONGEST).collect();
     format!("{session}-{}", stamp(started))
 }
 
-/// The moment in the name of a recording that was made here, as text that sorts by time; a second one of the same moment has a
-/// number behind it.
+/// Returns the timestamp in the name of a recording made by this program, as text that sorts by time; `None` for other
+/// names. A second recording of the same moment has a number appended.
 pub(crate) fn started(stem: &str) -> Option<&str> {
     let is_number =
         |part: &str| !part.is_empty() && part.len() <= 3 && part.bytes().all(|b| b.is_ascii_digit());
@@ -45,7 +44,7 @@ pub(crate) fn started(stem: &str) -> Option<&str> {
     (is_stamp && before.ends_with('-')).then_some(stamp)
 }
 
-/// A moment as names have it.
+/// Formats a timestamp for a file name.
 pub(crate) fn stamp(moment: Timestamp) -> String {
     text(moment).chars().filter(|c| c.is_ascii_alphanumeric()).collect()
 }

@@ -1,4 +1,4 @@
-//! A recording that is opened: first its form, then, where that was not done before, every sum and every line of it.
+//! An opened recording: first its structure is checked, then, unless done before, every digest and every line.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -15,13 +15,13 @@ use crate::pack::{EVENTS, MANIFEST, snapshot_entry};
 use crate::record::{EventHead, FORMAT, SnapshotHead, StoredManifest, StoredSnapshot};
 use crate::zip::{Archive, Entry, MOST_ENTRIES, unpacking};
 
-/// The largest manifest.
+/// Maximum size of a manifest.
 const MOST_MANIFEST: u64 = 4 << 20;
 
-/// The longest text in a manifest.
+/// Maximum length of a text in a manifest.
 const MOST_WORD: usize = 1_000;
 
-/// A recording whose form is right.
+/// A recording with a valid structure.
 #[derive(Debug)]
 pub(crate) struct Opened {
     archive: Archive,
@@ -29,7 +29,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens a file and looks at its form: the directory, the manifest, and that each is about the other.
+    /// Opens a file and checks its structure: the directory, the manifest, and that the two agree.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let archive = Archive::open(path)?;
         let entry = archive.entry(MANIFEST).ok_or_else(|| Error::bad("it has no manifest.json"))?;
@@ -79,7 +79,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Checks everything: each sum, each event, each snapshot.
+    /// Verifies everything: each digest, each event, each snapshot.
     pub(crate) fn check(&self) -> Result<()> {
         for (name, expected) in &self.manifest.entries {
             let entry = self.entry(name)?;
@@ -112,7 +112,7 @@ impl Opened {
         Ok(())
     }
 
-    /// The entries that the manifest names.
+    /// Returns the entries that the manifest names.
     pub(crate) fn entries(&self) -> Vec<RecordingEntry> {
         let entry = |(name, sum): (&String, &String)| {
             let size = self.archive.entry(name)?.size;
@@ -121,7 +121,7 @@ impl Opened {
         self.manifest.entries.iter().filter_map(entry).collect()
     }
 
-    /// Some of the events.
+    /// Returns a page of events.
     pub(crate) fn events(&self, query: &EventQuery) -> Result<EventPage> {
         let mut lines = Lines::of(self.archive.read(self.entry(EVENTS)?));
         let mut page = EventPage::default();
@@ -143,7 +143,7 @@ impl Opened {
         Ok(page)
     }
 
-    /// All snapshots, without their content.
+    /// Returns all snapshots without their content.
     pub(crate) fn snapshots(&self) -> Result<Vec<SnapshotSummary>> {
         let mut count = 0_u64;
         let mut summary = |n: u64| {
@@ -154,7 +154,7 @@ impl Opened {
         (1..=self.manifest.snapshots_count).map(&mut summary).collect()
     }
 
-    /// The state after a turn, put together from the first snapshot on.
+    /// Returns the state after a turn, replayed from the first snapshot.
     pub(crate) fn state(&self, number: u64) -> Result<RecordedState> {
         if number == 0 || number > self.manifest.snapshots_count {
             let count = self.manifest.snapshots_count;
@@ -181,7 +181,7 @@ impl Opened {
         Ok(RecordedState { summary, messages, system_prompt, tools, model, cwd })
     }
 
-    /// The file itself.
+    /// Returns the file itself.
     pub(crate) fn into_file(self) -> Result<std::fs::File> {
         self.archive.into_file().map_err(|error| Error::io("the recording cannot be read", error))
     }
@@ -197,14 +197,14 @@ impl Opened {
     }
 }
 
-/// What is there stays unless a snapshot says something else.
+/// Replaces a value if the snapshot has a new one.
 fn replace<T>(what: &mut T, by: Option<T>) {
     if let Some(by) = by {
         *what = by;
     }
 }
 
-/// How many messages still stand at a snapshot.
+/// Returns how many messages a snapshot keeps from the one before.
 fn after(before: u64, keeps: Option<u64>, n: u64) -> Result<u64> {
     let keeps = keeps.unwrap_or(before);
     if keeps > before {
@@ -213,13 +213,13 @@ fn after(before: u64, keeps: Option<u64>, n: u64) -> Result<u64> {
     Ok(keeps)
 }
 
-/// The number of a snapshot by the name of its entry.
+/// Returns the number of a snapshot from its entry name.
 fn snapshot_number(name: &str) -> Option<u64> {
     let number = name.strip_prefix("snapshots/")?.strip_suffix(".json")?.parse().ok()?;
     (snapshot_entry(number) == name).then_some(number)
 }
 
-/// Lines of bounded length.
+/// Reads lines of bounded length.
 struct Lines<Source: Read>(BufReader<Source>);
 
 impl<Source: Read> Lines<Source> {
@@ -227,7 +227,7 @@ impl<Source: Read> Lines<Source> {
         Self(BufReader::with_capacity(64 << 10, source))
     }
 
-    /// The next line with something in it.
+    /// Returns the next line that is not empty.
     fn next(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
             let mut line = Vec::new();
@@ -246,7 +246,7 @@ impl<Source: Read> Lines<Source> {
     }
 }
 
-/// Reads on, and adds up what goes by.
+/// Hashes what is read through it.
 struct Summed<Source: Read> {
     source: Source,
     context: Context,

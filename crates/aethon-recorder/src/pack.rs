@@ -1,5 +1,5 @@
-//! Turns a journal into its ZIP: written beside it, synced, renamed, and only then is the journal removed. Wherever this is
-//! cut off, the journal is there or the ZIP is whole.
+//! Packs a journal into its ZIP: written beside it, synced, renamed, and only then is the journal removed. Wherever
+//! this is interrupted, either the journal still exists or the ZIP is complete.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,21 +15,21 @@ use crate::names::ZIP;
 use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
 use crate::zip::ZipWriter;
 
-/// The entry of the manifest.
+/// Entry name of the manifest.
 pub(crate) const MANIFEST: &str = "manifest.json";
 
-/// The entry of the events.
+/// Entry name of the events.
 pub(crate) const EVENTS: &str = "events.jsonl";
 
-/// What the last event of a recording is called that came to its end.
+/// Type of the last event of a recording that ended properly.
 pub(crate) const ENDED: &str = "recording_ended";
 
-/// The entry of a snapshot.
+/// Returns the entry name of a snapshot.
 pub(crate) fn snapshot_entry(number: u64) -> String {
     format!("snapshots/{number:06}.json")
 }
 
-/// Makes the ZIP and removes the journal. `false` when there was nothing in the journal that could be kept.
+/// Creates the ZIP and removes the journal. Returns `false` if the journal had nothing worth keeping.
 pub(crate) fn pack(journal: Journal, folder: &Path) -> io::Result<bool> {
     let Some(content) = Content::of(&journal)? else {
         journal.remove()?;
@@ -39,7 +39,7 @@ pub(crate) fn pack(journal: Journal, folder: &Path) -> io::Result<bool> {
     let temporary = folder.join(format!(".{}{ZIP}.new-{}", journal.stem(), std::process::id()));
     let made = write(&journal, &content, &temporary).and_then(|()| fs::rename(&temporary, &path));
     if let Err(error) = made {
-        // The first failure is the one to report; the journal is still there.
+        // Report the first failure, not this one; the journal is still there.
         let _ = fs::remove_file(&temporary);
         return Err(error);
     }
@@ -48,7 +48,7 @@ pub(crate) fn pack(journal: Journal, folder: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// What a journal has, without its content.
+/// Summary of a journal.
 struct Content {
     head: Head,
     events: u64,
@@ -57,7 +57,7 @@ struct Content {
 }
 
 impl Content {
-    /// `None` where not even an event is whole.
+    /// Reads the journal; `None` if it has no intact event.
     fn of(journal: &Journal) -> io::Result<Option<Self>> {
         let mut records = journal.records();
         let Some((Kind::Head, head)) = records.next()? else { return Ok(None) };
@@ -76,7 +76,7 @@ impl Content {
         Ok(last.map(|last| Self { head, events, snapshots, last }))
     }
 
-    /// The line that says that the recording was broken off, if it was.
+    /// Returns an event that says that the recording was interrupted, if it was.
     fn closing(&self) -> io::Result<Option<Vec<u8>>> {
         if self.last.r#type == ENDED {
             return Ok(None);

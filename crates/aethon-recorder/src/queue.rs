@@ -1,7 +1,7 @@
-//! What is to be recorded, on its way from the turns to the one thread that writes.
+//! The queue from the turns to the one thread that writes.
 //!
-//! Whoever puts something in never waits: when the writer is that far behind, it is dropped and counted. The writer lets a
-//! little come together before it takes it, so that a turn wakes nobody.
+//! Pushing never blocks: if the writer is too far behind, entries are dropped and counted. The writer lets entries
+//! accumulate briefly before it takes them, so that a turn wakes nobody.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-/// What may wait, in entries and in bytes.
+/// Capacity in entries and in bytes.
 const MOST_ENTRIES: usize = 16_384;
 const MOST_BYTES: usize = 64 << 20;
 
@@ -23,28 +23,28 @@ const MOST_BYTES: usize = 64 << 20;
 const MANY_BYTES: usize = 4 << 20;
 const MANY_ENTRIES: usize = 4_096;
 
-/// How long the writer lets things come together. A crash loses no more than this, which is well under the second that may
-/// be lost.
+/// How long the writer lets entries accumulate. A crash loses no more than this, well under the second that may be
+/// lost.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What is to be recorded.
+/// Something to record.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    /// Something happened.
+    /// An event.
     Event(Happening),
-    /// What the model is offered in this session from now on.
+    /// What the model of this session is given from now on.
     Offer { session: SessionId, system: Arc<str>, tools: Arc<[ToolSpec]> },
-    /// A turn is over.
+    /// The state after a turn.
     Snapshot(Box<Snapshot>),
-    /// The session is used once; it comes before anything else of it.
+    /// Marks a session as one-shot; precedes all its other entries.
     Once { session: SessionId },
-    /// Something was put into a session beside its turns. It begins no recording.
+    /// A message that was posted to a session outside its turns. It starts no recording.
     Beside { session: SessionId, at: Timestamp, data: Value },
-    /// The recording of a session ends; whoever waits for it is told.
+    /// Ends the recording of a session and signals `done`.
     End { session: SessionId, reason: &'static str, done: Option<oneshot::Sender<()>> },
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug)]
 pub(crate) struct Happening {
     pub(crate) session: SessionId,
@@ -55,17 +55,17 @@ pub(crate) struct Happening {
     pub(crate) data: Value,
 }
 
-/// The conversation after a turn, as what has changed since the snapshot before.
+/// The conversation after a turn, as a difference to the previous snapshot.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
     pub(crate) at: Timestamp,
-    /// How many messages the snapshot before has, as far as its maker knows.
+    /// Number of messages in the previous snapshot, as far as its maker knows.
     pub(crate) base: usize,
-    /// How many of them still stand.
+    /// How many of them are kept.
     pub(crate) keeps: usize,
-    /// Those that came after them.
+    /// The messages that follow them.
     pub(crate) messages: Vec<Message>,
     pub(crate) model: String,
 }
@@ -90,20 +90,20 @@ struct QueueState {
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) entries: VecDeque<Entry>,
-    /// How many were dropped before.
+    /// Number of entries dropped before these.
     pub(crate) dropped: u64,
-    /// Whether nothing comes any more.
+    /// Whether no more batches follow.
     pub(crate) is_last: bool,
 }
 
 impl Queue {
-    /// Puts something in that takes about so many bytes. `false` when it was dropped, or nothing is taken any more.
+    /// Queues an entry of about `bytes` bytes. Returns `false` if it was dropped, or if the queue is closed.
     pub(crate) fn push(&self, entry: Entry, bytes: usize) -> bool {
         let mut state = self.state();
         if state.is_closed {
             return false;
         }
-        // The end of a recording is never dropped: somebody waits for it, and it makes room.
+        // Never drop the end of a recording: somebody waits for it, and it frees space.
         let is_end = matches!(entry, Entry::End { .. });
         if !is_end && (state.entries.len() >= MOST_ENTRIES || state.bytes >= MOST_BYTES) {
             state.dropped += 1;
@@ -120,13 +120,13 @@ impl Queue {
         true
     }
 
-    /// Takes nothing more; the writer gets what is there, and then its last batch.
+    /// Refuses further entries; the writer gets what is queued, as its last batch.
     pub(crate) fn close(&self) {
         self.state().is_closed = true;
         self.ready.notify_all();
     }
 
-    /// What has come together, after waiting so long at most for the first of it.
+    /// Returns the accumulated entries, after waiting at most `wait` for the first of them.
     pub(crate) fn next(&self, wait: Duration) -> Batch {
         let unpoisoned = |guard| PoisonError::into_inner(guard);
         let state = self.state();

@@ -1,7 +1,7 @@
-//! The forms in which a recording is written: the same in the journal and in the ZIP.
+//! Stored formats of recordings, the same in the journal and in the ZIP.
 //!
-//! What is read leaves out more than what is written: a recording may come from another program, and has to say no more than
-//! the contract asks for.
+//! The types for reading are more lenient than those for writing: a recording may come from another program, which must
+//! supply only what the contract requires.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The version of the format that is written and read.
+/// Format version that is written and read.
 pub(crate) const FORMAT: u32 = 1;
 
 /// The first record of a journal.
@@ -36,7 +36,7 @@ pub(crate) struct StoredManifest {
     pub(crate) version: String,
     pub(crate) events_count: u64,
     pub(crate) snapshots_count: u64,
-    /// The SHA-256 of each entry.
+    /// SHA-256 of each entry.
     pub(crate) entries: BTreeMap<String, String>,
 }
 
@@ -54,7 +54,7 @@ impl StoredManifest {
     }
 }
 
-/// An event, as it is written.
+/// An event as written.
 #[derive(Debug, Serialize)]
 pub(crate) struct NewEvent<'e> {
     pub(crate) seq: u64,
@@ -65,7 +65,7 @@ pub(crate) struct NewEvent<'e> {
     pub(crate) trace_id: &'e str,
 }
 
-/// When something was recorded, and which number it has: all that is read of an event without its content.
+/// Time and number of an event: all that is read of it apart from its content.
 #[derive(Debug, Deserialize)]
 pub(crate) struct EventHead {
     pub(crate) ts: String,
@@ -74,25 +74,25 @@ pub(crate) struct EventHead {
     pub(crate) r#type: String,
 }
 
-/// `snapshots/NNNNNN.json`, as it is written.
+/// `snapshots/NNNNNN.json` as written.
 #[derive(Debug, Serialize)]
 pub(crate) struct NewSnapshot<'s> {
     pub(crate) n: u64,
     pub(crate) ts: &'s str,
     pub(crate) turn: &'s TurnId,
-    /// How many messages of the snapshot before still stand, counted from the first.
+    /// How many messages of the previous snapshot are kept, counted from the first.
     pub(crate) keeps: u64,
     pub(crate) message_count: u64,
     pub(crate) messages: &'s Value,
-    /// Null where it is as in the snapshot before.
+    /// `null` if unchanged since the previous snapshot.
     pub(crate) system_prompt: Option<&'s str>,
-    /// Null where they are as in the snapshot before.
+    /// `null` if unchanged since the previous snapshot.
     pub(crate) tools: Option<&'s Value>,
     pub(crate) model: &'s str,
     pub(crate) cwd: &'s str,
 }
 
-/// The same, as it is read.
+/// A snapshot as read.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StoredSnapshot {
     #[serde(default)]
@@ -112,7 +112,7 @@ pub(crate) struct StoredSnapshot {
     pub(crate) cwd: Option<String>,
 }
 
-/// The same without its messages.
+/// A snapshot as read, without its messages.
 #[derive(Debug, Deserialize)]
 pub(crate) struct SnapshotHead {
     #[serde(default)]
@@ -124,7 +124,7 @@ pub(crate) struct SnapshotHead {
     pub(crate) messages: Vec<serde::de::IgnoredAny>,
 }
 
-/// A message, as it is written.
+/// A message as written.
 #[derive(Debug, Serialize)]
 pub(crate) struct NewMessage<'m> {
     pub(crate) id: MessageId,
@@ -153,7 +153,7 @@ impl<'m> NewMessage<'m> {
     }
 }
 
-/// A message, as it is read.
+/// A message as read.
 #[derive(Debug, Deserialize)]
 pub(crate) struct StoredMessage {
     #[serde(default)]
@@ -180,7 +180,7 @@ enum Content {
 }
 
 impl StoredMessage {
-    /// The message; what it does not say of itself is taken from the recording.
+    /// Converts it to a message; what is missing is filled in from the recording.
     pub(crate) fn into_message(self, recorded: Timestamp) -> Message {
         let content = match self.content {
             Content::Text(text) => vec![Block::text(text)],

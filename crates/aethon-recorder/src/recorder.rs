@@ -1,4 +1,4 @@
-//! The recorder as the program holds it: a hook, a storage that is watched, and the thread that writes.
+//! The recorder as the program holds it: a hook, a wrapped storage, and the writing thread.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,59 +26,59 @@ use crate::tracker::{Difference, Tracker};
 use crate::watched::{WatchedOwners, WatchedTranscripts, WatchedTurns};
 use crate::writer::Writer;
 
-/// What an entry takes besides its texts, about.
+/// Approximate size of an entry apart from its texts.
 const ENTRY_BYTES: usize = 512;
 
-/// How recordings are made.
+/// Settings of the recorder.
 #[derive(Clone)]
 pub struct Options {
-    /// Where they are; the folder is there.
+    /// The folder for recordings, which must exist.
     pub folder: PathBuf,
     /// The version of the program.
     pub version: &'static str,
-    /// The folder that relative paths of the assistant begin at.
+    /// The working directory of the assistant, to which its relative paths refer.
     pub cwd: String,
-    /// How long a session may rest before its recording ends.
+    /// How long a session may be idle before its recording ends.
     pub idle: Duration,
-    /// How many recordings are kept, and for how long.
+    /// How many recordings to keep, and for how long.
     pub keep: Keep,
-    /// What takes secrets out.
+    /// Masks secrets.
     pub redactor: Live<Redactor>,
-    /// The time.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Where it is told that a recording begins and ends.
+    /// Where the start and end of recordings are announced.
     pub bus: EventBus,
 }
 
-/// Which recordings are kept. Files that were put there by somebody else are always kept.
+/// Which recordings to keep. Files of other origin are always kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keep {
-    /// How many; 0 keeps all.
+    /// Maximum number; 0 means no limit.
     pub most: usize,
-    /// For how many days; 0 is for ever.
+    /// Maximum age in days; 0 means no limit.
     pub days: u32,
 }
 
-/// Records sessions while it lives. Cheap to clone.
+/// Records sessions while it is alive. Cheap to clone.
 #[derive(Clone)]
 pub struct Recorder(Arc<Handle>);
 
-/// Ends the thread that writes when the last clone of the recorder goes.
+/// Ends the writing thread when the last clone of the recorder is dropped.
 struct Handle {
     shared: Arc<Shared>,
     writer: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// How a recorder is doing.
+/// Health of a recorder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
-    /// How many sessions are being recorded.
+    /// Number of sessions being recorded.
     pub live: usize,
-    /// What went wrong last, while it goes on going wrong.
+    /// The latest failure, until writing works again.
     pub trouble: Option<String>,
 }
 
-/// What the parts of a recorder share.
+/// State shared by the parts of a recorder.
 pub(crate) struct Shared {
     pub(crate) queue: Queue,
     pub(crate) tracker: Tracker,
@@ -87,7 +87,7 @@ pub(crate) struct Shared {
 }
 
 impl Recorder {
-    /// Starts the thread that writes.
+    /// Starts the writing thread.
     pub fn start(options: Options) -> Result<Self> {
         let shared = Arc::new(Shared {
             queue: Queue::default(),
@@ -99,7 +99,7 @@ impl Recorder {
         let mut loop_of_writer = Writer::new(options, shared.clone());
         let run = move || {
             loop_of_writer.run();
-            // Nobody waits for a recorder that was dropped.
+            // Nobody waits if the recorder was dropped.
             let _ = done.send(());
         };
         thread::Builder::new()
@@ -109,12 +109,12 @@ impl Recorder {
         Ok(Self(Arc::new(Handle { shared, writer: Mutex::new(Some(writer)) })))
     }
 
-    /// The hook that sees what happens in a turn. It comes behind all that change what is seen.
+    /// Returns the hook that observes turns. It must come after all hooks that change what is observed.
     pub fn hook(&self) -> Arc<dyn Hook> {
         Arc::new(RecorderHook(self.0.shared.clone()))
     }
 
-    /// The storage that the engine is to have, so that the recorder sees what is stored.
+    /// Wraps the storage for the engine, so that the recorder sees what is stored.
     #[must_use]
     pub fn watch(&self, storage: Storage) -> Storage {
         let (turns, transcripts, shared) =
@@ -127,12 +127,12 @@ impl Recorder {
         watched
     }
 
-    /// How it is doing.
+    /// Returns the health of the recorder.
     pub fn status(&self) -> Status {
         self.0.shared.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends all recordings, as far as there is time. What is left over is turned into its recording by the next start.
+    /// Ends all recordings if `within` suffices. The next start packs what is left.
     pub async fn close(&self, within: Duration) {
         self.0.shared.queue.close();
         let writer = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -161,7 +161,7 @@ impl Shared {
         self.queue.push(entry, ENTRY_BYTES + bytes)
     }
 
-    /// Something happened in a session, in a turn where there is one.
+    /// Records an event of a session, and of a turn if there is one.
     pub(crate) fn happened(
         &self,
         (session, turn): (&SessionId, Option<&TurnId>),
@@ -180,7 +180,7 @@ impl Shared {
         }
     }
 
-    /// A turn began. `is_first` says that it may be the first one of its session.
+    /// Records the start of a turn. `is_first` says that it may be the first one of its session.
     pub(crate) fn began(
         &self,
         (session, turn): (&SessionId, &TurnId),
@@ -203,7 +203,7 @@ impl Shared {
         self.tracker.began(session, message, (begun.after, replaces.as_ref()), is_first);
     }
 
-    /// A running turn got messages.
+    /// Records messages that were added to a running turn.
     pub(crate) fn grew(&self, turn: &TurnId, messages: Vec<Message>) {
         let folded = messages.iter().flat_map(|message| &message.content).filter_map(|block| match block {
             Block::Folded { messages, from, to, .. } => {
@@ -220,7 +220,7 @@ impl Shared {
         self.tracker.grew(turn, messages);
     }
 
-    /// Something was put into a session beside its turns.
+    /// Records a message posted to a session outside its turns.
     pub(crate) fn posted(&self, session: &SessionId, message: Message) {
         let (text, is_cut) = cut(&message.text());
         let bytes = text.len();
@@ -229,7 +229,7 @@ impl Shared {
         self.tracker.posted(session, message);
     }
 
-    /// A turn is over, and this is what it has changed.
+    /// Records the end of a turn and what the turn changed.
     pub(crate) fn snapshot(&self, reply: &Reply, difference: Difference) {
         let Difference { base, keeps, messages } = difference;
         let bytes = messages.iter().map(weight).sum();
@@ -241,14 +241,14 @@ impl Shared {
         }
     }
 
-    /// The recording of a session ends.
+    /// Ends the recording of a session.
     pub(crate) fn end(&self, session: &SessionId, reason: &'static str, done: Option<oneshot::Sender<()>>) {
         self.tracker.forget(session);
         self.push(Entry::End { session: session.clone(), reason, done }, 0);
     }
 }
 
-/// About how many bytes a message has.
+/// Returns the approximate size of a message in bytes.
 pub(crate) fn weight(message: &Message) -> usize {
     let blocks = message.content.iter().map(|block| match block {
         Block::Image { data, .. } => data.len(),

@@ -1,6 +1,6 @@
-//! Which recordings go because there are too many of them, or because they are too old. Runs of timed jobs are counted by
-//! themselves: one that runs every minute is not to push out what a person has said. What was put into the folder by somebody else,
-//! and has no name of ours, stays.
+//! Removes recordings when there are too many or when they are too old. Runs of timed jobs are counted separately: a
+//! job that runs every minute must not displace what a person has said. Files whose names this program did not give are
+//! left alone.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use crate::names::{self, ZIP};
 use crate::recorder::Keep;
 
-/// What the names of recorded runs of jobs begin with.
+/// Prefix of the names of recorded job runs.
 const JOBS: &str = "schedule-";
 
-/// Removes what is not to be kept; the names of what went.
+/// Removes what exceeds the limits and returns the names of what was removed.
 pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<String> {
     let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
     let stems = files.flatten().filter_map(|file| {

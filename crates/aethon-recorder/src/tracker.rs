@@ -1,10 +1,10 @@
-//! Which messages each recorded conversation has, so that a snapshot need hold no more than what is new.
+//! Tracks which messages each recorded conversation has, so that a snapshot contains only what is new.
 //!
-//! What the storage says counts. It names the newest message before each turn, and where that is not the one that is known
-//! here (another program has written in between, a delivery came, something was left out), what is known is behind: the next
-//! snapshot is then made of what the storage has, read from its end back to a message that is known. Messages are only ever
-//! added at the end, and an edit or a retry takes everything from some message on away; so what is before a message that
-//! still stands is as it was. A mistake here costs time and never a wrong recording.
+//! The storage is authoritative. It names the newest message before each turn; if that is not the newest one known here
+//! (another program has written, a delivery was added, something was dropped), the tracker has fallen behind. The next
+//! snapshot is then built from the storage, read backwards until a known message. Messages are only ever added at the
+//! end, and an edit or a retry removes everything from some message on, so everything before a message that still
+//! exists is unchanged. A mistake here costs time but never makes a recording wrong.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,36 +12,36 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::Message;
 
-/// How many turns may wait for their beginning before it is forgotten which session they are of.
+/// Maximum number of unfinished turns whose session is remembered; beyond it, all are forgotten.
 const MOST_WAITING: usize = 100_000;
 
-/// The conversations that are known.
+/// The known conversations.
 #[derive(Debug, Default)]
 pub(crate) struct Tracker(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     sessions: HashMap<SessionId, Conversation>,
-    /// Which session a turn is of that has not ended.
+    /// Session of each turn that has not ended.
     turns: HashMap<TurnId, SessionId>,
 }
 
 #[derive(Debug, Default)]
 struct Conversation {
     messages: Vec<(MessageId, Option<TurnId>)>,
-    /// How many messages the last snapshot has.
+    /// Number of messages in the last snapshot.
     base: usize,
-    /// How many of them still stand.
+    /// How many of them are kept.
     keeps: usize,
-    /// Those that came after them.
+    /// The messages that follow them.
     new: Vec<Message>,
-    /// The turn that runs.
+    /// The running turn.
     running: Option<TurnId>,
-    /// Whether something was stored that was not seen here. Of what is known, only the beginning is true then.
+    /// Whether something was stored unseen. Then only a prefix of the known messages is right.
     is_behind: bool,
 }
 
-/// What a snapshot is made of.
+/// The content of a snapshot.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Difference {
     pub(crate) base: usize,
@@ -59,20 +59,20 @@ impl Conversation {
         self.new.push(message);
     }
 
-    /// Takes a turn and everything behind it out. `false` when it is not there.
+    /// Removes a turn and everything after it. Returns `false` if it is not there.
     fn cut(&mut self, turn: &TurnId) -> bool {
         let at = self.messages.iter().position(|(_, of)| of.as_ref() == Some(turn));
         at.inspect(|at| self.truncate(*at)).is_some()
     }
 
-    /// Keeps the first messages only.
+    /// Keeps only the first `len` messages.
     fn truncate(&mut self, len: usize) {
         self.messages.truncate(len);
         self.new.truncate(len.saturating_sub(self.keeps));
         self.keeps = self.keeps.min(len);
     }
 
-    /// Where a message is.
+    /// Returns the position of a message.
     fn place_of(&self, message: &Message) -> Option<usize> {
         self.messages.binary_search_by_key(&message.id, |(id, _)| *id).ok()
     }
@@ -83,7 +83,7 @@ impl Conversation {
 }
 
 impl Tracker {
-    /// A turn was taken in.
+    /// Notes that a turn was accepted.
     pub(crate) fn accepted(&self, turn: &TurnId, session: &SessionId) {
         let mut known = self.known();
         if known.turns.len() >= MOST_WAITING {
@@ -92,13 +92,13 @@ impl Tracker {
         known.turns.insert(turn.clone(), session.clone());
     }
 
-    /// Which session a turn is of, where that is known.
+    /// Returns the session of a turn, if known.
     pub(crate) fn session_of(&self, turn: &TurnId) -> Option<SessionId> {
         self.known().turns.get(turn).cloned()
     }
 
-    /// A turn began with this message, which has its number, behind `after`. `is_first` says that there is nothing before it if
-    /// `after` is nothing.
+    /// Notes that a turn began with this stored message, which follows `after`. If `after` is `None`, `is_first` tells
+    /// whether the session was empty before.
     pub(crate) fn began(
         &self,
         session: &SessionId,
@@ -121,7 +121,7 @@ impl Tracker {
         }
     }
 
-    /// A turn got these messages, which have their numbers.
+    /// Notes that a turn added these stored messages.
     pub(crate) fn grew(&self, turn: &TurnId, messages: Vec<Message>) {
         let mut known = self.known();
         let Some(session) = known.turns.get(turn).cloned() else { return };
@@ -135,7 +135,7 @@ impl Tracker {
         }
     }
 
-    /// Somebody put a message in beside the turns.
+    /// Notes a message posted outside the turns.
     pub(crate) fn posted(&self, session: &SessionId, message: Message) {
         let mut known = self.known();
         match known.sessions.get_mut(session) {
@@ -147,8 +147,8 @@ impl Tracker {
         }
     }
 
-    /// A turn ended with these messages, which have their numbers. What is new since the last snapshot; `None` where that is not
-    /// known, and [`Self::catch_up`] has to help.
+    /// Notes that a turn ended with these stored messages. Returns what is new since the last snapshot; `None` if that
+    /// is not known and [`Self::catch_up`] is needed.
     pub(crate) fn ended(
         &self,
         session: &SessionId,
@@ -166,9 +166,10 @@ impl Tracker {
         Some(conversation.difference())
     }
 
-    /// Takes over the newest messages of the transcript as it is after a turn, oldest first. What is behind that turn is of the
-    /// next one, which comes here by itself. `is_all` says that there are no older ones that count; otherwise they have to go
-    /// back to one that is known, and where none is, nothing happens and more is to be read.
+    /// Takes over the newest messages of the transcript up to the end of a turn, oldest first. Messages after that turn
+    /// belong to the next one, which reports them itself. With `is_all` there are no older messages that count.
+    /// Otherwise they must reach back to a known message; if they do not, nothing changes and the caller has to read
+    /// more.
     pub(crate) fn catch_up(
         &self,
         session: &SessionId,
@@ -196,7 +197,7 @@ impl Tracker {
         Some(conversation.difference())
     }
 
-    /// A turn ended among whose messages stand others: what is known is true up to that turn.
+    /// Notes that a turn ended with foreign messages among its own: what is known is right only up to that turn.
     pub(crate) fn interleaved(&self, session: &SessionId, turn: &TurnId) {
         let mut known = self.known();
         known.turns.remove(turn);
@@ -206,14 +207,14 @@ impl Tracker {
         }
     }
 
-    /// Something was stored that nobody has seen.
+    /// Notes that something was stored unseen.
     pub(crate) fn fall_behind(&self, session: &SessionId) {
         if let Some(conversation) = self.known().sessions.get_mut(session) {
             conversation.fall_behind();
         }
     }
 
-    /// Nothing is known of a session any more.
+    /// Forgets a session.
     pub(crate) fn forget(&self, session: &SessionId) {
         self.known().sessions.remove(session);
     }
@@ -275,7 +276,7 @@ mod tests {
     fn what_was_not_seen_is_read_back_to_what_is_known() {
         let (tracker, session) = (Tracker::default(), SessionId::of("webchat", "a").unwrap());
         let turn = TurnId::existing;
-        // A conversation that was there before.
+        // A conversation that existed before.
         tracker.accepted(&turn("b"), &session);
         tracker.began(&session, message(5, "b"), (Some(MessageId(4)), None), true);
         assert_eq!(tracker.ended(&session, &turn("b"), vec![message(6, "b")]), None);
@@ -285,7 +286,7 @@ mod tests {
         };
         assert_eq!(caught_up(4..=6, false), None, "there may be more before it");
         assert_eq!(caught_up(1..=6, true), Some((0, 0, (1..=6).collect())));
-        // From here on it is known; what another program wrote in between is not.
+        // From here on it is known, except for what another program wrote in between.
         tracker.accepted(&turn("c"), &session);
         tracker.began(&session, message(7, "c"), (Some(MessageId(6)), None), true);
         assert_eq!(ids(tracker.ended(&session, &turn("c"), vec![message(8, "c")])), Some((6, 6, vec![7, 8])));
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(tracker.ended(&session, &turn("e"), vec![message(13, "e")]), None);
         assert_eq!(caught_up(10..=13, false), None, "what is between 8 and 10 has to be read too");
         assert_eq!(caught_up(7..=13, false), Some((8, 8, (9..=13).collect())));
-        // Another program took 7 and everything behind it back, and this one heard of 14 before.
+        // Another program removed 7 and everything after it; this one heard of 14 before.
         tracker.posted(&session, message(14, "e"));
         tracker.accepted(&turn("f"), &session);
         tracker.began(&session, message(16, "f"), (Some(MessageId(15)), None), true);
@@ -305,7 +306,7 @@ mod tests {
             Some((13, 6, vec![15, 16, 17])),
             "14 was never in a snapshot"
         );
-        // A turn whose beginning nobody saw, of a conversation that is known.
+        // A turn of a known conversation whose beginning nobody saw.
         assert_eq!(tracker.ended(&session, &turn("left-over"), vec![message(18, "left-over")]), None);
     }
 }

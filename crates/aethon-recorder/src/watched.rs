@@ -1,8 +1,8 @@
-//! The storage as the engine gets it while sessions are recorded: it does what it always does, and the recorder sees every
-//! message as it was stored, with its number.
+//! Wraps the storage while sessions are recorded, so that the recorder sees every message as it was stored, with its
+//! id.
 //!
-//! Hooks see what happens, and not what is kept of it: a notice behind an answer, say, or what a turn keeps that was stopped.
-//! The bus tells all of that and may lose some. The log of turns loses nothing.
+//! Hooks see what happens but not what is stored of it, such as a notice after an answer or what is kept of a stopped
+//! turn. The bus reports all of that but may drop events. The turn log misses nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,32 +23,32 @@ use tokio::time::timeout;
 use crate::recorder::{Shared, weight};
 use crate::tracker::Difference;
 
-/// How many messages are read at once.
+/// Messages per read.
 const PAGE: usize = 500;
 
-/// How many messages of a conversation are recorded that began before its recording.
+/// Maximum number of messages recorded of a conversation that began before its recording.
 const MOST_READ: usize = 20_000;
 
-/// How many bytes of it, about; a recording of this size is half full.
+/// Approximate limit of their size; it fills half a recording.
 const MOST_BYTES: usize = 32 << 20;
 
-/// How long the removal of a session waits for the end of its recording.
+/// How long removing a session waits for the end of its recording.
 const LONGEST_END: Duration = Duration::from_secs(2);
 
-/// The log of turns, watched.
+/// Wraps the turn log.
 pub(crate) struct WatchedTurns {
     pub(crate) turns: Arc<dyn TurnLog>,
     pub(crate) transcripts: Arc<dyn Transcripts>,
     pub(crate) shared: Arc<Shared>,
 }
 
-/// Whose turns are whose, watched.
+/// Wraps the ownership of turns.
 pub(crate) struct WatchedOwners {
     pub(crate) owners: Arc<dyn Owners>,
     pub(crate) shared: Arc<Shared>,
 }
 
-/// The transcripts, watched.
+/// Wraps the transcripts.
 pub(crate) struct WatchedTranscripts {
     pub(crate) transcripts: Arc<dyn Transcripts>,
     pub(crate) shared: Arc<Shared>,
@@ -126,14 +126,14 @@ impl TurnLog for WatchedTurns {
         let (session, turn) = (&reply.session, &reply.turn);
         let mut messages = (*messages).clone();
         let known = if finished.beside {
-            // Perhaps another program did that, and nobody has seen it here.
+            // Another program may have added them, unseen here.
             self.shared.tracker.interleaved(session, turn);
             None
         } else if finished.messages.len() == messages.len() {
             number(&mut messages, turn, &finished.messages);
             self.shared.tracker.ended(session, turn, messages)
         } else {
-            // They wait for their place in the transcript, and nobody says when they get it.
+            // The messages wait for their place in the transcript, and nothing reports when they get it.
             self.shared.tracker.fall_behind(session);
             None
         };
@@ -171,7 +171,8 @@ impl TurnLookup for WatchedTurns {
 }
 
 impl WatchedTurns {
-    /// What has changed up to the end of a turn, by the transcript; `None` where the turn has nothing in it (any more).
+    /// Returns what changed up to the end of a turn, according to the transcript; `None` if the turn has no messages
+    /// there (any more).
     async fn catch_up(&self, session: &SessionId, turn: &TurnId) -> Option<Difference> {
         let (mut transcript, mut has_end): (Vec<Message>, bool) = (Vec::new(), false);
         let (mut before, mut bytes) = (None, 0);
@@ -237,7 +238,7 @@ impl Transcripts for WatchedTranscripts {
         };
         let (done, ended) = oneshot::channel();
         self.shared.end(id, reason, Some(done));
-        // Whoever looks for the recording next should find it; a disk that is slow keeps nobody.
+        // Whoever looks for the recording next should find it, but a slow disk must not block anybody.
         if timeout(LONGEST_END, ended).await.is_err() {
             tracing::warn!(session = %id, "the recording of a session that was removed is not finished yet");
         }
@@ -255,7 +256,7 @@ impl Transcripts for WatchedTranscripts {
     }
 }
 
-/// Gives messages the numbers under which they were stored.
+/// Sets the ids under which messages were stored.
 fn number(messages: &mut [Message], turn: &TurnId, ids: &[MessageId]) {
     for (message, id) in messages.iter_mut().zip(ids) {
         message.id = *id;

@@ -1,4 +1,4 @@
-//! The one thread that writes: takes what has come together, puts it into the journals, and ends recordings.
+//! The writing thread: takes batches from the queue, appends them to the journals, and ends recordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,36 +17,35 @@ use crate::queue::{Entry, Happening, Snapshot};
 use crate::recorder::{Options, Shared};
 use crate::retention;
 
-/// How often it is looked whether a recording is to end because its session rests.
+/// How often idle sessions are looked for.
 const LOOK: Duration = Duration::from_secs(15);
 
-/// How long nothing new is recorded after something could not be written.
+/// How long no new recording starts after a write failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
-/// How many sessions are recorded at once; beyond, the one that rests longest ends.
+/// Maximum number of sessions recorded at once; beyond it, the longest idle one ends.
 const MOST_LIVE: usize = 128;
 
-/// How many sessions that are used once are recorded in a minute. A webhook that is busy makes thousands of them, which nobody
-/// would look at.
+/// One-shot sessions recorded per minute. A busy webhook creates thousands of them, which nobody would look at.
 const ONCE_A_MINUTE: u32 = 20;
 
-/// From where on a recording goes on in a new one: a reader opens no larger ones.
+/// Limits at which a recording continues in a new one: readers open no larger ones.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_SNAPSHOTS: u64 = 4_000;
 
-/// How many names of sessions are remembered that are used once.
+/// Maximum number of one-shot session names remembered.
 const MOST_ONCE: usize = 10_000;
 
-/// What begins a recording.
+/// The event that starts a recording.
 const FIRST: &str = "turn_started";
 
 pub(crate) struct Writer {
     options: Options,
     shared: Arc<Shared>,
     live: BTreeMap<SessionId, Live>,
-    /// Sessions that are used once and have not ended.
+    /// One-shot sessions that have not ended.
     once: BTreeSet<SessionId>,
-    /// The minute, and how many of them were recorded in it.
+    /// The current minute, and how many one-shot sessions were recorded in it.
     minute: (i64, u32),
     looked: Instant,
     failed: Option<Instant>,
@@ -58,7 +57,7 @@ impl Writer {
         Self { options, shared, live, once, minute: (0, 0), looked: Instant::now(), failed: None }
     }
 
-    /// Writes until nothing comes any more, and ends everything.
+    /// Writes until the queue is closed, then ends all recordings.
     pub(crate) fn run(&mut self) {
         self.clean_up();
         loop {
@@ -102,7 +101,7 @@ impl Writer {
             Entry::End { session, reason, done } => {
                 self.end(&session, reason);
                 if let Some(done) = done {
-                    // Nobody waits any more.
+                    // The caller may have stopped waiting.
                     let _ = done.send(());
                 }
             }
@@ -128,7 +127,7 @@ impl Writer {
         let redactor = self.options.redactor.get();
         let Some(live) = self.live.get_mut(&session) else { return self.shared.tracker.forget(&session) };
         if !live.snapshot(&redactor, snapshot, &self.options.cwd) {
-            // Something was left out in between; the next one is whole again.
+            // Something in between was lost; forgetting the session makes its next snapshot complete.
             self.shared.tracker.forget(&session);
         }
         if live.bytes() >= MOST_BYTES || live.snapshots() >= MOST_SNAPSHOTS {
@@ -136,7 +135,7 @@ impl Writer {
         }
     }
 
-    /// Begins the recording of a session, unless it is one too many or nothing can be written.
+    /// Starts the recording of a session, unless it exceeds a limit or writing fails at present.
     fn begin(&mut self, session: &SessionId, at: Timestamp) {
         if self.failed.is_some_and(|failed| failed.elapsed() < AFTER_FAILURE) || !self.may_record(session, at)
         {
@@ -160,7 +159,7 @@ impl Writer {
         }
     }
 
-    /// Whether a session that is used once is not one of very many.
+    /// Applies the rate limit for one-shot sessions.
     fn may_record(&mut self, session: &SessionId, at: Timestamp) -> bool {
         if !self.once.contains(session) {
             return true;
@@ -177,7 +176,7 @@ impl Writer {
         let flushed = self.live.iter_mut().map(|(session, live)| (session.clone(), live.flush()));
         let failed: Vec<_> = flushed.filter_map(|(session, done)| Some((session, done.err()?))).collect();
         for (session, error) in &failed {
-            // What is written so far is left to the next start.
+            // The next start recovers what is written so far.
             self.live.remove(session);
             self.shared.tracker.forget(session);
             self.trouble("a recording could not be written", error);
@@ -205,7 +204,7 @@ impl Writer {
     fn end_all(&mut self) {
         let redactor = self.options.redactor.get();
         let now = self.shared.clock.now();
-        // What is quick comes first: from here on every journal says how it ended.
+        // Do the quick part first: from here on every journal says how it ended.
         for live in self.live.values_mut() {
             live.close(&redactor, now, "shutdown");
             if let Err(error) = live.flush() {

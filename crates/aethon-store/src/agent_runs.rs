@@ -1,4 +1,4 @@
-//! What agents have done: appended, bounded, read newest first.
+//! History of agent runs: append-only, bounded, read newest first.
 
 use aethon_core::agents::{AgentHistory, AgentRun};
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::db::{Sql, Urgency};
 use crate::store::Store;
 
-/// How many are kept, and how many more there may be before the oldest are removed together.
+/// Retention limit, and how far it may be exceeded before the oldest rows are removed in one batch.
 const KEPT: i64 = 2_000;
 const OVER: i64 = 64;
 
@@ -25,7 +25,7 @@ impl AgentHistory for Store {
             }
             Ok(())
         };
-        // The turn is over and stored; nobody waits for this.
+        // The turn is over and stored, so nobody waits for this write.
         Ok(self.write_later(Urgency::Welcome, add).await?)
     }
 
@@ -34,7 +34,7 @@ impl AgentHistory for Store {
         self.flush().await?;
         let most = i64::try_from(limit).unwrap_or(i64::MAX);
         let rows = self.read(move |sql| Ok(sql.all(NEWEST, [most], |row| row.get::<_, String>(0))?)).await?;
-        // What another version wrote may be none.
+        // Rows written by another version may not parse; skip them.
         Ok(rows.iter().filter_map(|run| serde_json::from_str(run).ok()).collect())
     }
 }

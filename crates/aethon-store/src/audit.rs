@@ -1,4 +1,4 @@
-//! What was allowed and what was refused: appended, bounded, read newest first.
+//! Audit log of what was allowed and refused: append-only, bounded, read newest first.
 
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MOST_ROWS};
 use aethon_core::error::Result as CoreResult;
@@ -52,7 +52,7 @@ fn newest(sql: &Sql<'_>, limit: usize) -> Result<Vec<Option<AuditEntry>>, Error>
     Ok(sql.all(NEWEST, [i64::try_from(limit).unwrap_or(i64::MAX)], read)?)
 }
 
-/// `None` for what another version wrote.
+/// Reads one entry; `None` if another version wrote it.
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<AuditEntry>> {
     let action: String = row.get(1)?;
     let Some(action) = AuditAction::from_word(&action) else { return Ok(None) };

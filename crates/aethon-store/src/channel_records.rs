@@ -1,4 +1,4 @@
-//! What channels remember: a table of names and values. Those whose time is over are removed by the upkeep.
+//! Key-value records that channels keep. Maintenance removes the expired ones.
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result as CoreResult;
@@ -54,7 +54,8 @@ impl ChannelRecords for Store {
     }
 
     async fn list(&self, channel: &str, prefix: &str, limit: usize) -> CoreResult<Vec<(String, String)>> {
-        // From the prefix to the last name that can begin with it: names hold no character behind that one.
+        // Scan from the prefix to just past the last name that can start with it; no name contains the upper bound's
+        // character.
         const LIST: &str = "SELECT name, value FROM channel_records
             WHERE channel = ?1 AND name >= ?2 AND name < ?3 AND (until IS NULL OR until > ?4)
             ORDER BY name LIMIT ?5";
@@ -69,7 +70,7 @@ impl ChannelRecords for Store {
     }
 }
 
-/// Removes some of those whose time is over. Returns how many.
+/// Removes up to `limit` expired records and returns how many.
 pub(crate) fn forget_expired(sql: &Sql<'_>, now: i64, limit: i64) -> Result<usize, Error> {
     const FORGET: &str = "DELETE FROM channel_records WHERE (channel, name) IN
         (SELECT channel, name FROM channel_records WHERE until <= ?1 ORDER BY until LIMIT ?2)";

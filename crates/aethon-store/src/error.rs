@@ -1,7 +1,8 @@
-//! What can go wrong with the storage.
+//! Errors of the storage.
 //!
-//! Opaque outside; inside, what SQLite says is sorted once, here, so that nobody else compares result codes. Errors of
-//! the core's traits ([`aethon_core::error::Error`]) pass through unchanged: a missing turn is no failure of the storage.
+//! Opaque outside. SQLite's result codes are classified once, here, so that no other module compares them. Errors of
+//! the core's traits ([`aethon_core::error::Error`]) pass through unchanged: a missing turn is no failure of the
+//! storage.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,7 @@ enum Reason {
     Refused(aethon_core::error::Error),
 }
 
-/// A step from one format to the next that failed. In a box, because errors are small.
+/// A failed migration step. Boxed to keep errors small.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "bringing {} from format {from} to {to} failed at step {step}, and nothing of it was changed: {source}; mend that and \
@@ -97,7 +98,7 @@ impl Error {
         Self(Reason::Moved { what, path: path.to_owned() })
     }
 
-    /// A step from one format to the next has failed; there is a copy from before, if there was anything to copy.
+    /// A migration step failed; `copy` is the backup made before it, if there was anything to back up.
     pub(crate) fn migration(
         path: &Path,
         (from, step, to): (i64, i64, i64),
@@ -120,7 +121,7 @@ impl Error {
         Self(Reason::Closed)
     }
 
-    /// The same error for another job of the same commit.
+    /// Returns the same error for another job of the same commit.
     pub(crate) fn for_another(&self) -> Self {
         match &self.0 {
             Reason::InUse(cause)
@@ -134,12 +135,12 @@ impl Error {
         }
     }
 
-    /// Whether the file system refused to store more, in one way or another.
+    /// Returns whether the file system refused to store more, whatever the cause.
     pub(crate) fn is_about_the_disk(&self) -> bool {
         matches!(self.0, Reason::DiskFull(_) | Reason::Disk(_))
     }
 
-    /// Whether it is the storage that fails and not the request, so that the same request works once it does not.
+    /// Returns whether the storage is at fault and not the request, so that the same request can succeed later.
     pub fn is_unavailable(&self) -> bool {
         matches!(
             self.0,
@@ -154,64 +155,64 @@ impl Error {
         )
     }
 
-    /// Whether the file or its folder may not be written.
+    /// Returns whether the file or its folder is not writable.
     pub fn is_unwritable(&self) -> bool {
         let code = if let Reason::Disk(cause) = &self.0 { cause.sqlite_error_code() } else { None };
         matches!(self.0, Reason::Unwritable { .. })
             || matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied))
     }
 
-    /// The same error when it comes up while the file of this path is opened: one that may not be written is named.
+    /// Adds the path to an error that came up while opening that file, if it means that the file is not writable.
     pub(crate) fn at_opening(self, path: &Path) -> Self {
         match &self.0 {
-            // Whatever it is called: a file that is opened to be written cannot be.
+            // Whatever the result code: the file cannot be opened for writing.
             Reason::Disk(cause) => Self::unwritable(path, cause),
             _ => self,
         }
     }
 
-    /// Whether the file was replaced or removed while it was open.
+    /// Returns whether the file was replaced or removed while it was open.
     pub fn is_moved(&self) -> bool {
         matches!(self.0, Reason::Moved { .. })
     }
 
-    /// Whether a newer version of the program wrote the database.
+    /// Returns whether a newer version of the program wrote the database.
     pub fn is_newer_version(&self) -> bool {
         matches!(self.0, Reason::Newer { .. })
     }
 
-    /// Whether the file is something else than a database of this program.
+    /// Returns whether the file is not a database of this program.
     pub fn is_foreign_file(&self) -> bool {
         matches!(self.0, Reason::Foreign { .. })
     }
 
-    /// Whether another program holds the database; trying again later helps.
+    /// Returns whether another program holds the database; trying again later helps.
     pub fn is_busy(&self) -> bool {
         matches!(self.0, Reason::InUse(_))
     }
 
-    /// Whether there is no space left.
+    /// Returns whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self.0, Reason::DiskFull(_))
     }
 
-    /// Whether the contents of the file are broken.
+    /// Returns whether the contents of the file are damaged.
     pub fn is_damaged(&self) -> bool {
         matches!(self.0, Reason::Damaged(_))
     }
 
-    /// Whether the storage was closed before.
+    /// Returns whether the storage was already closed.
     pub fn is_closed(&self) -> bool {
         matches!(self.0, Reason::Closed)
     }
 }
 
-/// Where the copy is, as the end of a sentence.
+/// Names the backup, as the end of a sentence.
 fn copied(copy: Option<&Path>) -> String {
     copy.map_or_else(String::new, |copy| format!(" (the copy from before is {})", copy.display()))
 }
 
-/// Errors of SQLite are copied whole; others (of a conversion, say) keep their words.
+/// Copies an SQLite error; other errors (of a conversion, say) keep only their message.
 fn copy(cause: &rusqlite::Error) -> rusqlite::Error {
     match cause {
         rusqlite::Error::SqliteFailure(code, text) => rusqlite::Error::SqliteFailure(*code, text.clone()),

@@ -1,8 +1,8 @@
-//! Passages of one session that match some words: for a model that has only a summary of what was said.
+//! Passages of one session that match some words, for a model that sees only a summary of what was said.
 //!
-//! Unlike the search for sessions, which needs all words and only what people and the assistant wrote, this ranks: a
-//! message with the rarest of the words comes first, whoever said it, tools included. It reads the whole live transcript
-//! of the session, whatever the index has caught up with; most of it is passed over without being decoded.
+//! Unlike the search for sessions, which requires all words and looks only at what people and the assistant wrote, this
+//! ranks: a message with the rarest words comes first, whoever wrote it, tools included. It reads the whole live
+//! transcript, however far the index has got; most of it is skipped without being decoded.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::history::{History, HistoryQuery, Passage, PassageSource};
@@ -22,10 +22,10 @@ use crate::time::from_millis;
 
 mod query;
 
-/// The tool by which models search: what it once answered is no source.
+/// The search tool itself; its earlier results are not a source.
 const OWN_TOOL: &str = "search_history";
 
-/// What scores below this share of the best hit is not worth showing.
+/// Hits that score below this share of the best one are not shown.
 const WORTH_SHOWING: f64 = 0.35;
 
 #[async_trait]
@@ -45,18 +45,18 @@ fn search(sql: &Sql<'_>, session: &SessionId, wanted: &HistoryQuery) -> Result<V
     Ok(passages.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// A message in which some of the words stand.
+/// A message that contains some of the words.
 struct Match {
     id: i64,
-    /// How well each word matches.
+    /// Match quality per word.
     words: Vec<f64>,
     has_phrases: bool,
 }
 
-/// The messages that are worth showing, the best first.
+/// The messages to show, best first.
 struct Best {
     ids: Vec<i64>,
-    /// What each word counts: the fewer messages have it, the more.
+    /// Weight per word: the fewer messages contain it, the more it counts.
     weights: Vec<f64>,
 }
 
@@ -85,7 +85,7 @@ fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) 
     Ok(found.into_iter().flatten().collect())
 }
 
-/// Puts the best ones first. What has the phrases that were quoted stands alone, if there is any.
+/// Orders matches by score. If any message contains the quoted phrases, drops all that do not.
 fn rank(query: &Query, mut matches: Vec<Match>, limit: usize) -> Best {
     if query.has_phrases() && matches.iter().any(|found| found.has_phrases) {
         matches.retain(|found| found.has_phrases);
@@ -100,14 +100,14 @@ fn rank(query: &Query, mut matches: Vec<Match>, limit: usize) -> Best {
         if is_complete { sum * 1.5 } else { sum }
     };
     let mut scored: Vec<(f64, i64)> = matches.iter().map(|found| (score(found), found.id)).collect();
-    // Of equals the newest: what was said later holds.
+    // Newest first among equals: what was said later holds.
     scored.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
     let least = scored.first().map_or(0.0, |(best, _)| best * WORTH_SHOWING);
     let ids = scored.into_iter().take_while(|(score, _)| *score >= least).take(limit).map(|(_, id)| id);
     Best { ids: ids.collect(), weights }
 }
 
-/// The words round the best match in a message.
+/// Returns the text around the best match in a message.
 fn passage(
     sql: &Sql<'_>,
     id: i64,
@@ -135,12 +135,12 @@ fn passage(
     }))
 }
 
-/// What can be found in a message, and where each part of it comes from.
+/// Returns the searchable parts of a message, each with its source.
 fn parts(role: &str, content: &str) -> Vec<(PassageSource, String)> {
     let said_by = match role {
         "user" => PassageSource::Person,
         "assistant" | "tool" => PassageSource::Assistant,
-        // Summaries repeat what stands elsewhere.
+        // Summaries only repeat what stands elsewhere.
         _ => return Vec::new(),
     };
     let part = |block: Block| match block {
@@ -160,7 +160,7 @@ fn parts(role: &str, content: &str) -> Vec<(PassageSource, String)> {
     blocks(content).into_iter().filter_map(part).filter(|(_, text)| !text.trim().is_empty()).collect()
 }
 
-/// The texts and numbers of a call's arguments, a line each.
+/// Returns the strings and numbers in a call's arguments, one per line.
 fn strings(value: &serde_json::Value) -> String {
     use serde_json::Value;
     match value {

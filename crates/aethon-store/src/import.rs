@@ -1,7 +1,7 @@
-//! A whole conversation, made in one transaction out of messages that were said elsewhere.
+//! Imports a whole conversation from elsewhere in one transaction.
 //!
-//! Messages get their numbers as they are stored, so what names another message by its number is written in here, and not by
-//! the caller as everywhere else: this is rare, and not in the way of a turn.
+//! Messages get their ids as they are stored, so references between them are filled in here, inside the writer's job,
+//! and not by the caller as everywhere else. Imports are rare and delay no turn.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,7 @@ impl SessionImport for Store {
     }
 }
 
-/// Stores the messages, in their order; their numbers.
+/// Stores the messages in order and returns their ids.
 fn store_messages(sql: &Sql<'_>, key: i64, session: &NewSession) -> Result<Vec<i64>, Error> {
     let mut known = BTreeMap::new();
     let mut stored = Vec::with_capacity(session.messages.len());
@@ -71,7 +71,7 @@ fn store_messages(sql: &Sql<'_>, key: i64, session: &NewSession) -> Result<Vec<i
     Ok(stored)
 }
 
-/// A turn that is over, so that its message can be answered again.
+/// Stores a finished turn, so that its message can be retried.
 fn store_turn(
     sql: &Sql<'_>,
     key: i64,

@@ -1,5 +1,5 @@
-//! Runs of timed jobs. Beginning one looks and writes in one job of the writer, whose transaction locks out other programs
-//! at the same file, so no run has two owners.
+//! Runs of timed jobs. A run begins with a check and a write in one transaction, which locks out other programs on the
+//! same file, so no run has two owners.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::schedule::{BeginRun, Due, EndRun, JobId, JobRecord, RunLog, RunRecord, RunStatus};
@@ -13,10 +13,10 @@ use crate::jobs;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
-/// How many runs of a job are kept.
+/// Runs kept per job.
 const KEPT: i64 = 200;
 
-/// How many open runs are looked at, at once.
+/// Maximum number of open runs read at once.
 const MOST_OPEN: i64 = 10_000;
 
 #[async_trait]
@@ -141,7 +141,7 @@ fn end_run(sql: &Sql<'_>, run: &str, end: &EndRun) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// `None` for what another version wrote, or a hand that edited the file.
+/// Reads a run; `None` if another version wrote it or the file was edited by hand.
 fn run(row: &Row<'_>) -> rusqlite::Result<Option<RunRecord>> {
     let (id, word): (String, String) = (row.get(1)?, row.get(5)?);
     let (Ok(job_id), Some(status)) = (JobId::parse(&id), RunStatus::parse(&word)) else { return Ok(None) };

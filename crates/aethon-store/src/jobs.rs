@@ -1,4 +1,4 @@
-//! Timed jobs: a row each, with the whole job as JSON and where it stands in columns.
+//! Timed jobs: one row each, with the job as JSON and its state in columns.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::schedule::{Job, JobId, JobRecord, JobStore, RunStatus};
@@ -62,13 +62,13 @@ impl JobStore for Store {
     }
 }
 
-/// The row of a job.
+/// Returns the key of a job's row.
 pub(crate) fn key(sql: &Sql<'_>, id: &JobId) -> Result<Option<i64>, Error> {
     const KEY: &str = "SELECT job_key FROM jobs WHERE id = ?1";
     Ok(sql.first(KEY, [id.as_str()], |row| row.get(0))?)
 }
 
-/// The record of a row. `None` for what cannot be read (another version, or a hand that edited the file).
+/// Reads a record; `None` if it cannot be read (another version wrote it, or the file was edited by hand).
 pub(crate) fn record(row: &Row<'_>) -> rusqlite::Result<Option<JobRecord>> {
     let text: String = row.get(0)?;
     let Ok(job) = serde_json::from_str::<Job>(&text) else {

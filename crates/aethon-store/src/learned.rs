@@ -1,4 +1,4 @@
-//! What was learnt about models: few rows, read once at the start and written when something turns out otherwise.
+//! Learned facts about models: a few rows, read once at startup and written when a fact changes.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::learned::{ModelFact, ModelKey, ModelMemory};
@@ -10,10 +10,10 @@ use crate::error::Error;
 use crate::store::Store;
 use crate::time::days;
 
-/// How long a fact counts that was not learnt again, in days.
+/// Days until a fact that was not confirmed expires.
 const KEPT_DAYS: u32 = 30;
 
-/// The most facts that are kept; the oldest ones go.
+/// Maximum number of facts; the oldest are dropped.
 const MOST: i64 = 256;
 
 #[async_trait]
@@ -27,7 +27,7 @@ impl ModelMemory for Store {
 
     async fn remember(&self, model: &ModelKey, fact: ModelFact) -> CoreResult<()> {
         let (model, now) = (model.clone(), self.now());
-        // Nobody waits for the disk: should the process die first, the fact is learnt once more.
+        // Nobody waits for the disk: if the process dies first, the fact is learned again.
         Ok(self.write_later(Urgency::Welcome, move |sql| remember(sql, &model, fact, now)).await?)
     }
 }
@@ -60,7 +60,7 @@ fn row_of(fact: ModelFact) -> (&'static str, f64) {
     }
 }
 
-/// `None` for what another version wrote, or a hand that edited the file.
+/// Reads a fact; `None` if another version wrote it or the file was edited by hand.
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<(ModelKey, ModelFact)>> {
     let model = ModelKey { provider: row.get(0)?, host: row.get(1)?, model: row.get(2)? };
     let (word, value): (String, f64) = (row.get(3)?, row.get(4)?);

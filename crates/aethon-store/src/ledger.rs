@@ -1,10 +1,10 @@
-//! What model calls cost, and what is set aside for those that run.
+//! Costs of model calls, and reservations for the calls that are running.
 //!
-//! Every call is a row, and added to the sums of its day in the same transaction; whoever asks reads the sums. Setting
-//! money aside, and more of it, looks and writes in one job of the writer, whose transaction locks out other programs at
-//! the same file, so no two callers can both take the last of it. A reservation counts until it is settled. Those of a
-//! daemon that crashed are booked by the next daemon, at the last estimate of what their calls had cost; those of a program
-//! beside it count for the rest of their day.
+//! Every call is a row and is added to the totals of its day in the same transaction; queries read the totals. Making
+//! or growing a reservation checks and writes in one writer job, whose transaction locks out other programs on the same
+//! file, so no two callers can both take the last of the budget. A reservation counts until it is settled. Reservations
+//! of a crashed daemon are booked by the next daemon, at the last estimate of what their calls had cost; those of a
+//! program beside it count for the rest of their day.
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Reserved, UsageRow, WorkKind};
@@ -19,13 +19,13 @@ use crate::sessions;
 use crate::store::{OpenMode, Store};
 use crate::time::{day_number, day_start, to_millis};
 
-/// How many billionths a dollar has.
+/// Billionths per dollar.
 const BILLION: f64 = 1e9;
 
-/// The most that one call may cost or count, so that sums stay far from where numbers end: a million dollars.
+/// Upper bound for one cost or claim, a million dollars, so that sums stay far from overflow.
 const MOST: i64 = 1_000_000_000_000_000;
 
-/// How many rows a report has at most.
+/// Maximum number of rows in a report.
 const MOST_ROWS: i64 = 10_000;
 
 #[async_trait]
@@ -88,7 +88,7 @@ impl Ledger for Store {
     }
 }
 
-/// A call that is ready to be stored.
+/// A call ready to be stored.
 struct Call {
     day: i64,
     ended_at: i64,
@@ -102,7 +102,7 @@ struct Call {
     money: Money,
 }
 
-/// What it cost, and what was saved; in billionths of a dollar.
+/// Cost and savings of a call, in billionths of a dollar.
 #[derive(Clone, Copy)]
 struct Money {
     cost: i64,
@@ -171,7 +171,7 @@ impl Call {
     }
 }
 
-/// What is added to a day.
+/// Amounts to add to a day.
 struct Sum {
     requests: i64,
     failed: i64,
@@ -214,7 +214,8 @@ impl Wanted {
         })
     }
 
-    /// What is granted of it on a day, and what is left then.
+    /// Returns how much of the claim can be granted on a day and how much is left then; `None` if less than the minimum
+    /// is left.
     fn granted(&self, sql: &Sql<'_>, day: i64) -> Result<Option<(i64, i64)>, Error> {
         let (spent, reserved) = spend(sql, day)?;
         let left = self.ceiling.saturating_sub(spent.saturating_add(reserved));
@@ -237,7 +238,7 @@ fn reserve(
     Ok(Some(Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) }))
 }
 
-/// The day of the reservation, and what it got. `None` when it is gone.
+/// Grows a reservation. Returns its day and what it got; `None` if the reservation is gone.
 fn grow(sql: &Sql<'_>, id: i64, wanted: Wanted) -> Result<Option<(i64, Option<Reserved>)>, Error> {
     const DAY: &str = "SELECT day FROM reservations WHERE id = ?1";
     const GROW: &str = "UPDATE reservations SET amount = amount + ?2, estimate = ?3 WHERE id = ?1";
@@ -248,21 +249,21 @@ fn grow(sql: &Sql<'_>, id: i64, wanted: Wanted) -> Result<Option<(i64, Option<Re
     Ok(Some((day, Some(reserved))))
 }
 
-/// What was spent on a day, and what is set aside.
+/// Returns what was spent and what is reserved on a day.
 fn spend(sql: &Sql<'_>, day: i64) -> Result<(i64, i64), Error> {
     const SPEND: &str = "SELECT (SELECT coalesce(sum(cost), 0) FROM spending WHERE day = ?1),
         (SELECT coalesce(sum(amount), 0) FROM reservations WHERE day = ?1)";
     Ok(sql.one(SPEND, [day], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
-/// Whether there are reservations.
+/// Returns whether there are any reservations.
 pub(crate) fn is_anything_set_aside(sql: &Sql<'_>) -> Result<bool, Error> {
     const ANY: &str = "SELECT EXISTS (SELECT 1 FROM reservations)";
     Ok(sql.one(ANY, [], |row| row.get(0))?)
 }
 
-/// Books reservations that nobody will settle any more, at the last estimate of what their calls had cost: those from
-/// before the given day, and with [`OpenMode::Daemon`] all that an earlier daemon left. Returns how many.
+/// Books reservations that nobody will settle any more, at the last estimate of what their calls had cost: those of
+/// earlier days than `before`, and with [`OpenMode::Daemon`] all that an earlier daemon left. Returns how many.
 pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: OpenMode) -> Result<usize, Error> {
     const LEFT: &str = "SELECT day, provider, model, count(*), sum(min(estimate, amount)) FROM reservations
         WHERE day < ?1 OR (?2 AND is_daemons) GROUP BY day, provider, model";
@@ -278,7 +279,7 @@ pub(crate) fn write_off(sql: &Sql<'_>, before: i64, opener: OpenMode) -> Result<
     if left.is_empty() { Ok(0) } else { Ok(sql.execute(REMOVE, which)?) }
 }
 
-/// Removes some of the rows of single calls from before a day; their sums stay. Returns how many.
+/// Removes up to `limit` calls of earlier days; their totals stay. Returns how many.
 pub(crate) fn forget_before(sql: &Sql<'_>, day: i64, limit: i64) -> Result<usize, Error> {
     const FORGET: &str =
         "DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE day < ?1 ORDER BY day LIMIT ?2)";
@@ -291,7 +292,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<UsageRow> {
         day: day_of(day_start(row.get(0)?)),
         provider: row.get(1)?,
         model: row.get(2)?,
-        // A word that is not known was put there by hand; its money must count all the same.
+        // An unknown word was put there by hand; its money must count all the same.
         kind: WorkKind::parse(row.get_ref(3)?.as_str()?).unwrap_or(WorkKind::Background),
         requests: count(4)?,
         failed: count(5)?,
@@ -306,12 +307,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<UsageRow> {
     })
 }
 
-/// The cost of a call as it is stored. What is no amount counts as nothing.
+/// Returns an amount as it is stored. Values that are no valid amount become 0.
 fn billionths(usd: f64) -> i64 {
     to_whole(usd).clamp(0, MOST)
 }
 
-/// The cast takes what is too large as the largest, and what is no number as 0.
+/// The cast saturates, and turns NaN into 0.
 fn to_whole(usd: f64) -> i64 {
     (usd * BILLION).round() as i64
 }

@@ -1,15 +1,20 @@
 //! SQLite storage of the Aethon assistant: sessions, messages, the inbox and the outbox in one file.
 //!
-//! Its idea: one thread owns the only connection that writes, and everything that waits for it is committed together.
-//! So a write is one queue, one transaction and one answer, however many callers there are, and no caller ever sees an
-//! acknowledgement before the commit that it stands for. Reads go to connections of their own and never wait for it.
+//! One thread owns the only connection that writes, and everything that waits for it is committed together. A write is
+//! one queue, one transaction and one answer, however many callers there are, and no caller ever sees an
+//! acknowledgement before the commit that it stands for. Reads use connections of their own and never wait for the
+//! writer.
 //!
-//! The way in is [`Store`], which is [`aethon_core::session::TurnLog`], [`aethon_core::session::Transcripts`],
-//! [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`], [`aethon_core::embed::EmbeddingCache`],
-//! [`aethon_core::history::History`], [`aethon_core::learned::ModelMemory`], [`aethon_core::memory::MemoryStorage`] and [`aethon_core::audit::AuditLog`] at once. Rooms: `db` is the file, its threads and its versions, and knows nothing of
-//! conversations; `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox` hold the statements of one table each; `ledger`
-//! counts money; `vectors` keeps them; `search` finds the sessions that have some words, `history` the passages of one; `learned` keeps what was learnt about models; `memory` is long-term memory; `audit` what was allowed and refused; `telemetry` what was measured; `listing` makes pages of sessions; `purge` and `maintenance` remove; `marks` remembers from run to run; `jobs`, `job_runs` and `sop_runs` keep timed jobs, their runs and runs of SOPs; `agent_runs` what agents have done, `works` work of more than one turn; `import` makes whole conversations; `turn_log` and `transcripts` put
-//! them together into the traits.
+//! The entry point is [`Store`], which implements the storage traits of the core: [`aethon_core::session::TurnLog`],
+//! [`aethon_core::session::Transcripts`], [`aethon_core::channel::Outbox`], [`aethon_core::ledger::Ledger`],
+//! [`aethon_core::embed::EmbeddingCache`], [`aethon_core::history::History`], [`aethon_core::learned::ModelMemory`],
+//! [`aethon_core::memory::MemoryStorage`], [`aethon_core::audit::AuditLog`] and others.
+//!
+//! `db` is the file, its threads and its schema versions, and knows nothing of conversations. Most other modules hold
+//! the statements of one table: `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox`, `ledger`, `vectors`,
+//! `learned`, `memory`, `audit`, `telemetry`, `marks`, `jobs`, `job_runs`, `sop_runs`, `agent_runs`, `works`. `search`
+//! finds sessions by words, `history` finds passages of one session, `listing` pages through sessions, `import` creates
+//! whole conversations, `purge` and `maintenance` remove. `turn_log` and `transcripts` combine them into the traits.
 
 mod agent_runs;
 mod audit;
@@ -46,5 +51,5 @@ pub use error::Error;
 pub use maintenance::Health;
 pub use store::{OpenMode, Options, Store};
 
-/// A shorthand.
+/// Result whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,7 +1,7 @@
 //! Lists of sessions: pages, most recently used first, and search.
 //!
-//! A page begins where the one before ended, by time of use and number, so that nothing is shown twice or left out
-//! because a session further up has moved meanwhile.
+//! A page starts after the last entry of the one before (by time of use and key, not by offset), so that a session that
+//! moves up meanwhile makes no other appear twice or get lost.
 
 use aethon_core::ids::SessionId;
 use aethon_core::session::{SessionPage, SessionQuery, SessionSummary};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::search::{self, Words};
 use crate::time::from_millis;
 
-/// The most sessions in a page.
+/// Maximum page size.
 const MAX_PAGE: usize = 500;
 
 const PAGE: &str = "SELECT session_key, updated_at, id, channel, sender, title, agent_name, created_at,
@@ -29,14 +29,14 @@ const FOUND_COUNT: &str = "SELECT count(*) FROM sessions WHERE (?1 IS NULL OR ch
     AND (session_key IN (SELECT value FROM json_each(?2)) OR NOT EXISTS
         (SELECT 1 FROM json_each(?3) AS word WHERE instr(lower(sessions.title || ' ' || sessions.id), word.value) = 0))";
 
-/// One session.
+/// Returns the summary of one session.
 pub(crate) fn summary(sql: &Sql<'_>, id: &str) -> Result<Option<SessionSummary>, Error> {
     const ONE: &str = "SELECT session_key, updated_at, id, channel, sender, title, agent_name, created_at,
         message_count FROM sessions WHERE id = ?1";
     Ok(sql.first(ONE, [id], read)?.and_then(|(_, summary)| summary))
 }
 
-/// A page of sessions.
+/// Returns a page of sessions.
 pub(crate) fn page(sql: &Sql<'_>, query: &SessionQuery) -> Result<SessionPage, Error> {
     let limit = query.limit.clamp(1, MAX_PAGE);
     let from = query.cursor.as_deref().map_or(Ok(Cursor::START), Cursor::parse)?;
@@ -63,7 +63,7 @@ pub(crate) fn page(sql: &Sql<'_>, query: &SessionQuery) -> Result<SessionPage, E
     Ok(SessionPage { sessions, count: count.unsigned_abs(), next_cursor })
 }
 
-/// A place in the list.
+/// A position in the list.
 struct Cursor {
     updated_at: i64,
     key: i64,
@@ -87,7 +87,7 @@ impl Cursor {
     }
 }
 
-/// A row; without a summary when its id is none (the file was edited by hand).
+/// Reads a row; without a summary if its session id is invalid (the file was edited by hand).
 fn read(row: &Row<'_>) -> rusqlite::Result<(Cursor, Option<SessionSummary>)> {
     let cursor = Cursor { key: row.get(0)?, updated_at: row.get(1)? };
     let Ok(session_id) = SessionId::parse(row.get_ref(2)?.as_str()?) else { return Ok((cursor, None)) };

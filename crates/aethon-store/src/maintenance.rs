@@ -1,4 +1,4 @@
-//! Looking after the file: removing what has had its time, and saying whether the file is sound.
+//! Maintenance: removes what has expired, and checks the integrity of the file.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
@@ -11,23 +11,23 @@ use crate::store::{OpenMode, Store};
 use crate::time::days;
 use crate::{channel_records, ledger, marks, outbox, purge, sessions, telemetry, turns, vectors};
 
-/// How long deliveries are kept after they have arrived or were given up, so that a person can look.
+/// Days that deliveries are kept after they arrived or were given up, so that a person can look them up.
 const SETTLED_DAYS: u32 = 7;
 
-/// How long the keys of posted messages are kept. They belong to deliveries, which expire long before.
+/// Days that the keys of posted messages are kept. They belong to deliveries, which expire long before.
 const POSTED_DAYS: u32 = 90;
 
-/// How many rows go in one transaction.
+/// Rows removed per transaction.
 const STEP: i64 = 128;
 
-/// What [`Store::check`] has found.
+/// Result of [`Store::check`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
-    /// The format of the database.
+    /// The schema version of the database.
     pub version: i64,
     /// The size of the main file in bytes.
     pub size: u64,
-    /// What is broken in it; empty when it is sound.
+    /// The damage found; empty if the file is sound.
     pub problems: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ impl Upkeep for Store {
         removed.dedupe_ids += self.write(move |sql| forget_posted(sql, posted_before)).await?;
         let forget = move |sql: &Sql<'_>| channel_records::forget_expired(sql, now, STEP);
         removed.dedupe_ids += self.repeat(forget).await?;
-        // No call takes a day: what was set aside before yesterday belongs to a program that is gone.
+        // No call takes a whole day, so a reservation from before yesterday belongs to a program that is gone.
         let today = self.day();
         self.write(move |sql| ledger::write_off(sql, today - 1, OpenMode::Guest)).await?;
         let calls_before = today - i64::from(retention.calls);
@@ -73,7 +73,7 @@ impl Upkeep for Store {
                 _ => 0,
             };
             removed += gone as u64;
-            // Those that are left over may all be in use.
+            // All remaining ones may be in use.
             if gone == 0 {
                 if removed > 0 {
                     self.purge().await?;
@@ -93,7 +93,7 @@ impl Upkeep for Store {
 }
 
 impl Store {
-    /// Whether the file is sound. Reads all of it.
+    /// Checks the integrity of the file. Reads all of it.
     pub async fn check(&self) -> Result<Health, Error> {
         self.read(|sql| {
             let number = |pragma: &'static str| sql.one(pragma, [], |row| row.get::<_, i64>(0));
@@ -109,13 +109,13 @@ impl Store {
         .await
     }
 
-    /// Removes everything that was cut off and is still there.
+    /// Removes everything that is detached but not yet deleted.
     pub(crate) async fn purge(&self) -> Result<(), Error> {
         while self.write(purge::purge_some).await? {}
         Ok(())
     }
 
-    /// Runs a step until it has nothing left to do, each time in a transaction of its own. Returns the sum.
+    /// Repeats a step until it removes nothing more, each time in its own transaction. Returns the total.
     async fn repeat(
         &self,
         step: impl Fn(&Sql<'_>) -> Result<usize, Error> + Copy + Send + 'static,

@@ -1,5 +1,6 @@
-//! Long-term memory: `entries` are its rows, `listing` pages of them, `words` what a text is found by (`stem`,
-//! `stop_words`); `by_words` and `by_meaning` (over `sketches`) find, and `fusion` puts what they have found into one order.
+//! Long-term memory. `entries` holds the rows, `listing` pages through them, `words` extracts what a text is found by
+//! (with `stem` and `stop_words`); `by_words` and `by_meaning` (over `sketches`) search, and `fusion` merges their
+//! results.
 
 use aethon_core::error::{Error as Refusal, Result as CoreResult};
 use aethon_core::memory::{
@@ -26,10 +27,10 @@ mod words;
 
 pub(crate) use sketches::Sketches;
 
-/// How many vectors are written in one transaction.
+/// Vectors written per transaction.
 const STEP: usize = 64;
 
-/// The most hits of a search.
+/// Maximum number of hits.
 const MOST_HITS: usize = 100;
 
 #[async_trait]
@@ -79,7 +80,7 @@ impl Memory for Store {
         let hits = self.read(move |sql| search(sql, &sketches, &query)).await?;
         let ids: Vec<i64> = hits.iter().map(|hit| hit.entry.id.0).collect();
         if purpose != Purpose::Look && !ids.is_empty() {
-            // Nobody waits for the disk: should the process die first, a date is older than it could be.
+            // Nobody waits for the disk: if the process dies first, a recall date is older than it could be.
             let note = move |sql: &Sql<'_>| entries::note_recall(sql, &ids, now);
             self.write_later(Urgency::Welcome, note).await?;
         }
@@ -119,7 +120,7 @@ impl MemoryStorage for Store {
 fn search(sql: &Sql<'_>, sketches: &Sketches, query: &MemoryQuery) -> Result<Vec<MemoryHit>, Error> {
     let (category, limit) = (query.category.as_deref(), query.limit.min(MOST_HITS));
     let mut hits = Vec::new();
-    // How rare a word is, and what is near, is known of each scope; both come out as a score from 0 to 1.
+    // Word rarity and nearness are relative to a scope; both yield a score from 0 to 1.
     for scope in entries::scopes(sql, &query.reach)? {
         let by_words = by_words::find(sql, &scope, category, &query.text)?;
         let near = |vector| by_meaning::find(sql, sketches, &scope, category, vector);
@@ -131,7 +132,7 @@ fn search(sql: &Sql<'_>, sketches: &Sketches, query: &MemoryQuery) -> Result<Vec
     Ok(hits)
 }
 
-/// A new row takes the place of an old one, so that its number says that it is new.
+/// Replaces rather than updates an existing row: its new rowid tells [`sketches`] that the vector is new.
 fn put_vector(sql: &Sql<'_>, model: &str, vector: &MemoryVector) -> Result<(), Error> {
     const PUT: &str = "INSERT OR REPLACE INTO memory_vectors (memory_id, model, vector)
         SELECT id, ?2, ?3 FROM memories WHERE id = ?1 AND content = ?4";

@@ -1,7 +1,7 @@
 //! Messages as rows.
 //!
-//! The content is the JSON of the core's blocks. A block that this version does not know (the file was written by a
-//! newer one, or by hand) is shown as a notice in its place: one odd block must not make a conversation unreadable.
+//! The content is the JSON of the core's blocks. A block that this version does not know (written by a newer version or
+//! by hand) is shown as a notice in its place: one odd block must not make a conversation unreadable.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::time::{from_millis, to_millis};
 
-/// A message that is ready to be stored. Made by the caller, so that the writer has no JSON to write.
+/// A message ready to be stored. Serialized by the caller, so that the writer thread spends no time on JSON.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NewMessage {
     role: Cow<'static, str>,
@@ -69,39 +69,39 @@ pub(crate) fn insert(
     )?)
 }
 
-/// Takes the live messages from `first` on, up to before `by`, out of the live branch. Returns how many.
+/// Removes the live messages from `first` up to but excluding `by` from the live branch. Returns how many.
 pub(crate) fn supersede(sql: &Sql<'_>, session: i64, first: i64, by: i64) -> Result<usize, Error> {
     const SUPERSEDE: &str = "UPDATE messages SET superseded_by = ?3
         WHERE session_key = ?1 AND superseded_by IS NULL AND id >= ?2 AND id < ?3";
     Ok(sql.execute(SUPERSEDE, params![session, first, by])?)
 }
 
-/// Whether this message is in the live branch of this session.
+/// Returns whether the message is in the live branch of the session.
 pub(crate) fn is_live(sql: &Sql<'_>, session: i64, id: i64) -> Result<bool, Error> {
     const LIVE: &str = "SELECT 1 FROM messages WHERE id = ?1 AND session_key = ?2 AND superseded_by IS NULL";
     Ok(sql.first(LIVE, params![id, session], |_| Ok(()))?.is_some())
 }
 
-/// The newest message of the live branch.
+/// Returns the newest message of the live branch.
 pub(crate) fn newest(sql: &Sql<'_>, session: i64) -> Result<Option<i64>, Error> {
     const NEWEST: &str = "SELECT id FROM messages WHERE session_key = ?1 AND superseded_by IS NULL
         ORDER BY id DESC LIMIT 1";
     Ok(sql.first(NEWEST, [session], |row| row.get(0))?)
 }
 
-/// The text of a stored message, as a reply repeats it.
+/// Returns the text of a stored message, for a reply that repeats it.
 pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
     const CONTENT: &str = "SELECT content FROM messages WHERE id = ?1";
     let content = sql.first(CONTENT, [id], |row| row.get::<_, String>(0))?;
     Ok(content.map(|content| Message::new(Role::Assistant, blocks(&content), from_millis(0)).text()))
 }
 
-/// From how many bytes of a window on older pictures give way to words.
+/// Bytes of a window beyond which older pictures are replaced by a note.
 const MOST_PICTURES: usize = 16 << 20;
-/// How many bytes a window has at most, more than any model takes in; what comes before is left to a summary.
+/// Maximum bytes of a window, more than any model accepts; what comes before is left to a summary.
 const MOST_WINDOW: usize = 64 << 20;
 
-/// Live messages of a session, as [`read`] reads them.
+/// Selects live messages of a session, in the columns that [`read`] expects.
 macro_rules! live {
     ($which:literal) => {
         concat!(
@@ -114,15 +114,15 @@ macro_rules! live {
 
 const PAGE: &str = live!("id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4");
 
-/// How much is taken at once.
+/// Limits for one read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Most {
     pub(crate) messages: usize,
-    /// Not a message more when those taken have so many; a single one may have more.
+    /// Maximum total size, except that the first message is always included.
     pub(crate) bytes: usize,
 }
 
-/// The newest live messages with ids between the two, oldest first.
+/// Returns the newest live messages with ids strictly between the two, oldest first.
 pub(crate) fn page(
     sql: &Sql<'_>,
     session: i64,
@@ -140,7 +140,7 @@ pub(crate) fn page(
     Ok(messages)
 }
 
-/// The newest live messages of a session that a model sees, oldest first.
+/// Returns the newest live messages that a model sees, oldest first.
 pub(crate) fn window(sql: &Sql<'_>, session: i64, limit: usize) -> Result<Vec<Message>, Error> {
     let folded = sql.first(FOLDED, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (through, turn): (i64, Option<String>) = folded.unwrap_or_default();
@@ -156,14 +156,14 @@ pub(crate) fn window(sql: &Sql<'_>, session: i64, limit: usize) -> Result<Vec<Me
         kept += bytes.saturating_sub(gone);
         Ok(fits.then_some(message))
     })?;
-    // What was put in while the turn went on that made the summary was in no window of it, and so is in no summary.
+    // Messages inserted during the turn that made the summary were in no window of it, so no summary covers them.
     let left = most - i64::try_from(messages.len()).unwrap_or(most);
     messages.extend(sql.all(BESIDE, params![session, turn, through, left], read)?);
     messages.reverse();
     Ok(messages)
 }
 
-/// Whether messages of others came after the first one of a turn.
+/// Returns whether other turns' messages came after the first one of this turn.
 pub(crate) fn has_beside(sql: &Sql<'_>, session: i64, first: i64, turn: &str) -> Result<bool, Error> {
     const OF_OTHERS: &str =
         "SELECT 1 FROM messages WHERE session_key = ?1 AND superseded_by IS NULL AND id > ?2
@@ -176,7 +176,7 @@ const BESIDE: &str = live!(
      AND id > (SELECT first_message FROM turns WHERE turns.id = ?2) AND id <= ?3 ORDER BY id DESC LIMIT ?4"
 );
 
-/// Puts words in the place of pictures; returns how many bytes they had.
+/// Replaces pictures by a note and returns how many bytes they took.
 fn leave_out_pictures(blocks: &mut [Block]) -> usize {
     let words =
         |mime: &str| format!("[A picture ({mime}) is left out here, because later ones take its room.]");
@@ -220,7 +220,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
     })
 }
 
-/// Reads blocks; what cannot be read becomes a notice.
+/// Parses blocks; an unreadable one becomes a notice.
 pub(crate) fn blocks(json: &str) -> Vec<Block> {
     if let Ok(blocks) = serde_json::from_str(json) {
         return blocks;
@@ -240,7 +240,7 @@ pub(crate) fn blocks(json: &str) -> Vec<Block> {
     }
 }
 
-/// The stored id of the last message that a folded block stands for.
+/// Returns the stored id of the last message that a folded block stands for.
 fn folds_through(block: &Block) -> Option<i64> {
     if let Block::Folded { to, .. } = block { to.parse().ok() } else { None }
 }
@@ -258,27 +258,27 @@ fn role_of(word: &str) -> Role {
     from_word(word).unwrap_or(Role::System)
 }
 
-/// A value that is a word on the wire.
+/// Parses a value that is a single word on the wire.
 pub(crate) fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
 }
 
-/// From this length on, the JSON of a text gets its room at once instead of growing into it by copies.
+/// From this length on, the buffer for a text's JSON is allocated up front instead of growing by copies.
 const LONG: usize = 512 << 10;
 
-/// The blocks of a message as JSON.
+/// Returns the blocks of a message as JSON.
 fn content(message: &Message) -> Result<String, Error> {
     let bytes = message.text_bytes();
     if bytes < LONG {
         return to_json(&message.content);
     }
-    // Line ends and quotes take a byte more each.
+    // Line ends and quotes take an extra byte each.
     let mut json = Vec::with_capacity(bytes + bytes / 16);
     serde_json::to_writer(&mut json, &message.content).map_err(not_json)?;
     String::from_utf8(json).map_err(not_json)
 }
 
-/// The JSON of one of the core's types.
+/// Serializes one of the core's types.
 pub(crate) fn to_json(value: &impl serde::Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(not_json)
 }

@@ -1,6 +1,7 @@
-//! The outbox: deliveries as rows, written with the end of their turn, kept until they have arrived or are given up.
+//! The outbox: deliveries as rows, written together with the end of their turn and kept until they arrive or are given
+//! up.
 //!
-//! A row repeats its session and turn as text, so that it stays whole when the session is removed before the delivery.
+//! A row repeats its session and turn as text, so that it stays complete if the session is removed before the delivery.
 
 use aethon_core::channel::{
     DELIVERY_RECORDS, Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery,
@@ -96,7 +97,7 @@ fn undelivered(sql: &Sql<'_>, state: DeliveryState, limit: usize) -> Result<Deli
     Ok(DeliveryPage { deliveries: rows.into_iter().flatten().collect(), count: count.unsigned_abs() })
 }
 
-/// Adds a delivery; it is due at once. Returns its number.
+/// Adds a delivery that is due at once, or after the last one to the same recipient. Returns its id.
 pub(crate) fn insert(
     sql: &Sql<'_>,
     (session, turn): (&str, &str),
@@ -106,7 +107,7 @@ pub(crate) fn insert(
     const INSERT: &str =
         "INSERT INTO outbox (session, turn, channel, recipient, text, attachments, outside, created_at, expires_at, due_at,
         is_reply) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    // What is sent to the same recipient arrives in the order in which it was stored.
+    // Deliveries to the same recipient arrive in the order in which they were stored.
     const LAST_DUE: &str = "SELECT max(due_at) FROM outbox INDEXED BY outbox_recipient
         WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND due_at IS NOT NULL";
     let NewDelivery { channel, recipient, text, outside, expires_at, is_reply, .. } = delivery;
@@ -124,8 +125,8 @@ pub(crate) fn insert(
     Ok(sql.insert(INSERT, values)?)
 }
 
-/// Removes what a session has delivered, with what channels remember of its text. What is still on its way stays: somebody
-/// waits for it.
+/// Removes the settled deliveries of a session, with the channel records about their text. Pending ones stay: somebody
+/// waits for them.
 pub(crate) fn forget_settled(sql: &Sql<'_>, session: &str) -> Result<(), Error> {
     const FORGET: &str = "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session = ?1";
     const RECORDS: &str = "DELETE FROM channel_records WHERE (channel, name) IN
@@ -135,7 +136,7 @@ pub(crate) fn forget_settled(sql: &Sql<'_>, session: &str) -> Result<(), Error> 
     Ok(())
 }
 
-/// Removes some of what was settled before `before`. Returns how many.
+/// Removes up to `limit` deliveries settled earlier than `before`. Returns how many.
 pub(crate) fn forget_before(sql: &Sql<'_>, before: i64, limit: i64) -> Result<usize, Error> {
     const FORGET: &str = "DELETE FROM outbox WHERE id IN
         (SELECT id FROM outbox WHERE settled_at < ?1 ORDER BY settled_at LIMIT ?2)";
@@ -159,14 +160,14 @@ fn settle(sql: &Sql<'_>, id: i64, outcome: &DeliveryOutcome, now: i64) -> Result
         DeliveryOutcome::Failed { error } => sql.execute(SETTLE, params![id, None::<i64>, now, false, error]),
         DeliveryOutcome::Returned { error } => sql.execute(RETURN, params![id, error]),
     }?;
-    // One that is settled already stays as it is: a second report about it says nothing new.
+    // A settled delivery stays as it is: a second report about it says nothing new.
     if changed == 0 && sql.first(EXISTS, [id], |_| Ok(()))?.is_none() {
         return Err(aethon_core::error::Error::not_found(format!("there is no delivery {id}")).into());
     }
     Ok(())
 }
 
-/// What is behind a delivery to the same recipient is not due before it.
+/// Postpones later deliveries to the same recipient until this one is due.
 fn hold_back(sql: &Sql<'_>, id: i64, until: i64) -> rusqlite::Result<()> {
     const TO: &str = "SELECT channel, recipient FROM outbox WHERE id = ?1 AND due_at IS NOT NULL";
     const HOLD: &str = "UPDATE outbox INDEXED BY outbox_recipient SET due_at = ?4
@@ -178,7 +179,7 @@ fn hold_back(sql: &Sql<'_>, id: i64, until: i64) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The files of a row. Those of a row that was edited by hand until it is no JSON are gone; the text still arrives.
+/// Reads the attachments of a row. If manual editing broke their JSON they are dropped; the text still arrives.
 fn files(row: &Row<'_>) -> rusqlite::Result<Vec<Attachment>> {
     let Some(json) = row.get_ref(8)?.as_str_or_null()? else { return Ok(Vec::new()) };
     Ok(serde_json::from_str(json).unwrap_or_else(|error| {
@@ -187,7 +188,7 @@ fn files(row: &Row<'_>) -> rusqlite::Result<Vec<Attachment>> {
     }))
 }
 
-/// A row; none when its session id is not one (the file was edited by hand).
+/// Reads a delivery; `None` if its session id is invalid (the file was edited by hand).
 fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
     let Ok(session) = SessionId::parse(row.get_ref(1)?.as_str()?) else { return Ok(None) };
     let content =
@@ -195,7 +196,7 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
             .with_recipient(row.get(4)?)
             .with_attachments(files(row)?)
             .with_outside(row.get(9)?)
-            // Lists for people do without it.
+            // Queries for listings do not select this column.
             .as_reply(row.get("is_reply").unwrap_or_default());
     let turn = TurnId::existing(row.get_ref(2)?.as_str()?);
     Ok(Some(Delivery::new(row.get(0)?, session, turn, content).with_attempts(row.get(7)?)))

@@ -1,8 +1,8 @@
-//! Removing conversations, in pieces.
+//! Removes conversations in small steps.
 //!
-//! The first step cuts the session's row off, which is quick however long the conversation is: from then on nobody sees
-//! its messages. They are then really removed, some at a time, between other people's turns. A crash in between leaves
-//! the rest for the next idle moment.
+//! The first step detaches the session's row, which is quick however long the conversation is: from then on nobody sees
+//! its messages. They are deleted later, a few at a time, between other people's turns. After a crash, the next idle
+//! moment continues.
 
 use crate::db::Sql;
 use crate::error::Error;
@@ -10,10 +10,10 @@ use crate::turns::Forget;
 use crate::{outbox, search, sessions, turns};
 use aethon_core::session::Clear;
 
-/// How many messages (and then turns) go at a time.
+/// Messages (and then turns) deleted per step.
 const STEP: i64 = 64;
 
-/// Cuts a session off from what belongs to it. `false` when there is no such session.
+/// Detaches a session from its contents. Returns `false` if there is no such session.
 pub(crate) fn detach(sql: &Sql<'_>, id: &str, how: Clear, now: i64) -> Result<bool, Error> {
     const DELETE: &str = "DELETE FROM sessions WHERE session_key = ?1";
     const PURGE: &str = "INSERT INTO purges (session_key, cut_at) VALUES (?1, ?2)";
@@ -30,7 +30,7 @@ pub(crate) fn detach(sql: &Sql<'_>, id: &str, how: Clear, now: i64) -> Result<bo
     Ok(true)
 }
 
-/// Removes some of what was cut off. `true` when more is left.
+/// Deletes some detached messages and turns. Returns `true` if there may be more.
 pub(crate) fn purge_some(sql: &Sql<'_>) -> Result<bool, Error> {
     const NEXT: &str = "SELECT session_key, cut_at FROM purges LIMIT 1";
     const MESSAGES: &str = "SELECT id, role, content FROM messages WHERE session_key = ?1 LIMIT ?2";
@@ -45,7 +45,7 @@ pub(crate) fn purge_some(sql: &Sql<'_>) -> Result<bool, Error> {
         search::forget(sql, *id, role, content)?;
         sql.execute(DELETE, [id])?;
     }
-    // Turns go last: numbers of turns are used again, and messages name them.
+    // Turns go last: their keys are reused, and messages refer to them.
     if messages.is_empty() && !turns::forget(sql, session, Forget::Some(STEP), now)? {
         sql.execute(DONE, [session])?;
     }

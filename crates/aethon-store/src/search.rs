@@ -1,12 +1,12 @@
-//! Words of messages: an index that follows the writes, and the search in it.
+//! Full-text search: an index that follows the writes, and the queries on it.
 //!
-//! Indexing costs more than storing, so it happens in idle moments, in the order of message ids, up to a mark that is
-//! moved in the same transaction. What lies behind the mark is searched by reading it, so a search finds everything at
-//! any time, and a crash only means that more is read until the index has caught up.
+//! Indexing costs more than storing, so it happens in idle moments, in the order of message ids, up to a mark that
+//! moves in the same transaction. Messages past the mark are scanned, so a search finds everything at any time; after a
+//! crash, more has to be scanned until the index has caught up.
 //!
-//! What a person typed never reaches the query language of the index: it is split into runs of letters and digits, and
-//! each is quoted. A word matches at the beginning of a word; Chinese, Japanese and Korean characters count as words of
-//! their own.
+//! User input never reaches the query language of the index: it is split into runs of letters and digits, and each is
+//! quoted. A query word matches the beginning of a word. Chinese, Japanese and Korean characters count as separate
+//! words.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -18,27 +18,27 @@ use serde_json::value::RawValue;
 use crate::db::Sql;
 use crate::error::Error;
 
-/// How many messages are indexed at a time: what a job may have to wait for.
+/// Messages indexed per step: the most that a job may have to wait for.
 const STEP: i64 = 32;
 
-/// How much of a message is indexed, in bytes. Files longer than this are found by their beginning.
+/// Bytes of a message that are indexed. Longer files are found by their beginning.
 const MAX_TEXT: usize = 64 * 1024;
 
-/// How many words of a query count.
+/// Maximum number of words taken from a query.
 const MAX_WORDS: usize = 12;
 
 const MARK: &str = "SELECT indexed_through FROM search_mark";
 
-/// What is searched for.
+/// The words of a query.
 pub(crate) struct Words {
-    /// As they were typed, for titles and ids.
+    /// As typed, for titles and ids.
     typed: Vec<String>,
-    /// Runs of letters and digits, in lower case, for messages.
+    /// Runs of letters and digits in lower case, for messages.
     runs: Vec<String>,
 }
 
 impl Words {
-    /// The words of what a person typed; none when there are none.
+    /// Parses a query; `None` if it contains no words.
     pub(crate) fn of(query: &str) -> Option<Self> {
         let typed: Vec<String> =
             query.split_whitespace().take(MAX_WORDS).map(str::to_ascii_lowercase).collect();
@@ -46,7 +46,7 @@ impl Words {
         if typed.is_empty() { None } else { Some(Self { typed, runs }) }
     }
 
-    /// The words that title or id must contain, as a JSON list.
+    /// Returns the words that the title or id must contain, as a JSON list.
     pub(crate) fn for_names(&self) -> serde_json::Value {
         self.typed.as_slice().into()
     }
@@ -56,13 +56,14 @@ impl Words {
         terms.join(" ")
     }
 
-    /// A word that stands in the JSON of a message as it is, so that most messages need not be read closely.
+    /// Returns a word that occurs verbatim in the JSON of a matching message, to skip most messages without parsing
+    /// them.
     fn plain(&self) -> &str {
         let plain = self.runs.iter().filter(|run| run.is_ascii());
         plain.max_by_key(|run| run.len()).map_or("", String::as_str)
     }
 
-    /// Whether a text contains all of them.
+    /// Returns whether a text contains all words.
     fn are_in(&self, text: &str) -> bool {
         let mut missing: Vec<&String> = self.runs.iter().collect();
         for run in runs(text) {
@@ -75,7 +76,7 @@ impl Words {
     }
 }
 
-/// The sessions in which one live message has all the words.
+/// Returns the sessions in which one live message contains all words.
 pub(crate) fn sessions(sql: &Sql<'_>, words: &Words) -> Result<BTreeSet<i64>, Error> {
     const INDEXED: &str = "SELECT DISTINCT messages.session_key FROM message_words
         CROSS JOIN messages ON messages.id = message_words.rowid
@@ -97,7 +98,7 @@ pub(crate) fn sessions(sql: &Sql<'_>, words: &Words) -> Result<BTreeSet<i64>, Er
     Ok(found)
 }
 
-/// Indexes some more messages. `true` when there are more.
+/// Indexes some more messages. Returns `true` if there may be more.
 pub(crate) fn index_some(sql: &Sql<'_>) -> Result<bool, Error> {
     const NEXT: &str = "SELECT id, role, content FROM messages WHERE id > ?1 ORDER BY id LIMIT ?2";
     const ADD: &str = "INSERT INTO message_words (rowid, text) VALUES (?1, ?2)";
@@ -117,8 +118,8 @@ pub(crate) fn index_some(sql: &Sql<'_>) -> Result<bool, Error> {
     Ok(is_full)
 }
 
-/// Really removes some of the words that were taken out: until the parts of the index are merged, it only notes that
-/// they do not count any more. `true` when more is left.
+/// Physically removes some of the deleted words: until its segments are merged, FTS5 only marks them as deleted.
+/// Returns `true` if more is left.
 pub(crate) fn erase_some(sql: &Sql<'_>) -> Result<bool, Error> {
     const ERASING: &str = "SELECT erasing FROM search_mark";
     const SET: &str = "UPDATE search_mark SET erasing = ?1";
@@ -144,7 +145,7 @@ pub(crate) fn erase_some(sql: &Sql<'_>) -> Result<bool, Error> {
     }
 }
 
-/// Takes a message out of the index. The index needs the very text that it was given.
+/// Removes a message from the index, which needs the exact text that was added.
 pub(crate) fn forget(sql: &Sql<'_>, id: i64, role: &str, content: &str) -> Result<(), Error> {
     const FORGET: &str = "INSERT INTO message_words (message_words, rowid, text) VALUES ('delete', ?1, ?2)";
     const ERASE: &str = "UPDATE search_mark SET erasing = 1 WHERE erasing <> 1";
@@ -157,7 +158,7 @@ pub(crate) fn forget(sql: &Sql<'_>, id: i64, role: &str, content: &str) -> Resul
     Ok(())
 }
 
-/// What the index is given for a message. A change here needs a migration that empties the index and the mark.
+/// Returns the text to index for a message. A change here needs a migration that empties the index and resets the mark.
 fn text_for_index(role: &str, content: &str) -> String {
     if matches!(role, "user" | "assistant") {
         spread(&searchable(content)).into_owned()
@@ -166,7 +167,7 @@ fn text_for_index(role: &str, content: &str) -> String {
     }
 }
 
-/// The text of a message and of its files, out of its JSON.
+/// Extracts the text of a message and of its files from its JSON.
 fn searchable(content: &str) -> String {
     #[derive(Deserialize)]
     struct Piece<'a> {
@@ -177,7 +178,7 @@ fn searchable(content: &str) -> String {
         #[serde(default, borrow)]
         name: Option<&'a RawValue>,
     }
-    // Content that is not what it should be has no words.
+    // Malformed content has no words.
     let pieces: Vec<Piece<'_>> = serde_json::from_str(content).unwrap_or_default();
     let mut all = String::new();
     for piece in &pieces {
@@ -195,22 +196,21 @@ fn searchable(content: &str) -> String {
     all
 }
 
-/// The text that a string of JSON stands for: at least as much of it as the index takes, and of a text of megabytes no more
-/// than that is unescaped.
+/// Decodes a JSON string at least as far as the index reads it; a text of megabytes is not unescaped beyond that.
 fn beginning(json: &str) -> String {
-    /// A byte of the text takes six at most (`\u0041`), and what is cut off in the middle twelve (two halves of a character).
+    /// A byte of text takes at most six (`\u0041`), a truncated escape at most twelve (two halves of a surrogate pair).
     const MOST: usize = 6 * MAX_TEXT + 12;
     if json.len() <= MOST {
         return serde_json::from_str(json).unwrap_or_default();
     }
     let cut = json.floor_char_boundary(MOST);
-    // An escape that was cut is no text; the one before it is.
+    // A truncated escape does not parse; back up to before it.
     let readable = (cut - 12..=cut).rev().filter(|end| json.is_char_boundary(*end));
     let mut read = readable.filter_map(|end| serde_json::from_str(&format!("{}\"", &json[..end])).ok());
     read.next().unwrap_or_default()
 }
 
-/// Puts blanks round characters that are words of their own, since the index knows words by the blanks between them.
+/// Puts spaces around characters that are words by themselves, since the index splits words at spaces.
 fn spread(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_word_of_its_own) {
         return text.into();
@@ -226,7 +226,7 @@ fn spread(text: &str) -> Cow<'_, str> {
     spread.into()
 }
 
-/// The runs of letters and digits in a text, in lower case.
+/// Returns the runs of letters and digits in a text, in lower case.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = String> {
     let text = spread(text);
     let runs: Vec<String> = text
@@ -237,7 +237,7 @@ pub(crate) fn runs(text: &str) -> impl Iterator<Item = String> {
     runs.into_iter()
 }
 
-/// Whether a character is a word without blanks round it.
+/// Returns whether a character is a word by itself, without spaces around it.
 pub(crate) fn is_word_of_its_own(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }

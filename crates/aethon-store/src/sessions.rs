@@ -1,7 +1,7 @@
-//! Sessions as rows: finding, creating, counting, naming.
+//! Sessions as rows: find, create, count, name.
 //!
-//! The number of messages and the time of the last use stand in the row and are kept up with every write, so that
-//! nothing has to be counted however long a conversation is.
+//! The message count and the time of last use are columns, updated with every write, so that nothing has to be counted
+//! however long a conversation is.
 
 use aethon_core::ids::SessionId;
 use rusqlite::types::Value;
@@ -10,31 +10,31 @@ use rusqlite::{params, params_from_iter};
 use crate::db::Sql;
 use crate::error::Error;
 
-/// What is known of a session that something is written into.
+/// A session that is open for writing.
 pub(crate) struct Opened {
-    /// Its number.
+    /// Its key.
     pub(crate) key: i64,
-    /// Whether it still waits for a title.
+    /// Whether it still needs a title.
     pub(crate) is_untitled: bool,
 }
 
-/// How a session begins, if it has to.
+/// How to create a session that does not exist yet.
 pub(crate) struct Opening {
     /// Its id.
     pub(crate) id: SessionId,
-    /// Who says something in it; nobody when the program itself does.
+    /// Who sends the first message; `None` if the program itself does.
     pub(crate) sender: Option<String>,
     /// The agent that answers.
     pub(crate) agent_name: String,
     /// Whether it may be removed after a while.
     pub(crate) is_oneshot: bool,
-    /// Now.
+    /// The current time.
     pub(crate) now: i64,
 }
 
 const FIND: &str = "SELECT session_key, title_source, is_oneshot, sender = '' FROM sessions WHERE id = ?1";
 
-/// Finds a session, or creates it.
+/// Finds a session or creates it.
 pub(crate) fn open(sql: &Sql<'_>, opening: &Opening) -> Result<Opened, Error> {
     const CREATE: &str =
         "INSERT INTO sessions (id, channel, sender, title, title_source, agent_name, is_oneshot,
@@ -57,27 +57,28 @@ pub(crate) fn open(sql: &Sql<'_>, opening: &Opening) -> Result<Opened, Error> {
     Ok(Opened { key, is_untitled: title_source == 0 })
 }
 
-/// The number of a session.
+/// Returns the key of a session.
 pub(crate) fn key(sql: &Sql<'_>, id: &str) -> Result<Option<i64>, Error> {
     Ok(sql.first(FIND, [id], |row| row.get(0))?)
 }
 
-/// Counts messages that were added (or, below zero, left) and notes the use. `false` when the session is gone.
+/// Adds to the message count (or subtracts, if negative) and updates the time of use. Returns `false` if the session is
+/// gone.
 pub(crate) fn touch(sql: &Sql<'_>, key: i64, added: i64, now: i64) -> Result<bool, Error> {
     const TOUCH: &str =
         "UPDATE sessions SET message_count = message_count + ?2, updated_at = ?3 WHERE session_key = ?1";
     Ok(sql.execute(TOUCH, params![key, added, now])? == 1)
 }
 
-/// Sessions that were used while the clock was ahead count as used now, so that they neither stand before all others nor
-/// stay for ever.
+/// Moves times of use that lie in the future to now. They stem from a clock that was ahead; such sessions would
+/// otherwise stay on top of the list and never expire.
 pub(crate) fn bring_back(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
     const BRING_BACK: &str = "UPDATE sessions SET updated_at = ?1 WHERE updated_at > ?1";
     sql.execute(BRING_BACK, [now])?;
     Ok(())
 }
 
-/// Gives a session the title that its first message suggests, also when that was edited. What a person gave stays.
+/// Sets the title suggested by the first message, also after an edit of it. A title given by a person stays.
 pub(crate) fn suggest_title(sql: &Sql<'_>, key: i64, title: &str) -> Result<(), Error> {
     const SUGGEST: &str = "UPDATE sessions SET title = ?2, title_source = 1 WHERE session_key = ?1
         AND (title_source = 0 OR title_source = 1 AND message_count = 1)";
@@ -87,15 +88,15 @@ pub(crate) fn suggest_title(sql: &Sql<'_>, key: i64, title: &str) -> Result<(), 
     Ok(())
 }
 
-/// Sets the title for good. `false` when there is no such session.
+/// Sets the title for good. Returns `false` if there is no such session.
 pub(crate) fn rename(sql: &Sql<'_>, id: &str, title: &str) -> Result<bool, Error> {
     const RENAME: &str = "UPDATE sessions SET title = ?2, title_source = 2 WHERE id = ?1";
     Ok(sql.execute(RENAME, [id, title])? == 1)
 }
 
-/// Puts a session's row under a new number, empty, so that it has nothing to do any more with what the old one has.
+/// Gives the session's row a new key and empties it, so that the old contents no longer belong to it.
 pub(crate) fn renumber(sql: &Sql<'_>, key: i64, now: i64) -> Result<(), Error> {
-    // The title stays from now on: what it was taken from is gone.
+    // The title is final from now on: the message that it was taken from is gone.
     const KEEP: &str =
         "SELECT id, channel, sender, title, CASE title_source WHEN 0 THEN 0 ELSE 2 END, agent_name,
         is_oneshot, created_at FROM sessions WHERE session_key = ?1";

@@ -1,4 +1,4 @@
-//! Runs of SOPs: a row each.
+//! Runs of SOPs: one row each.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::error::Error;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
-/// How many runs are kept.
+/// Maximum number of runs kept.
 const KEPT: i64 = 2_000;
 
-/// How many billionths a dollar has.
+/// Billionths per dollar.
 const BILLION: f64 = 1e9;
 
 #[async_trait]
@@ -113,7 +113,7 @@ fn open(sql: &Sql<'_>, run: &SopRun) -> Result<(), Error> {
     Ok(())
 }
 
-/// `None` for what another version wrote, or a hand that edited the file.
+/// Reads a run; `None` if another version wrote it or the file was edited by hand.
 fn run(row: &Row<'_>) -> rusqlite::Result<Option<SopRun>> {
     let (name, session): (String, String) = (row.get(1)?, row.get(2)?);
     let (word, parameters): (String, String) = (row.get(4)?, row.get(8)?);

@@ -1,4 +1,4 @@
-//! The store: opening, closing, and the two ways to the file that everything else here takes.
+//! The store: opens and closes the database, and gives all other modules their read and write access.
 
 use std::fmt;
 use std::path::Path;
@@ -16,20 +16,20 @@ use crate::owners::{self, Owner};
 use crate::time::{day_number, to_millis};
 use crate::{ledger, marks, purge, search};
 
-/// What happens in idle moments.
+/// Tasks for idle moments.
 const IDLE_TASKS: &[IdleTask] = &[purge::purge_some, search::index_some, search::erase_some];
 
 /// Who opens a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OpenMode {
-    /// The one daemon of the home. The calls that were under way when an earlier daemon crashed are booked at an estimate.
+    /// The one daemon of the home. Calls that were running when an earlier daemon crashed are booked at an estimate.
     Daemon,
-    /// A program that may run beside the daemon, and touches nothing of its.
+    /// A program that may run beside the daemon and leaves the daemon's state alone.
     #[default]
     Guest,
 }
 
-/// How a store behaves. Begin with the default and set what differs.
+/// Settings of a store. Start from the default and change what differs.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
@@ -37,20 +37,20 @@ pub struct Options {
     pub mode: OpenMode,
     /// What an acknowledged write survives.
     pub synchronous: Synchronous,
-    /// Where the time comes from.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// The agent that new sessions are answered by.
+    /// The agent that answers new sessions.
     pub agent_name: String,
-    /// How long a program counts as alive after it last said so.
+    /// How long a program counts as alive after its last sign of life.
     pub lease: Duration,
     /// How long a write waits for another program that writes to the same file.
     pub busy_timeout: Duration,
-    /// How large the file may become, in bytes; beyond that writing fails as on a full disk.
+    /// Maximum size of the file in bytes; beyond it, writes fail as on a full disk.
     pub max_bytes: Option<u64>,
 }
 
 impl Options {
-    /// With what this changes.
+    /// Applies a change and returns the result.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -83,7 +83,7 @@ impl fmt::Debug for Options {
 pub struct Store(Arc<Inner>);
 
 struct Inner {
-    // Before the writer: the writer's connection is to be the last one that closes, because that tidies the file up.
+    // Dropped before the writer, whose connection must close last: closing the last connection tidies up the file.
     readers: Readers,
     writer: Writer,
     clock: Arc<dyn Clock>,
@@ -91,18 +91,18 @@ struct Inner {
     mode: OpenMode,
     owner: Owner,
     health: StorageHealth,
-    /// The mark of the latest time that this process has set, in milliseconds.
+    /// The latest mark that this process has set, in milliseconds.
     latest: AtomicI64,
-    /// The day on which money was refused last, and the ceiling in USD.
+    /// The day of the last refused reservation and its ceiling in USD.
     refused: Mutex<Option<(i64, f64)>>,
-    /// The vectors of memories in few bits.
+    /// Sketches of the memory vectors.
     sketches: Sketches,
 }
 
 impl Store {
-    /// Opens the database, creating or migrating it if need be. Blocks for some milliseconds.
+    /// Opens the database, creating or migrating it if necessary. Blocks for some milliseconds.
     ///
-    /// A file that a newer version wrote, or that is something else, is refused and left as it is; see
+    /// A file that a newer version wrote, or of another kind, is refused and left as it is; see
     /// [`Error::is_newer_version`] and [`Error::is_foreign_file`].
     pub fn open(path: &Path, options: Options) -> Result<Self, Error> {
         let settings = Settings {
@@ -117,7 +117,7 @@ impl Store {
         if is_daemon {
             let sql = Sql::new(&connection);
             prove_writable(&sql, path, &settings.health)?;
-            // Where nothing can be written, leases end and reservations are booked by themselves, only later.
+            // If nothing can be written now, leases expire and reservations get booked anyway, only later.
             if settings.health.fault().is_none() {
                 write_off(&sql, day_at(&*options.clock))?;
                 owners::forget_daemons(&sql)?;
@@ -136,8 +136,8 @@ impl Store {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// Stores what waits, brings the log into the main file and closes it. Whatever is asked of any clone afterwards is
-    /// refused. What was acknowledged is safe without this; it only leaves a tidier file.
+    /// Stores what is queued, checkpoints and closes the file. All clones refuse further work. Acknowledged writes are
+    /// safe without this; it only leaves a tidier file.
     pub async fn close(&self) {
         let store = self.0.clone();
         let closed = tokio::task::spawn_blocking(move || {
@@ -156,7 +156,7 @@ impl Store {
         self.0.writer.run(work).await
     }
 
-    /// Queues a write for the next commit, and waits for a place in the queue only.
+    /// Queues a write for the next commit; waits only for a slot in the queue.
     pub(crate) async fn write_later(
         &self,
         urgency: Urgency,
@@ -165,7 +165,7 @@ impl Store {
         self.0.writer.run_later(urgency, work).await
     }
 
-    /// Commits what was queued for later, so that a read sees it.
+    /// Commits the writes queued for later, so that a read sees them.
     pub(crate) async fn flush(&self) -> Result<(), Error> {
         if self.0.writer.has_later() { self.write(|_| Ok(())).await } else { Ok(()) }
     }
@@ -177,7 +177,7 @@ impl Store {
         self.0.readers.run(work).await
     }
 
-    /// The same for a turn, now: the time is remembered, if it is later than what is.
+    /// Writes on behalf of a turn at `now`, and raises the latest mark if necessary.
     pub(crate) async fn write_at<T: Send + 'static>(
         &self,
         now: i64,
@@ -196,17 +196,17 @@ impl Store {
         Ok(done)
     }
 
-    /// Whether it takes what it is given.
+    /// Returns the health of the storage.
     pub fn health(&self) -> StorageHealth {
         self.0.health.clone()
     }
 
-    /// Now, in milliseconds.
+    /// Returns the current time in milliseconds.
     pub(crate) fn now(&self) -> i64 {
         to_millis(self.0.clock.now())
     }
 
-    /// Today, in days since 1970, UTC.
+    /// Returns the current day, in days since 1970, UTC.
     pub(crate) fn day(&self) -> i64 {
         day_at(&*self.0.clock)
     }
@@ -215,12 +215,12 @@ impl Store {
         &self.0.agent_name
     }
 
-    /// The last refusal of money: its day, and the ceiling in USD.
+    /// Returns the last refused reservation: its day and its ceiling in USD.
     pub(crate) fn refused(&self) -> MutexGuard<'_, Option<(i64, f64)>> {
         self.0.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a claim under this ceiling got nothing, or that one of them got something again.
+    /// Notes that a claim under this ceiling was refused, or that one was granted again.
     pub(crate) fn note_refusal(&self, day: i64, ceiling_usd: f64, is_refused: bool) {
         let mut refused = self.refused();
         if is_refused {
@@ -243,8 +243,8 @@ impl Store {
     }
 }
 
-/// A file that may not be written is a reason not to start. A disk that is full is none: what is stored can be read, and
-/// the rest is refused until there is space.
+/// Checks that the database accepts writes. A file that is not writable is a reason not to start. A full disk is not:
+/// what is stored can be read, and everything else is refused until there is space.
 fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<(), Error> {
     match db::in_transaction(sql, marks::probe) {
         Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
@@ -256,7 +256,7 @@ fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<
     }
 }
 
-/// Books the calls that an earlier daemon had under way. Writes nothing, and so waits for nobody, when there is nothing.
+/// Books the calls that an earlier daemon left open. Writes nothing, and so waits for nobody, if there are none.
 fn write_off(sql: &Sql<'_>, today: i64) -> Result<(), Error> {
     if !ledger::is_anything_set_aside(sql)? {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What was measured: events as rows, bounded in number, and their sums by day.
+//! Telemetry events as rows, bounded in number, and their totals by day.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -21,10 +21,10 @@ use crate::messages::to_json;
 use crate::store::Store;
 use crate::time::{day_number, from_millis, to_millis};
 
-/// Billionths of a dollar in one.
+/// Billionths per dollar.
 const BILLION: f64 = 1e9;
 
-/// The most that is added to a sum at once, so that sums stay far from where numbers end.
+/// Upper bound for one addition to a sum, so that sums stay far from overflow.
 const MOST: f64 = 1e15;
 
 #[async_trait]
@@ -62,7 +62,7 @@ impl TelemetryLog for Store {
     }
 }
 
-/// Removes some of the events and sums from before this day. Returns how many.
+/// Removes up to `limit` events and all sums from before this day. Returns how many.
 pub(crate) fn forget_before(sql: &Sql<'_>, day: i64, limit: i64) -> Result<usize, Error> {
     const EVENTS: &str =
         "DELETE FROM telemetry WHERE id IN (SELECT id FROM telemetry WHERE at < ?1 ORDER BY at LIMIT ?2)";
@@ -85,14 +85,14 @@ fn append(sql: &Sql<'_>, event: &TelemetryEvent) -> Result<(), Error> {
     Ok(())
 }
 
-/// Keeps the newest ones.
+/// Keeps only the newest events.
 fn bound(sql: &Sql<'_>) -> Result<(), Error> {
     const BOUND: &str = "DELETE FROM telemetry WHERE id <= (SELECT max(id) FROM telemetry) - ?1";
     sql.execute(BOUND, [MOST_EVENTS])?;
     Ok(())
 }
 
-/// A model call as it is stored. The names are those of the format, whatever the types of the program are called.
+/// A model call as stored. The field names are the storage format and independent of the program's types.
 #[derive(Serialize, Deserialize)]
 struct StoredCall {
     provider: String,
@@ -137,7 +137,7 @@ struct SumOf {
     cost: i64,
 }
 
-/// The events of a batch, added up: a batch writes a row of sums once, however many of its events belong there.
+/// Adds up the events of a batch, so that each sum is written once per batch.
 fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumOf> {
     let mut sums: HashMap<SumKey, SumOf> = HashMap::new();
     for event in events {
@@ -146,7 +146,7 @@ fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumOf> {
         let sum = sums.entry(key).or_default();
         sum.count += 1;
         sum.seconds += event.duration.filter(|seconds| seconds.is_finite()).unwrap_or_default();
-        // A turn tells what its calls took, and they are here by themselves.
+        // Only calls count: the event of a turn repeats the usage of its calls.
         if let (TelemetryKind::ModelCall, Some(call)) = (event.kind, &event.call) {
             sum.input = sum.input.saturating_add(whole(call.input_tokens as f64));
             sum.output = sum.output.saturating_add(whole(call.output_tokens as f64));
@@ -156,7 +156,7 @@ fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumOf> {
     sums
 }
 
-/// What is no amount counts as nothing.
+/// Rounds an amount. Values that are no valid amount become 0.
 fn whole(amount: f64) -> i64 {
     if amount.is_nan() { 0 } else { amount.clamp(0.0, MOST).round() as i64 }
 }
@@ -186,7 +186,7 @@ fn newest(sql: &Sql<'_>, query: &TelemetryQuery) -> Result<Vec<Option<StoredEven
     })
 }
 
-/// `None` for what another version wrote.
+/// Reads an event; `None` if another version wrote it.
 fn read(row: &Row<'_>) -> rusqlite::Result<Option<StoredEvent>> {
     let kind = TelemetryKind::from_word(row.get_ref(2)?.as_str()?);
     let status = TelemetryStatus::from_word(row.get_ref(4)?.as_str()?);

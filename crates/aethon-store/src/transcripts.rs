@@ -1,4 +1,4 @@
-//! The reader's side: what pages, the API and the terminal show of conversations.
+//! The reading side: what pages, the API and the terminal show of conversations.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{MessageId, SessionId};

@@ -1,6 +1,6 @@
-//! The engine's side: turns come in, begin, grow and end.
+//! The engine's side: turns are accepted, begin, grow and end.
 //!
-//! JSON is written by the caller before the job is queued; a job is statements only.
+//! The caller serializes JSON before it queues the job; the job itself only runs statements.
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
@@ -19,7 +19,7 @@ use crate::sessions::{self, Opened, Opening};
 use crate::store::Store;
 use crate::turns::{self, Due, Held, NewTurn, Outcome, Standing};
 
-/// From how many bytes on a text that a message has is not kept a second time for what comes behind it.
+/// From this size on, a text that is already in a message is not stored again just because a notice follows it.
 const LONG: usize = 64 << 10;
 
 #[async_trait]
@@ -76,7 +76,7 @@ impl TurnLog for Store {
         let now = self.now();
         let Finish { messages, reply, deliveries, next } = finish;
         let held = held(&messages)?;
-        // Messages that may have to wait have no id yet by which the outcome could name them.
+        // Messages that may have to wait have no id yet that the outcome could refer to.
         let behind = |message: &Message| behind(&reply.text, message);
         let holder =
             messages.iter().rposition(|message| behind(message).is_some()).filter(|_| held.is_none());
@@ -132,8 +132,8 @@ impl TurnLookup for Store {
     }
 }
 
-/// What a reply says behind the text of a message: nothing where they are the same. `None` where it is another text. A long text
-/// with a notice behind it is not kept twice either.
+/// Returns what a reply adds to the text of a message: empty if they are equal, `None` if the texts differ. A long text
+/// followed by a notice is not stored twice, either.
 fn behind<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
     if message.text_bytes() > reply.len() {
         return None;
@@ -142,7 +142,7 @@ fn behind<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
     (after.is_empty() || reply.len() - after.len() >= LONG).then_some(after)
 }
 
-/// A [`Begin`] that is ready to be stored.
+/// A [`Begin`] ready to be stored.
 struct Start {
     message: NewMessage,
     title: String,
@@ -159,15 +159,15 @@ impl Start {
     }
 }
 
-/// A [`Finish`] that is ready to be stored.
+/// A [`Finish`] ready to be stored.
 struct Ending {
     turn: TurnId,
     session: SessionId,
     messages: Vec<NewMessage>,
-    /// Which of the messages has the reply's text.
+    /// Index of the message that contains the reply's text.
     holder: Option<usize>,
     outcome: String,
-    /// The messages as JSON, where they may have to wait for their place.
+    /// The messages as JSON, if they may have to wait for their place in the transcript.
     held: Option<String>,
     deliveries: Vec<aethon_core::channel::NewDelivery>,
     next: Option<(TurnId, Start)>,
@@ -207,7 +207,8 @@ impl Ending {
 }
 
 impl Ending {
-    /// Adds the last messages and notes the outcome. Those of a turn that never began wait while an older one is not over.
+    /// Adds the last messages and stores the outcome. Those of a turn that never began wait until every older turn is
+    /// over.
     fn end(&self, sql: &Sql<'_>, standing: &Standing) -> Result<Vec<MessageId>, Error> {
         let unbegun = self.held.as_ref().filter(|_| standing.first_message.is_none());
         if let Some(held) = unbegun {
@@ -221,7 +222,7 @@ impl Ending {
     }
 }
 
-/// Puts the messages of a turn that ended before it began into the transcript.
+/// Adds the messages of a turn that ended before it began to the transcript.
 fn place(sql: &Sql<'_>, session: i64, due: &Due, now: i64) -> Result<Vec<MessageId>, Error> {
     let messages = add(sql, session, &due.id, &due.held.messages, now)?;
     turns::place(sql, due.key, messages.first().map(|id| id.0))?;
@@ -229,7 +230,7 @@ fn place(sql: &Sql<'_>, session: i64, due: &Due, now: i64) -> Result<Vec<Message
     Ok(messages)
 }
 
-/// The JSON of messages that begin with the user's: the turn may never have begun.
+/// Serializes messages that start with the user's, which means that the turn may never have begun.
 fn held(messages: &[Message]) -> Result<Option<String>, Error> {
     let Some(first) = messages.first().filter(|first| first.role == Role::User) else { return Ok(None) };
     let held = Held { messages: prepared(messages)?, title: title_of(first) };
@@ -253,7 +254,7 @@ fn accept(
     }
     let session = sessions::open(sql, opening)?;
     turn.owner.sign_if_due(sql, turn.now)?;
-    // Whatever another program has open in the session was there before.
+    // Turns that another program has open in the session come first.
     let start = match start {
         Some(start) if !owners::is_held(sql, session.key, i64::MAX, turn.owner)? => Some(start),
         _ => None,
@@ -269,7 +270,8 @@ fn accept(
     Ok(Accepted::New(begun))
 }
 
-/// Starts a turn that waited, or one that had begun when the program ended: its message is there already.
+/// Starts a turn that was waiting, or restarts one that was running when the program ended; its message is already
+/// stored.
 fn begin_again(
     sql: &Sql<'_>,
     turn: &TurnId,
@@ -297,7 +299,7 @@ fn begin_again(
     Ok(begun)
 }
 
-/// Stores the user's message, and takes what it replaces out of the live branch.
+/// Stores the user's message and removes what it replaces from the live branch.
 fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64) -> Result<Begun, Error> {
     let after = messages::newest(sql, session.key)?.map(MessageId);
     let replaced =
@@ -315,7 +317,7 @@ fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64
     Ok(Begun { message: MessageId(first), after })
 }
 
-/// The first message of a turn that a retry or an edit may replace.
+/// Returns the first message of a turn that a retry or an edit may replace.
 fn live_start(sql: &Sql<'_>, session: i64, turn: &TurnId) -> Result<i64, Error> {
     let standing = turns::standing(sql, turn)?;
     let first = standing.first_message.filter(|_| standing.session == session);
@@ -341,7 +343,8 @@ fn add(
     Ok(ids)
 }
 
-/// A turn that cannot begin, because it is over, was removed, or has to wait, has written nothing.
+/// Converts errors about a turn that cannot begin (it is over, was removed, or has to wait) to `None`; nothing was
+/// written.
 fn unless_held(begun: Result<Begun, Error>) -> Result<Option<Begun>, Error> {
     match begun.map_err(CoreError::from) {
         Ok(begun) => Ok(Some(begun)),
@@ -350,7 +353,7 @@ fn unless_held(begun: Result<Begun, Error>) -> Result<Option<Begun>, Error> {
     }
 }
 
-/// A session that was removed while its turn ran takes nothing more.
+/// Rejects writes to a session that was removed while its turn ran.
 fn gone_unless(exists: bool, turn: &TurnId) -> Result<(), Error> {
     if exists { Ok(()) } else { Err(turns::no_turn(turn)) }
 }

@@ -1,7 +1,7 @@
-//! Turns as rows. The table is the inbox, too: a turn remembers by which id its sender calls it.
+//! Turns as rows. The table is also the inbox: a turn remembers the id by which its sender knows it.
 //!
-//! A turn whose session was removed, but whose dedupe id still counts, stays as an empty shell (session 0): its second
-//! delivery must not run again only because somebody tidied up, and its words must be gone all the same.
+//! If a session is removed while a turn's dedupe id is still valid, the turn stays as an empty shell (session 0): a
+//! redelivered message must not run again just because somebody tidied up, but its words must be gone.
 
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Failure, Inbound, Reply, TurnEnd};
@@ -18,10 +18,10 @@ use crate::time::{days, from_millis};
 
 const QUEUED: i64 = 0;
 const RUNNING: i64 = 1;
-// 2 is done. -1 is done as well, with messages that wait for their place in the transcript, and is below 2 so that the
-// index of open turns finds it.
+// Phase 2 is done. Phase -1 is done, too, but its messages still wait for their place in the transcript; it is below 2
+// so that the index of open turns includes it.
 
-/// A turn that is ready to be stored.
+/// A turn ready to be stored.
 pub(crate) struct NewTurn {
     pub(crate) id: TurnId,
     pub(crate) channel: String,
@@ -31,7 +31,7 @@ pub(crate) struct NewTurn {
     pub(crate) now: i64,
 }
 
-/// What is needed of a turn to go on with it.
+/// The state needed to continue a turn.
 pub(crate) struct Standing {
     pub(crate) key: i64,
     pub(crate) session: i64,
@@ -46,12 +46,12 @@ impl Standing {
     }
 }
 
-/// How a turn came out, as JSON. The text is left out when a message of the turn has it.
+/// The outcome of a turn, as JSON. The text is omitted if a message of the turn contains it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Outcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
-    /// What comes behind the text of that message.
+    /// What follows the text of that message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) after: Option<String>,
     pub(crate) end: TurnEnd,
@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
     pub(crate) usage: Usage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) failure: Option<Failure>,
-    /// The messages of a turn that ended before it began, until they have their place in the transcript.
+    /// The messages of a turn that ended before it began, until they get their place in the transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) held: Option<Held>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Due {
     pub(crate) held: Held,
 }
 
-/// Stores a turn: begun when it has a first message.
+/// Stores a turn; it has begun if it has a first message.
 pub(crate) fn insert(sql: &Sql<'_>, session: i64, turn: &NewTurn, first: Option<i64>) -> Result<(), Error> {
     const INSERT: &str =
         "INSERT INTO turns (id, session_key, channel, dedupe_id, dedupe_until, phase, attempts,
@@ -110,7 +110,7 @@ pub(crate) fn insert(sql: &Sql<'_>, session: i64, turn: &NewTurn, first: Option<
     Ok(())
 }
 
-/// The turn that this channel's sender calls by this id, if that still counts; else the id is free afterwards.
+/// Returns the turn with this dedupe id on this channel, if the id is still valid; an expired id is released.
 pub(crate) fn known(
     sql: &Sql<'_>,
     channel: &str,
@@ -125,7 +125,7 @@ pub(crate) fn known(
     by_key(sql, key)
 }
 
-/// The same, for those who only ask.
+/// Like [`known`], but read-only.
 pub(crate) fn still_known(
     sql: &Sql<'_>,
     channel: &str,
@@ -138,7 +138,7 @@ pub(crate) fn still_known(
     }
 }
 
-/// The turn of this name, and whether the name still counts.
+/// Returns the key of the turn with this dedupe id, and whether the id is still valid.
 fn called(sql: &Sql<'_>, channel: &str, dedupe_id: &str, now: i64) -> Result<Option<(i64, bool)>, Error> {
     const BY_DEDUPE: &str = "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
     Ok(sql.first(BY_DEDUPE, [channel, dedupe_id], |row| {
@@ -160,7 +160,7 @@ fn release(sql: &Sql<'_>, key: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Frees some of the dedupe ids that count no more. Returns how many.
+/// Releases up to `limit` expired dedupe ids. Returns how many.
 pub(crate) fn release_expired(sql: &Sql<'_>, now: i64, limit: i64) -> Result<usize, Error> {
     const EXPIRED: &str =
         "SELECT turn_key FROM turns WHERE dedupe_until <= ?1 ORDER BY dedupe_until LIMIT ?2";
@@ -171,7 +171,7 @@ pub(crate) fn release_expired(sql: &Sql<'_>, now: i64, limit: i64) -> Result<usi
 
 const STANDING: &str = "SELECT turn_key, session_key, phase, first_message, owner FROM turns WHERE id = ?1";
 
-/// Where a turn stands; an error when there is none (any more).
+/// Returns the state of a turn; an error if it does not exist (any more).
 pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
     let standing = sql.first(STANDING, [id.as_str()], |row| {
         Ok(Standing {
@@ -185,13 +185,13 @@ pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
     standing.filter(|standing| standing.session != 0).ok_or_else(|| no_turn(id))
 }
 
-/// The error for a turn that does not exist, or not any more.
+/// Returns the error for a turn that does not exist, or not any more.
 pub(crate) fn no_turn(id: &TurnId) -> Error {
     let id: String = id.as_str().chars().take(80).collect();
     aethon_core::error::Error::not_found(format!("there is no turn {id:?} in this conversation")).into()
 }
 
-/// Notes that a turn begins (again), with this first message.
+/// Marks a turn as running (again), with this first message.
 pub(crate) fn start(sql: &Sql<'_>, key: i64, first: i64, now: i64) -> Result<(), Error> {
     const START: &str =
         "UPDATE turns SET phase = 1, attempts = attempts + 1, started_at = ?2, first_message = ?3
@@ -200,7 +200,7 @@ pub(crate) fn start(sql: &Sql<'_>, key: i64, first: i64, now: i64) -> Result<(),
     Ok(())
 }
 
-/// Notes how a turn came out.
+/// Stores the outcome of a turn.
 pub(crate) fn end(
     sql: &Sql<'_>,
     key: i64,
@@ -214,7 +214,7 @@ pub(crate) fn end(
     Ok(())
 }
 
-/// Notes how a turn came out that never began, while its messages wait for their place.
+/// Stores the outcome of a turn that never began, while its messages wait for their place.
 pub(crate) fn hold(sql: &Sql<'_>, key: i64, outcome: &str, held: &str, now: i64) -> Result<(), Error> {
     const HOLD: &str =
         "UPDATE turns SET phase = -1, ended_at = ?2, outcome = json_set(?3, '$.held', json(?4))
@@ -223,7 +223,7 @@ pub(crate) fn hold(sql: &Sql<'_>, key: i64, outcome: &str, held: &str, now: i64)
     Ok(())
 }
 
-/// Notes that the messages of a turn that never began are in the transcript, from this one on.
+/// Notes that the messages of a turn that never began are in the transcript, starting with `first`.
 pub(crate) fn place(sql: &Sql<'_>, key: i64, first: Option<i64>) -> Result<(), Error> {
     const PLACE: &str =
         "UPDATE turns SET phase = 2, first_message = ?2, outcome = json_remove(outcome, '$.held')
@@ -238,7 +238,7 @@ const DUE: &str = "SELECT turn_key, id, outcome FROM turns INDEXED BY turns_open
         WHERE phase < 2 AND phase >= 0 AND session_key = ?1), 9223372036854775807)
     ORDER BY turn_key";
 
-/// The turns of a session whose messages have waited for their place long enough: every older turn is over.
+/// Returns the turns of a session whose messages need not wait any longer: every older turn is over.
 pub(crate) fn due(sql: &Sql<'_>, session: i64) -> Result<Vec<Due>, Error> {
     let rows = sql.all(DUE, [session], |row| {
         Ok((row.get(0)?, TurnId::existing(row.get_ref(1)?.as_str()?), row.get::<_, String>(2)?))
@@ -251,12 +251,13 @@ pub(crate) fn due(sql: &Sql<'_>, session: i64) -> Result<Vec<Due>, Error> {
     rows.into_iter().map(due).collect()
 }
 
-/// A turn by its id.
+/// Returns a turn by its id.
 pub(crate) fn record(sql: &Sql<'_>, id: &TurnId) -> Result<Option<TurnRecord>, Error> {
     sql.first(BY_ID, [id.as_str()], read)?.map(|row| row.into_record(sql)).transpose()
 }
 
-/// Turns that are not over, or whose messages are not in the transcript yet, oldest first; of all sessions, or of one.
+/// Returns turns that are not over, or whose messages are not in the transcript yet, oldest first; of all sessions, or
+/// of one.
 pub(crate) fn open(sql: &Sql<'_>, session: Option<i64>) -> Result<Vec<TurnRecord>, Error> {
     let rows = match session {
         Some(session) => sql.all(OPEN_IN, [session], read)?,
@@ -267,7 +268,7 @@ pub(crate) fn open(sql: &Sql<'_>, session: Option<i64>) -> Result<Vec<TurnRecord
         }
     };
     let records = rows.into_iter().map(|row| row.into_record(sql));
-    // One turn that cannot be read must not keep all others from being taken up again.
+    // One unreadable turn must not keep the others from being resumed.
     let readable = records.filter_map(|record| {
         record
             .inspect_err(|error| tracing::error!(%error, "a stored turn cannot be read and is left out"))
@@ -286,7 +287,7 @@ const OPEN: &str =
 const OPEN_IN: &str = "SELECT id, inbound, phase, accepted_at, attempts, outcome, reply_message FROM turns
     INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 ORDER BY turn_key";
 
-/// Removes turns of a session: the open ones, or some of all. Those whose dedupe ids still count become shells.
+/// Removes turns of a session. Those whose dedupe ids are still valid become shells.
 pub(crate) fn forget(sql: &Sql<'_>, session: i64, which: Forget, now: i64) -> Result<bool, Error> {
     const SOME: &str =
         "SELECT turn_key, dedupe_id IS NOT NULL AND (dedupe_until IS NULL OR dedupe_until > ?2)
@@ -316,20 +317,20 @@ pub(crate) fn forget(sql: &Sql<'_>, session: i64, which: Forget, now: i64) -> Re
     Ok(!turns.is_empty())
 }
 
-/// How long a shell is kept when its id was meant to count as long as the turn: a client that lost its connection
-/// comes back within this time or not at all.
+/// How long a shell is kept if its dedupe id would be valid as long as the turn exists: a client that lost its
+/// connection comes back within this time or not at all.
 const SHELL_DAYS: u32 = 1;
 
-/// Which turns of a session are removed.
+/// Which turns of a session to remove.
 #[derive(Clone, Copy)]
 pub(crate) enum Forget {
     /// Those that are not over.
     Open,
-    /// At most so many of all.
+    /// At most this many, open or not.
     Some(i64),
 }
 
-/// A row before its JSON is read.
+/// A row before its JSON is parsed.
 struct StoredTurn {
     id: TurnId,
     inbound: String,

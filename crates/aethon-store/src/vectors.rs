@@ -1,7 +1,7 @@
-//! The cache of vectors: what a service made of a text, found again by the text's digest.
+//! Cache of embedding vectors, keyed by the digest of the text.
 //!
-//! A vector is noted as used at most once a day, so that finding it again is a read. The least recently used ones go
-//! when there are too many; see [`crate::maintenance`].
+//! The time of last use has the resolution of a day, so that a hit is usually just a read. The least recently used
+//! vectors are evicted; see [`crate::maintenance`].
 
 use aethon_core::embed::{EmbeddingCache, TextKey};
 use aethon_core::error::Result as CoreResult;
@@ -12,10 +12,10 @@ use crate::db::{Sql, Urgency};
 use crate::error::Error;
 use crate::store::Store;
 
-/// How many vectors are written in one transaction: some hundred kilobytes, for which nobody else waits long.
+/// Vectors written per transaction: some hundred kilobytes, which delays nobody for long.
 const STEP: usize = 64;
 
-/// The bytes of a number.
+/// Bytes per number.
 const WIDTH: usize = size_of::<f32>();
 
 #[async_trait]
@@ -48,7 +48,7 @@ impl EmbeddingCache for Store {
 struct Kept {
     id: i64,
     used_on: i64,
-    /// None when the bytes cannot be a vector (the file was edited by hand): then it is asked for again.
+    /// `None` if the bytes are no vector (the file was edited by hand); it is then requested again.
     vector: Option<Vec<f32>>,
 }
 
@@ -73,12 +73,12 @@ fn note_use(sql: &Sql<'_>, id: i64, today: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// A vector as it is stored.
+/// Encodes a vector for storage.
 pub(crate) fn bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// The vector that was stored like this; `None` when the bytes cannot be one.
+/// Decodes a stored vector; `None` if the bytes are not one.
 pub(crate) fn numbers(bytes: &[u8]) -> Option<Vec<f32>> {
     let (numbers, rest) = bytes.as_chunks::<WIDTH>();
     let vector: Vec<f32> = numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
@@ -86,13 +86,14 @@ pub(crate) fn numbers(bytes: &[u8]) -> Option<Vec<f32>> {
         .then_some(vector)
 }
 
-/// The newest use among those that go when so many may stay: its day and number. `None` when there are no more than that.
+/// Returns the day and id of the most recently used vector that must go for `most` to remain; `None` if there are no
+/// more than that.
 pub(crate) fn surplus(sql: &Sql<'_>, most: i64) -> Result<Option<(i64, i64)>, Error> {
     const SURPLUS: &str = "SELECT used_on, id FROM vectors ORDER BY used_on DESC, id DESC LIMIT 1 OFFSET ?1";
     Ok(sql.first(SURPLUS, [most], |row| Ok((row.get(0)?, row.get(1)?)))?)
 }
 
-/// Removes some of those that were used no later than this. Returns how many.
+/// Removes up to `limit` vectors last used at or before this position. Returns how many.
 pub(crate) fn forget_through(sql: &Sql<'_>, (day, id): (i64, i64), limit: i64) -> Result<usize, Error> {
     const FORGET: &str =
         "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE (used_on, id) <= (?1, ?2)

@@ -1,5 +1,5 @@
-//! Work that takes more than one turn: a document each, and beside it what a person wishes of it, because another program
-//! may wish while one works.
+//! Work that takes more than one turn: one document each, and in a separate column what a person wishes for it, because
+//! another program may record a wish while the work is running.
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::work::{Work, WorkStore, WorkWish};
@@ -10,7 +10,7 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::store::Store;
 
-/// How many are kept that are over.
+/// Maximum number of finished works kept.
 const KEPT: i64 = 500;
 
 #[async_trait]
@@ -76,7 +76,7 @@ fn written(work: &Work) -> CoreResult<String> {
         .map_err(|error| CoreError::internal("work could not be written").because(error))
 }
 
-/// `None` for what another version wrote.
+/// Reads a work; `None` if another version wrote it.
 fn work(row: &Row<'_>) -> rusqlite::Result<Option<Work>> {
     let (document, wish): (String, Option<String>) = (row.get(0)?, row.get(1)?);
     let wish = wish.as_deref().and_then(WorkWish::parse);

@@ -1,12 +1,15 @@
-//! The tools of the assistant, and the guards that stand between them and the machine.
+//! The tools of the assistant, and the guards between them and the machine.
 //!
-//! `set` says which tools exist and has the small ones, `conversation` looks into what was said, `files` works on files: only
-//! those that [`Workspace`] lets through, `shell` runs commands, and makes sure that everything they start ends, `messages`
-//! sends to channels, `desktop` reaches the person's desktop, `workflows` are the tools of SOPs and timed jobs. `memory` and `pages` keep what is to be known later, `outputs`
-//! what was too long to be told, `programs` starts those that the assistant talks to. `confine` is the walls round whatever is
-//! started, and `places` the list of what is closed. `web` fetches, searches and calls services, and lets nothing out but to
-//! public addresses and the hosts that the owner has allowed. `sandbox` and `docker` keep commands from the rest of the machine, and
-//! `dynamic` is tools that are made while the program runs.
+//! `set` lists which tools exist and contains the small ones. `conversation` looks into what was said, `files`
+//! works on the files that [`Workspace`] lets through, `shell` runs commands and makes sure that everything they start
+//! ends, `web` fetches, searches and calls services, and lets requests out only to public addresses and the hosts that
+//! the owner has allowed. `messages` sends to channels, `desktop` reaches the person's desktop, `workflows` has the
+//! tools of SOPs and timed jobs, `memory` and `pages` keep what should be known later, `outputs` keeps output too long
+//! for the model, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
+//! assistant talks to.
+//!
+//! `confine` builds the walls around every child process, `places` lists what is closed to it, and `sandbox` and
+//! `docker` isolate commands from the rest of the machine.
 
 mod confine;
 mod conversation;

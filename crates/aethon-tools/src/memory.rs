@@ -1,7 +1,7 @@
-//! `manage_memory`: the model's own way to long-term memory.
+//! `manage_memory`: the model's own access to long-term memory.
 //!
-//! The memory that it is given refuses secrets by itself. What it hands out is data: it stands between the markers of
-//! outside text, whoever wrote it. A person gets at their own memories and at those that everybody shares.
+//! The memory passed in refuses secrets by itself. Search results and lists are data: the model sees them
+//! between markers, whoever wrote them. A person reaches only their own memories and the shared ones.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How many memories a search shows at most, and a list.
+/// Maximum number of memories shown by a search, and by a list.
 const MOST_HITS: usize = 8;
 const MOST_LISTED: usize = 50;
 
-/// Stores, finds and forgets.
+/// Stores, finds and forgets memories.
 pub(crate) struct ManageMemory {
     spec: ToolSpec,
     memory: Arc<dyn Memory>,
@@ -170,7 +170,7 @@ fn parsed(id: &str) -> Result<MemoryId, ToolError> {
     })
 }
 
-/// A refusal in words for the model.
+/// Converts a refusal to words for the model.
 fn told(error: Error) -> ToolError {
     if error.is_secret() || error.is_denied() {
         return ToolError::denied(error.to_string());
@@ -182,7 +182,7 @@ fn told(error: Error) -> ToolError {
     ToolError::failed("the memory cannot be used at the moment, because the storage failed; go on without it")
 }
 
-/// Memories a line each, as many as there is room for.
+/// Formats memories one per line, as many as fit.
 fn shown(entries: &[&MemoryEntry], room: usize) -> String {
     let mut lines = String::new();
     for entry in entries {
@@ -193,7 +193,7 @@ fn shown(entries: &[&MemoryEntry], room: usize) -> String {
         if !lines.is_empty() && lines.len() + line.len() > room {
             break;
         }
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(lines, "{line}");
     }
     lines.trim_end().to_owned()
@@ -268,7 +268,7 @@ mod tests {
         check(&ben, [false, true, true]).await;
         check(&guest, [false; 3]).await;
         check(&Person::everybody(), [false, false, true]).await;
-        // What somebody does not see, they do not change either.
+        // What somebody cannot see, they cannot change either.
         for input in [
             json!({"action": "forget", "id": "1"}),
             json!({"action": "store", "id": "1", "content": "The owner walks."}),

@@ -1,4 +1,4 @@
-//! What the tools may reach, as values. The facade fills them from the configuration.
+//! Settings of the tools. The facade fills them from the configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,47 +10,47 @@ use crate::sandbox_limits::SandboxLimits;
 use crate::shell::CommandSlots;
 use crate::web::WebOptions;
 
-/// Where programs are when the environment does not say.
+/// Default `PATH` if the environment has none.
 pub(crate) const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The reach of the tools. Begin with the default and set what differs.
+/// Settings of all tools. Start from the default and change what differs.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// The assistant's home, which is closed to whatever it starts; the workspace in it stays open.
+    /// The assistant's home, which is closed to all child processes; the workspace inside stays open.
     pub home: Option<PathBuf>,
-    /// The workspace directory; relative paths are in it.
+    /// The workspace directory, to which relative paths refer.
     pub workspace: PathBuf,
-    /// The person's home directory, under which files may be read when they are not confined to the workspace.
+    /// The person's home directory, in which files may be read unless tools are confined to the workspace.
     pub user_home: Option<PathBuf>,
     /// `security.workspace_only`: whether file tools are confined to the workspace.
     pub workspace_only: bool,
-    /// The assistant's own files and directories that no tool may open: configuration, database, credentials, `run`,
-    /// `recordings`. A file stands for its siblings with a longer name too (`aethon.db-wal`, `config.toml.bak`).
+    /// The assistant's own files and directories, which no tool may open: configuration, database, credentials, `run`,
+    /// `recordings`. A file includes its siblings with a longer name (`aethon.db-wal`, `config.toml.bak`).
     pub own: Vec<PathBuf>,
-    /// `security.blocked_paths`: places and names that are closed besides the built-in ones.
+    /// `security.blocked_paths`: closed places and names in addition to the built-in ones.
     pub blocked_paths: Vec<String>,
     /// `security.allowed_paths`: built-in places and names that are open after all.
     pub allowed_paths: Vec<String>,
-    /// The port that is configured for the assistant, which is closed to whatever it starts.
+    /// The configured port of the assistant, which is closed to all child processes.
     pub port: Option<u16>,
-    /// Where a running daemon writes its address, whose port is closed too.
+    /// The file in which a running daemon publishes its address, whose port is closed, too.
     pub address_file: Option<PathBuf>,
     /// How commands run.
     pub shell: ShellOptions,
-    /// How many commands run at once.
+    /// Limit on concurrent commands.
     pub commands: CommandSlots,
-    /// Where the person's desktop is.
+    /// The person's desktop.
     pub desktop: DesktopOptions,
-    /// The containers, where `security.sandbox` is `docker`.
+    /// The containers, if `security.sandbox` is `docker`.
     pub docker: Option<DockerSandbox>,
-    /// What the web tools reach.
+    /// What the web tools may reach.
     pub web: WebOptions,
-    /// How many characters a map of a repository has; 0 where there is no such tool.
+    /// Maximum characters of a repository map; 0 if there is no such tool.
     pub map_chars: usize,
 }
 
-/// The variables by which programs find a desktop.
+/// Environment variables by which programs find a desktop.
 pub const DESKTOP_VARIABLES: [&str; 6] = [
     "DISPLAY",
     "WAYLAND_DISPLAY",
@@ -60,15 +60,15 @@ pub const DESKTOP_VARIABLES: [&str; 6] = [
     "DBUS_SESSION_BUS_ADDRESS",
 ];
 
-/// Where the person's desktop is, and what kind of one.
+/// Kind and location of the person's desktop.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct DesktopOptions {
     /// Whether it is a Mac.
     pub is_mac: bool,
-    /// Where its programs are looked for; the usual directories when absent.
+    /// Search path for its programs; the usual directories if absent.
     pub path: Option<String>,
-    /// Those of [`DESKTOP_VARIABLES`] that are set. Programs of the desktop get them, and commands do not.
+    /// Those of [`DESKTOP_VARIABLES`] that are set. Desktop programs get them, commands do not.
     pub variables: Vec<(String, String)>,
 }
 
@@ -85,20 +85,20 @@ impl Default for DesktopOptions {
 pub struct ShellOptions {
     /// `security.sandbox`: where they run.
     pub sandbox: Sandbox,
-    /// What a sandbox gives them.
+    /// Resource limits of a sandbox.
     pub limits: SandboxLimits,
-    /// This program as the kernel's sandbox starts it once more; its `main` calls [`crate::step`] first thing. Without one there
-    /// is no such sandbox.
+    /// The executable of this program, which the kernel sandbox starts again; its `main` must call [`crate::step`]
+    /// first. Without it there is no kernel sandbox.
     pub launcher: Option<PathBuf>,
-    /// How long one may take when the model does not say.
+    /// Timeout of a command if the model does not specify one.
     pub timeout: Duration,
-    /// The longest that a model can ask for.
+    /// Maximum timeout that a model may specify.
     pub max_timeout: Duration,
-    /// `PATH`; the usual directories when absent.
+    /// `PATH`; the usual directories if absent.
     pub path: Option<String>,
     /// `HOME`.
     pub home: Option<PathBuf>,
-    /// `LANG`; UTF-8 without a language when absent.
+    /// `LANG`; UTF-8 without a language if absent.
     pub lang: Option<String>,
     /// `TMPDIR`.
     pub tmpdir: Option<String>,
@@ -121,7 +121,7 @@ impl Default for ShellOptions {
 }
 
 impl Options {
-    /// With what this changes.
+    /// Applies a change and returns the result.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -130,14 +130,14 @@ impl Options {
 }
 
 impl ShellOptions {
-    /// With what this changes.
+    /// Applies a change and returns the result.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// The whole environment of a command.
+    /// Returns the complete environment of a command.
     pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let home = self.home.as_ref().and_then(|home| home.to_str()).map(str::to_owned);
         let path = self.path.clone().unwrap_or_else(|| USUAL_PATH.to_owned());

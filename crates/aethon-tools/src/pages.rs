@@ -1,8 +1,9 @@
-//! `update_context` and `record_learning`: the pages of the workspace that the assistant writes for its later self.
+//! `update_context` and `record_learning`: the workspace pages that the assistant writes for its later self.
 //!
-//! `CONTEXT.md` says what is going on, `LEARNINGS.md` how to work for this person. Both are plain files that the person reads
-//! and edits; they go to the model with the next message, and a change of them is told to the person. A page is replaced as a
-//! whole (new file, flushed, renamed), so nobody reads half of one. Others in the household do not write them.
+//! `CONTEXT.md` says what is going on, `LEARNINGS.md` how to work for this person. Both are plain files that the person
+//! can read and edit; they are sent to the model with the next message, and the person is told of every change. A page
+//! is replaced as a whole (new file, flush, rename), so nobody reads half of one. Others in the household cannot write
+//! them.
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,18 +18,18 @@ use serde_json::Value;
 
 use crate::files::Workspace;
 
-/// The pages.
+/// Names of the pages.
 const CONTEXT: &str = "CONTEXT.md";
 const LEARNINGS: &str = "LEARNINGS.md";
 
-/// How long a page may become, in bytes.
+/// Maximum size of a page in bytes.
 const LONGEST_CONTEXT: usize = 16_000;
 const LONGEST_LEARNINGS: usize = 60_000;
 
-/// How long a learning may be, in characters.
+/// Maximum length of a learning in characters.
 const LONGEST_LEARNING: usize = 500;
 
-/// What a page is read of at most.
+/// Maximum bytes read from a page.
 const MOST_READ: u64 = 256 * 1024;
 
 /// The pages of a workspace, written by one tool at a time.
@@ -42,7 +43,7 @@ impl Pages {
         Self { workspace, writing: Mutex::new(()) }
     }
 
-    /// Replaces a page by what this makes of it; `None` leaves it as it is. Blocks.
+    /// Replaces a page by the result of `change`; `None` leaves it as it is. Blocks.
     fn change(
         &self,
         page: &str,
@@ -72,7 +73,7 @@ impl Pages {
     }
 }
 
-/// Writes what is going on.
+/// Updates the page about what is going on.
 pub(crate) struct UpdateContext {
     spec: ToolSpec,
     pages: Arc<Pages>,
@@ -130,7 +131,8 @@ impl Tool for UpdateContext {
     }
 }
 
-/// The pages are about the owner, and are shown to the model in the owner's conversations only.
+/// Rejects anybody but the owner: the pages are about the owner, and only the owner's conversations show them to the
+/// model.
 fn owners(context: &ToolContext, page: &str) -> Result<(), ToolError> {
     if context.untrusted {
         return Err(ToolError::denied(format!(
@@ -146,7 +148,7 @@ fn owners(context: &ToolContext, page: &str) -> Result<(), ToolError> {
     )))
 }
 
-/// A page with another text under a heading of the second level.
+/// Replaces the text under a level-2 heading of a page.
 fn with_section(page: &str, heading: &str, text: &str) -> String {
     let is_heading = |line: &&str| {
         line.strip_prefix("## ").is_some_and(|found| found.trim().eq_ignore_ascii_case(heading))
@@ -162,7 +164,7 @@ fn with_section(page: &str, heading: &str, text: &str) -> String {
     if parts.is_empty() { String::new() } else { format!("{}\n", parts.join("\n\n")) }
 }
 
-/// Writes down what was learnt.
+/// Records a learning.
 pub(crate) struct RecordLearning {
     spec: ToolSpec,
     pages: Arc<Pages>,
@@ -222,7 +224,7 @@ impl Tool for RecordLearning {
     }
 }
 
-/// A line of the page without its date.
+/// Returns a line of the page without its date.
 fn undated(line: &str) -> &str {
     let line = line.trim().trim_start_matches("- ");
     line.split_once(": ")

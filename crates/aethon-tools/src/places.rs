@@ -1,17 +1,18 @@
-//! Where people keep what opens other doors: keys, tokens, password stores, wallets, browser profiles, histories.
+//! Places where people keep credentials and secrets: keys, tokens, password stores, wallets, browser profiles,
+//! histories.
 //!
-//! The list is data, one table, so that a reader sees what is on it and a new place is a line. The owner adds to it with
-//! `security.blocked_paths` and takes from it with `security.allowed_paths`. Two readers share it: the blocklist of the
-//! file tools, and the walls that the kernel puts round commands.
+//! The list is data, one table, so that it is easy to read and a new place is one line. The owner adds to it with
+//! `security.blocked_paths` and removes from it with `security.allowed_paths`. It is used twice: by the blocklist of
+//! the file tools, and by the kernel walls around commands.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::options::Options;
 
-/// Places relative to the person's home directory. A directory stands for everything below it.
+/// Places relative to the person's home directory. A directory includes everything below it.
 const PLACES: &[&str] = &[
-    // Keys, and what signs in elsewhere
+    // Keys and sign-in credentials
     ".ssh",
     ".gnupg",
     ".pki",
@@ -35,7 +36,7 @@ const PLACES: &[&str] = &[
     ".mbsyncrc",
     ".config/sops",
     ".config/age",
-    // Clouds and what deploys to them
+    // Clouds and deployment tools
     ".aws",
     ".azure",
     ".config/azure",
@@ -67,7 +68,7 @@ const PLACES: &[&str] = &[
     ".docker",
     ".config/containers/auth.json",
     ".config/helm",
-    // Registries of packages
+    // Package registries
     ".npmrc",
     ".yarnrc.yml",
     ".pypirc",
@@ -195,7 +196,7 @@ const PLACES: &[&str] = &[
     ".local/share/TelegramDesktop",
     ".var/app/org.signal.Signal",
     ".var/app/org.telegram.desktop",
-    // Histories and what editors remember
+    // Histories and editor state
     ".bash_history",
     ".zsh_history",
     ".zhistory",
@@ -231,7 +232,7 @@ const PLACES: &[&str] = &[
     "Library/Containers/com.bitwarden.desktop",
 ];
 
-/// Names that give a file away wherever it lies outside the workspace; `*` stands for anything.
+/// Names that mark a file as secret anywhere outside the workspace; `*` matches anything.
 const NAMES: &[&str] = &[
     ".env*",
     "*.pem",
@@ -251,7 +252,7 @@ const NAMES: &[&str] = &[
     "wallet.dat",
 ];
 
-/// What the owner and the table say together.
+/// The table combined with the owner's settings.
 #[derive(Debug)]
 pub(crate) struct Places {
     home: Option<PathBuf>,
@@ -261,7 +262,7 @@ pub(crate) struct Places {
     allowed: Vec<Entry>,
 }
 
-/// An entry of the owner's: a place with everything below it, or a name wherever it lies.
+/// An entry from the owner's settings: a place with everything below it, or a name in any directory.
 #[derive(Debug)]
 enum Entry {
     Place(PathBuf),
@@ -269,7 +270,7 @@ enum Entry {
 }
 
 impl Entry {
-    /// `~/...` is below the home directory, `/...` absolute; anything else is a name.
+    /// Parses an entry: `~/...` is below the home directory, `/...` is absolute; anything else is a name.
     fn parse(text: &str, home: Option<&Path>) -> Option<Self> {
         let text = text.trim();
         let below = |rest: &str| home.map(|home| Self::Place(home.join(rest)));
@@ -284,7 +285,7 @@ impl Entry {
 }
 
 impl Places {
-    /// The places below this home directory, which is a real path.
+    /// Builds the list for this home directory, which must be a real path.
     pub(crate) fn new(home: Option<&Path>, options: &Options) -> Self {
         let entries =
             |texts: &[String]| texts.iter().filter_map(|text| Entry::parse(text, home)).collect::<Vec<_>>();
@@ -311,12 +312,12 @@ impl Places {
         places
     }
 
-    /// The places themselves, whether they exist or not.
+    /// Returns the closed places, whether they exist or not.
     pub(crate) fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
-    /// The places that the owner allows.
+    /// Returns the places that the owner has opened.
     pub(crate) fn allowed(&self) -> impl Iterator<Item = &Path> {
         self.allowed.iter().filter_map(|entry| match entry {
             Entry::Place(place) => Some(place.as_path()),
@@ -324,11 +325,11 @@ impl Places {
         })
     }
 
-    /// Whether this path is closed by its name. A place that the owner allows is open with all that is in it; a name that
-    /// the owner allows gives away nothing any more, but opens no closed place.
+    /// Returns whether a path is closed by its name. A place that the owner allows is open with everything in it; a
+    /// name that the owner allows no longer marks a file as secret, but does not open a closed place.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let (mut places, mut names) = (false, false);
-        // What is above the home directory is not of the person's naming.
+        // The person did not choose the names above the home directory.
         let below = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()).unwrap_or(path);
         for entry in &self.allowed {
             match entry {
@@ -346,21 +347,21 @@ impl Places {
         if self.paths.iter().any(|place| is_within(path, place)) || self.blocked.iter().any(is_blocked) {
             return true;
         }
-        // An empty path would hold everything.
+        // An empty workspace path would contain everything.
         let has_workspace = !self.workspace.as_os_str().is_empty();
         let is_open = names || has_workspace && is_within(path, &self.workspace);
         !is_open && (self.is_history(path) || NAMES.iter().any(|pattern| has_name_like(below, pattern)))
     }
 
-    /// Histories of shells and of other programs: `.python_history`, `.psql_history` and so on.
+    /// Returns whether it is a history of a shell or another program: `.python_history`, `.psql_history` and so on.
     fn is_history(&self, path: &Path) -> bool {
         let in_home = self.home.as_deref().is_some_and(|home| path.parent() == Some(home));
         in_home && [".*_history", ".*_hist"].iter().any(|pattern| is_like(file_name(path), pattern))
     }
 }
 
-/// Whether a path is the place or below it, in any case: on a disk that knows case the other spelling is hardly ever
-/// something else that is worth reading.
+/// Returns whether a path is the place or below it, ignoring case: even on a case-sensitive disk the other spelling is
+/// hardly ever something worth reading.
 pub(crate) fn is_within(path: &Path, place: &Path) -> bool {
     let mut parts = path.components();
     place
@@ -368,7 +369,8 @@ pub(crate) fn is_within(path: &Path, place: &Path) -> bool {
         .all(|wanted| parts.next().is_some_and(|part| is_same_name(part.as_os_str(), wanted.as_os_str())))
 }
 
-/// Whether two names may be one on a disk that ignores case. A name that is no text is compared as bytes.
+/// Returns whether two names may be the same on a case-insensitive disk. Names that are not UTF-8 are compared as
+/// bytes.
 fn is_same_name(one: &OsStr, other: &OsStr) -> bool {
     if one.is_ascii() && other.is_ascii() {
         return one.eq_ignore_ascii_case(other);
@@ -379,14 +381,14 @@ fn is_same_name(one: &OsStr, other: &OsStr) -> bool {
     }
 }
 
-/// A name without case. By way of the capitals, because that is how disks find that `ſ` is an `s` and the sign for kelvin a `k`.
-/// A letter and its accent in one character or two are not made one: such a name is known by what it leads to, and on Linux
-/// both are names.
+/// Folds the case of a name. Goes through upper case, as file systems do, so that `ſ` equals `s` and the kelvin sign
+/// equals `k`. Does not unify composed and decomposed accents: where they are the same name, the file is recognized by
+/// what the path resolves to, and on Linux they are two names.
 pub(crate) fn folded(name: &str) -> String {
     name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the file, or a directory that it is in, has a name like this.
+/// Returns whether the file, or a directory above it, has a name that matches the pattern.
 fn has_name_like(path: &Path, pattern: &str) -> bool {
     path.components().any(|part| part.as_os_str().to_str().is_some_and(|name| is_like(name, pattern)))
 }
@@ -395,7 +397,7 @@ fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
-/// Whether a name has this form, in any case. Linear in the name for each `*`, because each takes its first match.
+/// Matches a name against a pattern, ignoring case. Each `*` takes its first match, which makes it linear per `*`.
 fn is_like(name: &str, pattern: &str) -> bool {
     let (name, pattern) = (folded(name), folded(pattern));
     let mut pieces = pattern.split('*');

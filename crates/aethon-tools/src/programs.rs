@@ -1,9 +1,8 @@
-//! Programs that run beside the assistant and are talked to over pipes, such as servers of tools.
+//! Programs that run beside the assistant and are talked to over pipes, such as MCP servers.
 //!
-//! They are started as commands are: in the sandbox that `security.sandbox` names, else inside the walls, in a
-//! session of their own, with a watcher that ends all of it when
-//! this program ends, however that comes about. Their environment is `PATH`, `HOME` and the locale, and what their owner
-//! gives them. Containers are the business of `docker`.
+//! They are started like commands: in the sandbox that `security.sandbox` names, or else inside the walls, in a session
+//! of their own, with a watcher that ends all of it when this program ends, however that happens. Their environment is
+//! `PATH`, `HOME` and the locale, plus what the owner configures. Containers are left to `docker`.
 
 use std::ffi::OsString;
 use std::io;
@@ -28,7 +27,7 @@ pub struct ConfinedPrograms {
     environment: Vec<(String, String)>,
     setsid: Option<PathBuf>,
     confinement: Arc<Confinement>,
-    /// The sandbox of the kernel, where commands run in it.
+    /// The kernel sandbox, if commands run in it.
     kernel: Option<Arc<KernelSandbox>>,
     /// Whether commands run in containers.
     in_docker: bool,
@@ -36,7 +35,7 @@ pub struct ConfinedPrograms {
 }
 
 impl ConfinedPrograms {
-    /// Programs with the walls of these options. `locale` has the variables of the language, `LANG` aside.
+    /// Creates a starter with the walls of these options. `locale` has the locale variables except `LANG`.
     pub fn new(options: &Options, locale: &[(String, String)]) -> Self {
         let shell = &options.shell;
         let path = shell.path.clone().unwrap_or_else(|| USUAL_PATH.to_owned());
@@ -54,7 +53,7 @@ impl ConfinedPrograms {
         }
     }
 
-    /// What stands before a program in the sandbox, if it is to run there.
+    /// Returns the command prefix for a program in the kernel sandbox, or `None` if it does not run there.
     async fn before(&self, program: &Program) -> io::Result<Option<Vec<OsString>>> {
         let (Some(kernel), Some(wish)) = (&self.kernel, &program.sandbox) else { return Ok(None) };
         let kernel = match &wish.network {
@@ -80,13 +79,14 @@ impl Programs for ConfinedPrograms {
         let before = self.before(program).await?;
         let is_sandboxed = before.is_some();
         let step = is_sandboxed.then(|| (STEP_VARIABLE.0.to_owned(), STEP_VARIABLE.1.to_owned()));
-        // The step goes to the directory itself; the path to it may be closed to whom the program runs as.
+        // The sandbox step changes to the directory itself; the user that the program runs as may be unable to
+        // traverse the path to it.
         let directory = if is_sandboxed { "/".into() } else { self.directory.clone() };
         let running = start(Launch {
             streams: Streams::Conversation,
             shell: before.into_iter().flatten().chain(words).collect(),
             directory,
-            // Of two variables of one name the later counts.
+            // Of two variables with the same name, the later wins.
             environment: self.environment.iter().cloned().chain(given).chain(step).collect(),
             setsid: self.setsid.clone(),
             confinement: self.confinement.clone(),
@@ -108,7 +108,7 @@ impl Programs for ConfinedPrograms {
 struct Life {
     _group: Group,
     ended: oneshot::Receiver<Ended>,
-    /// How it ended, once that is known.
+    /// How it ended, once known.
     how: Option<String>,
 }
 

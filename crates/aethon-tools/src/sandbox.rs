@@ -1,5 +1,5 @@
-//! The sandbox of the kernel, as the rest of the crate sees it: what stands before a command, and whether it works here at all.
-//! How it works is in `confine`; on systems other than Linux there is none.
+//! The kernel sandbox as the rest of the crate sees it: the prefix for a command, and whether the sandbox works here at
+//! all. The implementation is in `confine`; only Linux has it.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,25 +11,25 @@ use crate::confine::Confinement;
 use crate::options::Options;
 use crate::sandbox_limits::SandboxLimits;
 
-/// Runs a step of the sandbox when the program was started as one, and says how it ended. Call this first thing in `main`.
+/// Runs a sandbox step if the program was started as one, and returns its exit code. Call this first in `main`.
 #[cfg(target_os = "linux")]
 pub fn step(arguments: &[OsString]) -> Option<ExitCode> {
     crate::confine::step(arguments)
 }
 
-/// There are no steps on this system.
+/// Does nothing: this system has no sandbox steps.
 #[cfg(not(target_os = "linux"))]
 pub fn step(_arguments: &[OsString]) -> Option<ExitCode> {
     None
 }
 
-/// What the environment of a step has to say; the command itself does not get it.
+/// Environment variable that a step needs; the command itself does not get it.
 #[cfg(target_os = "linux")]
 pub(crate) const STEP_VARIABLE: (&str, &str) = crate::confine::ALONE;
 #[cfg(not(target_os = "linux"))]
 pub(crate) const STEP_VARIABLE: (&str, &str) = ("AETHON_STEP", "");
 
-/// The sandbox of the kernel for one assistant.
+/// The kernel sandbox of one assistant.
 #[derive(Debug, Clone)]
 pub struct KernelSandbox {
     launcher: Option<PathBuf>,
@@ -39,7 +39,7 @@ pub struct KernelSandbox {
 }
 
 impl KernelSandbox {
-    /// The sandbox that these options ask for.
+    /// Creates the sandbox that these options describe.
     pub fn new(options: &Options) -> Self {
         Self {
             launcher: options.shell.launcher.clone(),
@@ -49,30 +49,30 @@ impl KernelSandbox {
         }
     }
 
-    /// Whether it works here, found out by running nothing in it. The error says what is missing.
+    /// Checks whether the sandbox works here, by a trial that runs no command. The error says what is missing.
     #[cfg(target_os = "linux")]
     pub fn check(&self) -> Result<(), String> {
         let launcher = self.launcher().map_err(|error| error.to_string())?;
-        // The workspace may not be there yet, before a first start.
+        // Before the first start the workspace may not exist yet.
         let at = if self.workspace.is_dir() { self.workspace.clone() } else { PathBuf::from("/") };
         let mut plan = self.confinement.plan(at.clone(), &self.limits);
         plan.workspace = at;
         crate::confine::trial(launcher, &plan)
     }
 
-    /// There is none on this system.
+    /// Always fails: this system has no kernel sandbox.
     #[cfg(not(target_os = "linux"))]
     pub fn check(&self) -> Result<(), String> {
         Err("only Linux has it".into())
     }
 
-    /// This sandbox for a program that its owner gives a network of its own.
+    /// Returns this sandbox with the network that the owner configured for a program.
     pub(crate) fn with_network(&self, network: &str) -> Self {
         let limits = SandboxLimits { network: network.to_owned(), ..self.limits.clone() };
         Self { limits, ..self.clone() }
     }
 
-    /// What stands before a command that begins in this directory. Blocks; call it where that does not matter.
+    /// Returns the prefix for a command that starts in this directory. Blocks.
     #[cfg(target_os = "linux")]
     pub(crate) fn words(&self, directory: &Path) -> io::Result<Vec<OsString>> {
         let launcher = self.launcher()?;

@@ -1,20 +1,20 @@
-//! What a sandbox may use of the machine.
+//! Resource limits of a sandbox.
 
-/// The largest file that anything the assistant starts may write, in bytes: more than people keep, and less than a disk.
+/// Maximum size in bytes of a file written by any child process: more than people keep, and less than a disk.
 pub(crate) const LARGEST_FILE: u64 = 16 << 30;
 
-/// What a sandbox gives to what runs in it: `security.sandbox_*`.
+/// Resource limits of a sandbox: `security.sandbox_*`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SandboxLimits {
-    /// The image, in docker.
+    /// The image, for docker.
     pub image: String,
     /// Memory in bytes: of the container, or of each process.
     pub memory: u64,
-    /// Processors, in docker.
+    /// Number of CPUs, for docker.
     pub cpus: f64,
-    /// The most processes at once.
+    /// Maximum number of processes.
     pub processes: u32,
-    /// The network: `none`, or what docker calls it.
+    /// The network: `none`, or a docker network name.
     pub network: String,
 }
 

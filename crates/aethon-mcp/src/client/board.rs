@@ -1,5 +1,4 @@
-//! What is known of every server at this moment: how it is, and which tools it has. Keepers write it; the toolbox, `doctor`
-//! and the list of features read it.
+//! Current state and tools of every server. Keepers write it; the toolbox, `doctor` and the list of features read it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,23 +7,23 @@ use std::sync::{Arc, PoisonError, RwLock};
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
 use tokio::sync::watch;
 
-/// How a server is.
+/// State of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerState {
-    /// Nobody has needed it yet.
+    /// Nothing has needed it yet.
     Idle,
     /// It is being connected to.
     Starting,
     /// Its tools can be called.
     Connected {
-        /// How many there are.
+        /// How many tools it has.
         tools: usize,
-        /// How many it offers that were left out, because they are too many, too large or badly named.
+        /// How many of its tools were left out, because they are too many, too large or badly named.
         left_out: usize,
     },
-    /// It cannot be used now; it is tried again.
+    /// It cannot be used now; the connection will be retried.
     Failing {
-        /// Why, in a sentence.
+        /// The reason, in a sentence.
         why: String,
     },
 }
@@ -52,7 +51,7 @@ struct Entry {
     tools: Vec<Arc<dyn Tool>>,
 }
 
-/// All servers, by name.
+/// State of all servers, by name.
 pub(super) struct Board {
     entries: RwLock<Entries>,
     changed: watch::Sender<()>,
@@ -70,7 +69,7 @@ impl Board {
         Self { entries: RwLock::new(entries), changed: watch::Sender::new(()) }
     }
 
-    /// Writes down how a server is, and which tools it has.
+    /// Records the state and tools of a server.
     pub(super) fn put(&self, name: &str, state: ServerState, tools: Vec<Arc<dyn Tool>>) {
         {
             let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
@@ -91,11 +90,11 @@ impl Board {
         entries.by_name.iter().map(|(name, entry)| (name.clone(), entry.state.clone())).collect()
     }
 
-    /// Waits until every server is connected or known to fail.
+    /// Waits until every server is connected or failing.
     pub(super) async fn settled(&self) {
         let mut changed = self.changed.subscribe();
         while !self.states().iter().all(|(_, state)| state.is_settled()) {
-            // The sender is this board.
+            // Cannot fail: the board itself holds the sender.
             let _ = changed.changed().await;
         }
     }

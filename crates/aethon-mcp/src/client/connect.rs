@@ -1,4 +1,4 @@
-//! The beginning of a connection: a program is started or an address asked, and the two sides agree on a revision.
+//! Establishes a connection: starts a program or contacts a URL, and negotiates a protocol revision.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,21 +27,21 @@ use super::stderr::LastWords;
 use super::words::brief;
 use crate::error::Error;
 
-/// How long a server may take until it can be used. Some are fetched from a registry when they start.
+/// How long a server may take until it is usable. Some are fetched from a registry when they start.
 const STARTING: Duration = Duration::from_secs(90);
-/// The largest message of a server.
+/// Maximum size of a message from a server.
 const LARGEST_MESSAGE: usize = 8 << 20;
-/// How long the word of a program that ended at once may take to arrive.
+/// How long to wait for the exit status of a program that has hung up.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// The longest pause before a stream is opened again.
+/// Maximum delay before a stream is reopened.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lifecycle {
-    /// As the newest revision does, with the handshake of the older ones where that is not understood.
+    /// As in the newest revision, falling back to the handshake of the older ones if the server does not understand.
     Newest,
-    /// With the handshake of the older ones.
+    /// With the handshake of the older revisions.
     Handshake,
 }
 
@@ -85,11 +85,11 @@ async fn to_program(
         Ok(Err(error)) => (sentence(&error), is_hung_up(&error)),
         Err(_) => (format!("it did not answer within {} s", STARTING.as_secs()), false),
     };
-    // How it ended says more than that it hung up. Where it did not, it ends because we do.
+    // An exit status says more than that it hung up. If it has not exited, it will be ended now.
     if hung_up && let Ok(ended) = timeout(LAST_WORDS, life.ended()).await {
         why = format!("`{}` ended {ended}", program.command);
     }
-    // What it said to its operator says most.
+    // Its last output on stderr says most.
     Err(Error::new(words.added_to(why).await))
 }
 
@@ -139,7 +139,7 @@ fn agree<T: Transport<RoleClient> + 'static>(
     .boxed()
 }
 
-/// Who we are. No capability is offered: a server asks the assistant for nothing.
+/// Introduces us. Offers no capabilities: a server may request nothing from the assistant.
 fn client(version: String) -> ClientConfig {
     let name = Implementation::new(crate::NAME, version).with_title("Aethon");
     ClientConfig::new(Default::default(), name).with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -147,7 +147,7 @@ fn client(version: String) -> ClientConfig {
 
 fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue>, Error> {
     let header = |(name, value): &(String, Secret)| {
-        // The value is a secret, so only the name is told.
+        // The value is a secret, so only name the header.
         let invalid = |what: &str| Error::new(format!("the {what} of the header {name:?} is not valid"));
         let mut value = HeaderValue::from_str(value.expose()).map_err(|_| invalid("value"))?;
         value.set_sensitive(true);
@@ -156,12 +156,12 @@ fn valid(headers: &[(String, Secret)]) -> Result<HashMap<HeaderName, HeaderValue
     headers.iter().map(header).collect()
 }
 
-/// Whether the other side went away.
+/// Returns whether the other side went away.
 fn is_hung_up(error: &ClientInitializeError) -> bool {
     matches!(error, ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })
 }
 
-/// What went wrong, without what the server sent: that may be anything, and of any length.
+/// Describes the failure without quoting the server, whose text may be anything and of any length.
 fn sentence(error: &ClientInitializeError) -> String {
     match error {
         ClientInitializeError::ConnectionClosed(_) => {

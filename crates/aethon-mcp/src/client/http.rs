@@ -1,7 +1,7 @@
-//! The SDK's requests to a server behind an address, over the program's own transport.
+//! Carries the SDK's HTTP requests over the program's own transport.
 //!
-//! The SDK knows the protocol: sessions, streams that are taken up again, what a status means. This file turns its requests
-//! into ours and our answers into its, and bounds what is read.
+//! The SDK knows the protocol: sessions, resumable streams, the meaning of a status. This file converts its requests
+//! and our responses, and bounds what is read.
 
 use std::collections::HashMap;
 use std::io;
@@ -91,7 +91,7 @@ impl StreamableHttpClient for Requests {
         let request =
             ExchangeRequest { method: Method::Delete, url: uri.to_string(), headers, body: Vec::new() };
         match self.send(request).await?.status {
-            // Not every server lets its sessions be ended.
+            // Not every server supports ending sessions.
             200..=299 | 405 => Ok(()),
             status => Err(StreamableHttpError::HttpStatus(HttpStatusError::new(status, None))),
         }
@@ -162,7 +162,7 @@ fn headers(
     own.into_iter().flatten().chain(custom).collect()
 }
 
-/// What a server that took the message says.
+/// Reads the response of a server that accepted the message.
 async fn answer(
     message: &ClientJsonRpcMessage,
     response: ExchangeResponse,
@@ -176,7 +176,7 @@ async fn answer(
     let is_json = has_type(&response, JSON_MIME_TYPE);
     let kind = content_type(&response);
     let body = whole(response.body, limits.max_json_response_size).await?;
-    // A message that asks nothing needs no answer, and some servers say so with an empty page.
+    // A message that is no request needs no answer; some servers acknowledge it with an empty page.
     let asks = matches!(message, JsonRpcMessage::Request(_));
     if !asks && (body.is_empty() || !is_json) {
         return Ok(StreamableHttpPostResponse::Accepted);
@@ -187,7 +187,7 @@ async fn answer(
     Ok(StreamableHttpPostResponse::Json(serde_json::from_slice(&body)?, session))
 }
 
-/// What a server that did not take the message says: an error of the protocol where it sent one.
+/// Reads the response of a server that rejected the message: a protocol error if it sent one.
 async fn refusal(
     message: &ClientJsonRpcMessage,
     response: ExchangeResponse,
@@ -237,7 +237,7 @@ fn has_type(response: &ExchangeResponse, expected: &str) -> bool {
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(expected))
 }
 
-/// A body as a whole.
+/// Reads a whole body.
 async fn whole(mut body: BodyStream, limit: usize) -> Result<Vec<u8>, Failure> {
     let mut all = Vec::new();
     while let Some(piece) = body.next().await {
@@ -250,7 +250,7 @@ async fn whole(mut body: BodyStream, limit: usize) -> Result<Vec<u8>, Failure> {
     Ok(all)
 }
 
-/// A body as events, none of which is larger than the limit.
+/// Reads a body as events, each no larger than the limit.
 fn events(body: BodyStream, limit: usize) -> Events {
     let bounded = stream::unfold((Some(body), Event::default()), move |(body, mut event)| async move {
         let mut body = body?;
@@ -265,7 +265,7 @@ fn events(body: BodyStream, limit: usize) -> Events {
     SseStream::from_bytes_stream(bounded).boxed()
 }
 
-/// How large the event is that is being read. An empty line ends it.
+/// Size of the event being read. An empty line ends it.
 #[derive(Default)]
 struct Event {
     size: usize,
@@ -273,7 +273,7 @@ struct Event {
 }
 
 impl Event {
-    /// Takes more of the body, and says how large an event has become at most.
+    /// Consumes a piece of the body, and returns the largest size that an event reached in it.
     fn grow(&mut self, piece: &[u8]) -> usize {
         let mut largest = 0;
         for byte in piece {

@@ -1,4 +1,4 @@
-//! Looks after one server: connects, and connects again when that fails or ends, more and more seldom.
+//! Keeps one server connected: reconnects after a failure or an end of the connection, with exponential backoff.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::board::{Board, ServerState};
 use super::connect::{Lifecycle, connect};
 use super::options::Address;
 
-/// The first wait before another attempt; each further one is twice as long.
+/// Delay before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// The longest.
+/// Maximum delay.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
-/// A connection that held for so long was a good one.
+/// A connection that lasted this long resets the delay.
 const GOOD: Duration = Duration::from_secs(60);
 
-/// Looks after one server.
+/// Keeps one server connected.
 pub(super) struct Keeper {
     pub(super) name: Arc<str>,
     pub(super) address: Arc<Address>,
@@ -29,7 +29,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// Keeps the server connected until the program stops.
+    /// Runs until the program stops.
     pub(super) async fn run(self, mut shutdown: Shutdown) {
         let mut attempts = 0;
         while !shutdown.is_requested() {
@@ -55,7 +55,7 @@ impl Keeper {
         self.put(ServerState::Idle);
     }
 
-    /// One connection, from its beginning to its end; says why it ended.
+    /// Runs one connection from beginning to end; returns why it ended.
     async fn connection(&self, attempts: u32, shutdown: &Shutdown) -> String {
         let mut stop = shutdown.clone();
         let (address, programs) = (self.address.clone(), self.programs.clone());
@@ -75,7 +75,7 @@ impl Keeper {
     }
 }
 
-/// A server of an older revision that chokes on the question of the newest is asked in the older way next time.
+/// Alternates, so that a server of an older revision that chokes on the newest one gets the handshake next time.
 fn lifecycle(attempts: u32) -> Lifecycle {
     if attempts.is_multiple_of(2) { Lifecycle::Newest } else { Lifecycle::Handshake }
 }

@@ -1,5 +1,5 @@
-//! A server's list of tools, made into ours: so many, of such a size, with names that models take, and without anything
-//! that a person would not see.
+//! Converts a server's list of tools into ours: bounded in number and size, with names that model providers accept, and
+//! without characters that a person would not see.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use tokio::time::timeout;
 
 use super::words::brief;
 
-/// The most tools of a server.
+/// Maximum number of tools per server.
 const MOST_TOOLS: usize = 128;
-/// The most pages of its list.
+/// Maximum number of pages in its list.
 const MOST_PAGES: usize = 32;
-/// How long a page may take.
+/// Timeout for one page.
 const PAGE: Duration = Duration::from_secs(30);
-/// The longest name of a tool that models take.
+/// Maximum length of a tool name that model providers accept.
 const LONGEST_NAME: usize = 64;
-/// The longest description that models take.
+/// Maximum length of a description that model providers accept.
 const LONGEST_DESCRIPTION: usize = 1024;
-/// The largest schema, as text.
+/// Maximum size of a schema, as text.
 const LARGEST_SCHEMA: usize = 32 * 1024;
-/// All schemas of a server together: every request to a model carries them.
+/// Maximum size of all schemas of a server together: every model request carries them.
 const LARGEST_SCHEMAS: usize = 256 * 1024;
-/// How deep a schema may nest.
+/// Maximum nesting depth of a schema.
 const DEEPEST: usize = 24;
 
-/// What is taken over of a list.
+/// The usable part of a server's list.
 pub(super) struct Listing {
     pub(super) tools: Vec<Entry>,
-    /// How many were not.
+    /// Number of tools left out.
     pub(super) left_out: usize,
 }
 
-/// A tool, and what its server calls it.
+/// A tool, and the name that its server gives it.
 pub(super) struct Entry {
     pub(super) spec: ToolSpec,
     pub(super) remote: String,
@@ -87,12 +87,12 @@ fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
             }
         }
     }
-    // Some servers list in any order; models must see the same list every time.
+    // Some servers list in random order; models must see the same list every time.
     tools.sort_by(|one, other| one.spec.name.cmp(&other.spec.name));
     Listing { left_out: all - tools.len(), tools }
 }
 
-/// A tool as ours, and how large its schema is; the error says why it cannot be.
+/// Converts a tool. Returns it with the size of its schema, or why it cannot be used.
 fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'static str> {
     let name = name(server, &tool.name).ok_or("no usable name")?;
     let (parameters, size) = schema(&tool.input_schema).ok_or("a schema that is too large or no object")?;
@@ -102,7 +102,7 @@ fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'sta
     let said = tool.description.as_deref().unwrap_or_default();
     let mut spec = ToolSpec::new(name, description(server, said), parameters)
         .with_untrusted_output()
-        // Its arguments go to somebody else's program, whatever it says that it does with them.
+        // Its arguments go to a foreign program, whatever that claims to do with them.
         .acting_outside();
     if tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true) {
         spec = spec.reading_only();
@@ -110,7 +110,7 @@ fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'sta
     Ok((Entry { spec, remote: tool.name.to_string() }, size))
 }
 
-/// `SERVER__TOOL`, in characters that models take.
+/// Returns `SERVER__TOOL` in characters that model providers accept.
 fn name(server: &str, tool: &str) -> Option<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name = format!("{server}__{}", tool.chars().map(plain).collect::<String>());
@@ -123,7 +123,7 @@ fn description(server: &str, said: &str) -> String {
     text.chars().take(LONGEST_DESCRIPTION).collect()
 }
 
-/// The schema as models get it, and its size.
+/// Returns the schema for models, and its size.
 fn schema(schema: &Map<String, Value>) -> Option<(Value, usize)> {
     let Value::Object(mut schema) = clean(&Value::Object(schema.clone()), DEEPEST)? else { return None };
     schema.remove("$schema");
@@ -136,7 +136,7 @@ fn schema(schema: &Map<String, Value>) -> Option<(Value, usize)> {
     (size <= LARGEST_SCHEMA).then_some((schema, size))
 }
 
-/// The value without what nobody sees; `None` when it nests too deep.
+/// Removes invisible characters; `None` if the value nests too deeply.
 fn clean(value: &Value, depth: usize) -> Option<Value> {
     let deeper = depth.checked_sub(1)?;
     Some(match value {

@@ -1,10 +1,10 @@
-//! Other servers' tools, for the assistant.
+//! The tools of other MCP servers, for the assistant.
 //!
-//! `servers` is all of them together, and a source of tools; `board` is what is known of each at this moment. Every server
-//! has a `keeper`, which connects (`connect`), looks after one connection (`session`), and tries again when it ends. What a
-//! server says is bounded and checked before anybody sees it: `screen` counts its messages, `listing` reads its list of
-//! tools, `returned` its results. `tool` is one borrowed tool, `http` the way to a server behind an address, `refusal`
-//! what such a server refuses.
+//! `servers` is the set of all servers and a source of tools; `board` holds the current state of each. Every server has
+//! a `keeper`, which connects (`connect`), runs one connection (`session`), and retries when it ends. What a server
+//! says is bounded and checked before anybody sees it: `screen` counts its messages, `listing` reads its list of tools,
+//! `returned` its results. `tool` is one borrowed tool, `http` the transport to a server behind a URL, `refusal`
+//! describes what such a server refused.
 
 mod board;
 mod connect;

@@ -1,8 +1,8 @@
-//! What those who use a connection tell the one who looks after it.
+//! Signals from the users of a connection to the task that runs it.
 
 use tokio::sync::Notify;
 
-/// What a connection hears.
+/// Events on a connection.
 #[derive(Default)]
 pub(super) struct News {
     /// The list of tools has changed.

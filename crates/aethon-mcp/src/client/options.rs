@@ -1,4 +1,4 @@
-//! Which servers there are, as values. The facade fills them from the configuration.
+//! Settings of the client. The facade fills them from the configuration.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,37 +7,37 @@ use aethon_core::exchange::Exchange;
 use aethon_core::program::{Program, Programs};
 use aethon_core::secret::Secret;
 
-/// The servers, and what reaches them.
+/// The servers, and the means to reach them.
 pub struct Options {
     /// The servers.
     pub servers: Vec<ServerOptions>,
     /// Starts those that are programs.
     pub programs: Arc<dyn Programs>,
-    /// The longest that a call of a tool may take.
+    /// Timeout for a tool call.
     pub call_timeout: Duration,
-    /// The version of this program, which servers are told.
+    /// The version of this program, as told to servers.
     pub version: String,
 }
 
 /// A server.
 pub struct ServerOptions {
-    /// Its name, which begins the names of its tools.
+    /// Its name, which prefixes the names of its tools.
     pub name: String,
-    /// Where it is.
+    /// How to reach it.
     pub address: Address,
 }
 
-/// Where a server is.
+/// How to reach a server.
 pub enum Address {
-    /// It is a program beside this one.
+    /// It is a child program.
     Program(Program),
     /// It runs elsewhere.
     Url {
-        /// Its address.
+        /// Its URL.
         url: String,
-        /// Headers of every request.
+        /// Headers to send with every request.
         headers: Vec<(String, Secret)>,
-        /// What sends them.
+        /// The transport for the requests.
         exchange: Arc<dyn Exchange>,
     },
 }

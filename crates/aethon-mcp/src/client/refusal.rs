@@ -1,4 +1,4 @@
-//! What a server behind an address refused, in a sentence of ours. What the server wrote to it is a stranger's and left out.
+//! Describes what a server behind a URL refused, in our own words; its own text is untrusted and left out.
 
 use std::error::Error;
 use std::io;
@@ -7,16 +7,16 @@ use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::words::brief;
 
-/// Why a request came to nothing.
+/// Why a request failed.
 pub(super) struct Refusal {
-    /// The sentence.
+    /// The reason, as a sentence.
     pub(super) why: String,
-    /// Whether the next request comes to nothing as well, so that the connection is of no use.
+    /// Whether further requests will fail as well, so that the connection is useless.
     pub(super) is_lasting: bool,
 }
 
 impl Refusal {
-    /// The refusal in this error, if an answer of a server behind an address is behind it.
+    /// Finds the refusal in the sources of an error, if a response of a server caused it.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(error) = next {

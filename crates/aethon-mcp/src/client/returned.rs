@@ -1,9 +1,9 @@
-//! What a server returns, as the output of a tool. How much of it a model sees is the output cap's affair.
+//! Converts the result of a server to tool output. Limiting what a model sees of it is left to the output cap.
 
 use aethon_core::tool::{ToolError, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-/// The output of a call, or why there is none.
+/// Returns the output of a call, or why it failed.
 pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let mut texts = Vec::new();
     let mut pictures = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     Ok(pictures.into_iter().fold(output, |output, (mime, data)| output.with_image(mime, data)))
 }
 
-/// What a model can read of a block.
+/// Returns the part of a block that a model can read.
 fn text(block: ContentBlock) -> Option<String> {
     match block {
         ContentBlock::Text(text) => Some(text.text),

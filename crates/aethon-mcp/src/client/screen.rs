@@ -1,7 +1,7 @@
-//! Counts what a server says without having been asked, and leaves out what nobody here listens to.
+//! Counts the unsolicited messages of a server and drops those that nobody here handles.
 //!
-//! The SDK makes a task of every notification, so a server that floods us would cost more than it sends. One that does not
-//! stop is cut off and tried again later.
+//! The SDK spawns a task for every notification, so handling a flood would cost more than sending it. A server that
+//! keeps flooding is disconnected and retried later.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use tokio::time::Instant;
 
 use super::news::News;
 
-/// How much a server may say without having been asked, in each stretch of time.
+/// Maximum number of unsolicited messages per period.
 const MOST: u32 = 10_000;
-/// How long such a stretch is.
+/// Length of the period.
 const STRETCH: Duration = Duration::from_secs(60);
 
-/// A transport for a client that no server floods.
+/// A client transport that protects from floods.
 pub(super) struct Screen<T> {
     inner: T,
     news: Arc<News>,
@@ -76,7 +76,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Screen<T> {
     }
 }
 
-/// Requests are answered by the SDK, mostly with a refusal. Of the notifications, those about lists and requests count.
+/// Returns whether to pass a message on. The SDK answers requests, mostly with an error; of the notifications, only
+/// those about lists and requests are used.
 fn is_wanted(message: &RxJsonRpcMessage<RoleClient>) -> bool {
     let JsonRpcMessage::Notification(message) = message else { return true };
     matches!(

@@ -1,4 +1,4 @@
-//! All servers together. Making them starts nothing; starting them waits for nothing.
+//! The set of all servers. Constructing it starts nothing; starting it does not block.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,7 +30,7 @@ struct Keepers {
 }
 
 impl Servers {
-    /// These servers. None is started yet.
+    /// Creates the set. No server is started yet.
     pub fn new(options: Options) -> Self {
         let Options { servers, programs, call_timeout, version } = options;
         let board = Arc::new(Board::new(servers.iter().map(|server| server.name.clone())));
@@ -48,7 +48,7 @@ impl Servers {
         Self { board, shutdown, trigger, keepers }
     }
 
-    /// Has them started in the background, if that has not happened. Needs a runtime, and returns at once.
+    /// Starts the servers in the background, unless already done. Needs a runtime; returns at once.
     pub fn start(&self) {
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = std::mem::take(&mut keepers.waiting);
@@ -57,23 +57,23 @@ impl Servers {
         }
     }
 
-    /// The tools that they have.
+    /// Returns the source of their tools.
     pub fn source(&self) -> Arc<dyn ToolSource> {
         self.board.clone()
     }
 
-    /// How each of them is, by name.
+    /// Returns the state of each server, by name.
     pub fn states(&self) -> Vec<(String, ServerState)> {
         self.board.states()
     }
 
-    /// Starts them, and waits until each is connected or known to fail.
+    /// Starts the servers and waits until each is connected or failing.
     pub async fn settled(&self) {
         self.start();
         self.board.settled().await;
     }
 
-    /// Ends them all. What is not gone within some seconds is killed.
+    /// Ends all servers. Those that do not end within some seconds are killed.
     pub async fn stop(&self) {
         self.trigger.trigger();
         let mut running = {

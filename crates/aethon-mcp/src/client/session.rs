@@ -1,4 +1,4 @@
-//! One connection while it lasts: its list of tools is read, and read again when the server says so.
+//! One live connection: reads its list of tools, and reads it again when the server announces a change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +19,14 @@ use super::news::News;
 use super::stderr::LastWords;
 use super::tool::BorrowedTool;
 
-/// How soon the list is read again, however often a server says that it has changed.
+/// Minimum time between two reads of the list, however often a server announces changes.
 const BETWEEN_LISTS: Duration = Duration::from_secs(2);
-/// How often a server is looked at that says nothing.
+/// How often to poll the list of a server that announces nothing.
 const LOOK: Duration = Duration::from_secs(300);
-/// How long a program may take to end by itself when its input is closed.
+/// How long a program may take to exit after its input is closed.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// Our side of a connection. It grants a server nothing.
+/// Our side of a connection. It grants the server nothing.
 pub(super) struct Listener {
     client: ClientConfig,
     pub(super) news: Arc<News>,
@@ -54,7 +54,7 @@ pub(super) struct Life {
     pub(super) words: LastWords,
 }
 
-/// A connection that can be used.
+/// An established connection.
 pub(super) struct Session {
     pub(super) service: RunningService<RoleClient, Listener>,
     pub(super) news: Arc<News>,
@@ -62,7 +62,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Keeps the board up to date until the connection ends or the program stops; says why it ended.
+    /// Keeps the board up to date until the connection ends or the program stops; returns why it ended.
     pub(super) async fn keep(
         mut self,
         name: Arc<str>,
@@ -83,7 +83,7 @@ impl Session {
                 why = ended(&mut self.life, &self.news) => break why,
                 () = shutdown.requested() => break String::new(),
                 () = self.news.broken.notified() => {
-                    // How it ended says more than that it did.
+                    // Wait for the actual end, which explains more than a broken call.
                     let ended = timeout(2 * GOODBYE, ended(&mut self.life, &self.news)).await;
                     break ended.unwrap_or_else(|_| "a call found the connection broken".to_owned());
                 }
@@ -91,15 +91,15 @@ impl Session {
                 () = sleep(LOOK) => {}
             }
         };
-        // Nobody calls a tool of a server that is going.
+        // Withdraw the tools first, so that nobody calls a server that is going away.
         board.put(&name, ServerState::Starting, Vec::new());
         self.end(why).await
     }
 
-    /// Closes the connection; a program gets a moment to end by itself.
+    /// Closes the connection; a program gets a moment to exit by itself.
     async fn end(self, why: String) -> String {
         let closing = self.service.cancel().boxed();
-        // What does not close in time is closed by dropping it.
+        // If it does not close in time, dropping it does.
         let _ = timeout(GOODBYE, closing).await;
         let Some(Life { mut life, words }) = self.life else { return why };
         let _ = timeout(GOODBYE, life.ended()).await;
@@ -107,7 +107,7 @@ impl Session {
     }
 }
 
-/// The tools that a server has now.
+/// Returns the current tools of a server.
 async fn list(
     peer: Peer<RoleClient>,
     name: Arc<str>,
@@ -123,7 +123,7 @@ async fn list(
     Ok((ServerState::Connected { tools: tools.len(), left_out: listing.left_out }, tools))
 }
 
-/// Waits until the connection or the program has ended, and says how.
+/// Waits until the connection or the program has ended, and returns how.
 fn ended<'a>(life: &'a mut Option<Life>, news: &'a News) -> BoxFuture<'a, String> {
     async move {
         let Some(Life { life, .. }) = life else {
@@ -134,14 +134,14 @@ fn ended<'a>(life: &'a mut Option<Life>, news: &'a News) -> BoxFuture<'a, String
             ended = life.ended() => return format!("it ended {ended}"),
             () = news.closed.notified() => {}
         }
-        // A program that ends closes its side first.
+        // A program that exits closes its pipes first.
         let ended = timeout(GOODBYE, life.ended()).await;
         ended.map_or_else(|_| "it closed the connection".into(), |ended| format!("it ended {ended}"))
     }
     .boxed()
 }
 
-/// Servers of the newest revision tell of changes only when they are asked to. Older ones do not know the question.
+/// Subscribes to changes, which servers of the newest revision require. Older ones do not know the request.
 fn subscribe(peer: Peer<RoleClient>) -> BoxFuture<'static, Option<Subscription>> {
     async move {
         let is_new = peer.peer_info().is_some_and(|server| !server.protocol_version.has_initialize());
@@ -154,7 +154,7 @@ fn subscribe(peer: Peer<RoleClient>) -> BoxFuture<'static, Option<Subscription>>
     .boxed()
 }
 
-/// Waits until the server says that its tools have changed, on either way.
+/// Waits until the server announces, either way, that its tools have changed.
 fn changed<'a>(news: &'a News, subscription: &'a mut Option<Subscription>) -> BoxFuture<'a, ()> {
     async move {
         let told = async {
@@ -162,7 +162,7 @@ fn changed<'a>(news: &'a News, subscription: &'a mut Option<Subscription>) -> Bo
                 match open.next().await {
                     Ok(Some(ServerNotification::ToolListChangedNotification(_))) => return,
                     Ok(Some(_)) => {}
-                    // It is over; the list is still looked at now and then.
+                    // The subscription is over; the list is still polled.
                     Ok(None) | Err(_) => *subscription = None,
                 }
             }

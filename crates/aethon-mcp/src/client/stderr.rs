@@ -1,5 +1,4 @@
-//! What a program says to its operator: read to the end, so that it never waits for a reader, and the last of it kept, so
-//! that its end can be explained.
+//! Drains a program's stderr, so that the program never blocks on it, and keeps the last part to explain its end.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,12 +9,12 @@ use tokio::time::timeout;
 
 use super::words::brief;
 
-/// How much is kept.
+/// Number of bytes kept.
 const KEPT: usize = 2048;
-/// How long the rest may take when the program has ended.
+/// How long to wait for the rest after the program has ended.
 const REST: Duration = Duration::from_millis(200);
 
-/// Reads what a program says to its operator.
+/// Reads a program's stderr.
 pub(super) struct LastWords {
     kept: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
@@ -27,9 +26,9 @@ impl LastWords {
         Self { reader: tokio::spawn(read(errors, kept.clone())), kept }
     }
 
-    /// This sentence, and behind it what the program said last, if it said anything.
+    /// Appends what the program said last, if anything, to a sentence.
     pub(super) async fn added_to(mut self, sentence: String) -> String {
-        // Whoever it left behind may hold the pipe; then what has come so far will do.
+        // A surviving child of the program may hold the pipe open; then use what has arrived so far.
         let _ = timeout(REST, &mut self.reader).await;
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let words = brief(String::from_utf8_lossy(&kept).trim());

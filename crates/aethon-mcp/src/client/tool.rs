@@ -1,4 +1,4 @@
-//! A borrowed tool: a call goes to its server, and what comes back is a stranger's.
+//! A borrowed tool: calls go to its server, and the results are untrusted.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::refusal::Refusal;
 use super::returned;
 use super::words::brief;
 
-/// A tool of a server that is connected.
+/// A tool of a connected server.
 pub(super) struct BorrowedTool {
     spec: ToolSpec,
-    /// What its server calls it.
+    /// The name that its server gives it.
     remote: String,
     peer: Peer<RoleClient>,
     news: Arc<News>,
@@ -58,7 +58,7 @@ impl Tool for BorrowedTool {
         &self.spec
     }
 
-    /// Dropping the future tells the server that nobody waits any more.
+    /// Calls the server. Dropping the future tells the server that nobody waits any more.
     async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let mut request = CallToolRequestParams::new(self.remote.clone());
         if let Value::Object(arguments) = input {

@@ -1,6 +1,6 @@
-//! A stranger's words in a sentence of ours.
+//! Untrusted text inside our own sentences.
 
-/// A line of a stranger's words.
+/// Reduces untrusted text to one short, defused line.
 pub(super) fn brief(text: &str) -> String {
     let line: String = aethon_core::untrusted::defuse(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(300) {

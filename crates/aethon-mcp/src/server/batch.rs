@@ -1,11 +1,12 @@
 //! JSON-RPC batches: several messages as one array on a line, and their answers as one array.
 //!
-//! The revisions before 2025-06-18 have them, and 2025-03-26 obliges servers to take them; the SDK knows none. So they are
-//! taken apart before the SDK reads, and the answers are put together after it has written (decision 0095). Later revisions
-//! have done away with batches, and before a revision is agreed on there is none: there, an array is answered with -32600.
+//! Revisions before 2025-06-18 have batches, and 2025-03-26 obliges servers to accept them, but the SDK does not
+//! support them. So batches are split before the SDK reads, and their answers are collected after it has written
+//! (decision 0095). Later revisions have no batches, and neither is one allowed before a revision is negotiated: such
+//! an array is answered with -32600.
 //!
-//! `parts` takes arrays apart and keeps account of what is still to be answered; this file moves bytes. What is no array
-//! passes through as it is.
+//! `parts` splits arrays and tracks the outstanding answers; this file moves bytes. Lines that are no arrays pass
+//! through unchanged.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,14 +18,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::parts::{Book, Taken};
 
-/// How much lies between the client and the SDK at most, each way.
+/// Size of the buffers between the client and the SDK, each way.
 const BUFFER: usize = 64 << 10;
-/// Lines up to this length are looked at: whether they take a request of a batch back.
+/// Lines up to this length are inspected for cancellation of a batched request.
 const LOOKED_AT: usize = 64 << 10;
-/// How many answers of ours may wait for a client that does not read.
+/// How many of our own answers may wait for a client that does not read.
 const WAITING: usize = 16;
 
-/// The SDK's side of a connection with batches.
+/// The SDK's end of the connection.
 pub(super) struct Between {
     /// What the SDK reads.
     pub(super) input: DuplexStream,
@@ -32,8 +33,8 @@ pub(super) struct Between {
     pub(super) output: DuplexStream,
 }
 
-/// Stands between a client and the SDK. The two futures move what comes in and what goes out; the second ends when the SDK has
-/// closed its output and all of it is written.
+/// Connects a client to the SDK. The two futures move input and output; the second ends when the SDK has closed its
+/// output and everything is written.
 pub(super) fn between(
     input: impl AsyncRead + Send + Unpin,
     output: impl AsyncWrite + Send + Unpin,
@@ -47,16 +48,16 @@ pub(super) fn between(
     let (listens, left) = oneshot::channel::<()>();
     let reading = async move {
         tokio::select! {
-            // A client that is gone, or an SDK that is, ends the connection; there is nobody to tell.
+            // Either the client or the SDK is gone, which ends the connection; there is nobody to tell.
             _ = incoming.run(BufReader::new(input)) => {}
-            // Whoever does not listen any more has nothing to ask for.
+            // A client that no longer reads gets nothing more answered.
             _ = left => {}
         }
     };
     let writing = async move {
         let mut from_sdk = BufReader::new(from_sdk);
         if outgoing(&mut from_sdk, own, output, book).await.is_err() {
-            // For the SDK the client has left, which is no error; what it still says is for nobody.
+            // To the SDK the client has just left, which is no error; discard what it still writes.
             drop(listens);
             let _ = tokio::io::copy_buf(&mut from_sdk, &mut tokio::io::sink()).await;
         }
@@ -64,7 +65,7 @@ pub(super) fn between(
     (Between { input: sdk_input, output: sdk_output }, reading, writing)
 }
 
-/// The account of open batches, for both directions.
+/// The open batches, shared by both directions.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Book>>);
 
@@ -74,7 +75,7 @@ impl Shared {
     }
 }
 
-/// The way in.
+/// The input direction.
 struct Incoming {
     to_sdk: DuplexStream,
     ours: mpsc::Sender<Vec<u8>>,
@@ -90,7 +91,7 @@ impl Incoming {
             let is_whole = line_within(&mut from, &mut line, most).await?;
             match (first, is_whole) {
                 (b'[', true) => self.take_apart(&line).await?,
-                // As with any other line that is too long, nothing is answered.
+                // Like any other overlong line, it gets no answer.
                 (b'[', false) => rest_of_line(&mut from, &mut tokio::io::sink()).await?,
                 (_, true) => self.pass(&line).await?,
                 (_, false) => {
@@ -102,7 +103,7 @@ impl Incoming {
         self.to_sdk.shutdown().await
     }
 
-    /// A line that is no array.
+    /// Passes on a line that is no array.
     async fn pass(&mut self, line: &[u8]) -> io::Result<()> {
         let finished = self.book.lock().taken_back(line);
         self.to_sdk.write_all(line).await?;
@@ -112,7 +113,7 @@ impl Incoming {
     async fn take_apart(&mut self, line: &[u8]) -> io::Result<()> {
         let Taken { messages, answer } = self.book.lock().take(line);
         for message in messages {
-            // A batch may take back what it has asked for.
+            // A batch may cancel its own requests.
             self.pass(&message).await?;
         }
         self.answer(answer).await
@@ -126,7 +127,7 @@ impl Incoming {
     }
 }
 
-/// The way out: what the SDK writes and what is answered here, line by line.
+/// Runs the output direction: lines from the SDK, and our own answers.
 async fn outgoing(
     from_sdk: &mut BufReader<DuplexStream>,
     mut own: mpsc::Receiver<Vec<u8>>,
@@ -141,7 +142,7 @@ async fn outgoing(
                 Some(answer) => output.write_all(&answer).await?,
                 None => is_asked = false,
             },
-            // What was read of a line stays in the buffer when the other branch is taken.
+            // If the other branch is taken, the part of a line that was read stays in the buffer.
             read = from_sdk.read_until(b'\n', &mut line) => {
                 has_more = read? > 0;
                 let settled = if has_more { book.lock().settle(std::mem::take(&mut line)) } else { None };
@@ -155,7 +156,7 @@ async fn outgoing(
     while let Ok(answer) = own.try_recv() {
         output.write_all(&answer).await?;
     }
-    // What was answered of a batch whose rest never will be.
+    // Partial answers of batches that will never be complete.
     let rest = book.lock().rest();
     for answer in rest {
         output.write_all(&answer).await?;
@@ -163,7 +164,7 @@ async fn outgoing(
     output.flush().await
 }
 
-/// The first byte of the next line that has something in it; blanks before it are dropped.
+/// Returns the first byte of the next non-blank line, skipping whitespace before it.
 async fn first_byte(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<u8>> {
     loop {
         let available = from.fill_buf().await?;
@@ -184,7 +185,8 @@ async fn first_byte(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     }
 }
 
-/// Reads a line with its end, if it is no longer than this. Says whether it is whole; what is left of it was not read.
+/// Reads a line, including its end, of at most this length. Returns whether it is complete; the rest of it remains
+/// unread.
 async fn line_within(
     from: &mut (impl AsyncBufRead + Unpin),
     line: &mut Vec<u8>,
@@ -209,7 +211,7 @@ async fn line_within(
     }
 }
 
-/// Hands over the rest of a line, piece by piece.
+/// Copies the rest of a line piece by piece.
 async fn rest_of_line(
     from: &mut (impl AsyncBufRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),

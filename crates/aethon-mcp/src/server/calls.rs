@@ -1,4 +1,4 @@
-//! Running a tool for a client: so many at a time, with word of long ones, and ended when the client says so.
+//! Runs tools for a client: bounded in number, with progress notifications, and cancellable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,11 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, interval_at};
 
-/// How many calls run side by side.
+/// Maximum number of concurrent calls.
 const AT_ONCE: usize = 16;
-/// How many may wait for those. A client that sends more than that has lost its way.
+/// Maximum number of queued calls. A client that sends more is out of control.
 const WAITING: usize = 256;
-/// How often a client that asked for it hears that a call goes on.
+/// Interval of progress notifications to a client that asked for them.
 const NEWS: Duration = Duration::from_secs(5);
 
 /// Runs tools.
@@ -43,7 +43,7 @@ impl Calls {
         &self.toolbox
     }
 
-    /// Runs one call under all hooks. When the client takes its request back, or the connection ends, the call ends with it.
+    /// Runs one call under all hooks. It ends early if the client cancels its request or the connection ends.
     pub(super) async fn run(
         &self,
         name: &str,
@@ -61,7 +61,7 @@ impl Calls {
     }
 
     async fn run_in_turn(&self, name: &str, input: Option<JsonObject>) -> ToolResult {
-        // It is never closed.
+        // The semaphore is never closed.
         let _running = self.running.acquire().await;
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         let call = ToolCall {
@@ -74,7 +74,7 @@ impl Calls {
     }
 }
 
-/// Tells a client that asked for it, again and again, that a call goes on. Never ends.
+/// Sends progress notifications for a call if the client asked for them. Never returns.
 async fn tell_of_progress(name: &str, request: &RequestContext<RoleServer>) {
     let Some(token) = request.meta.get_progress_token() else { return std::future::pending().await };
     let begun = Instant::now();
@@ -89,6 +89,6 @@ async fn tell(peer: &Peer<RoleServer>, token: &ProgressToken, name: &str, second
     #[expect(clippy::cast_precision_loss, reason = "no call runs that long")]
     let progress = ProgressNotificationParam::new(token.clone(), seconds as f64)
         .with_message(format!("`{name}` has been running for {seconds} s"));
-    // A client that is gone ends the connection, and with it the call.
+    // If the client is gone, the connection ends, and the call with it.
     let _ = peer.notify_progress(progress).await;
 }

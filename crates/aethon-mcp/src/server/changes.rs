@@ -1,7 +1,7 @@
-//! Notices when there are other tools than before, and tells whoever listens.
+//! Detects changes of the tool list and notifies listeners.
 //!
-//! Tools come and go while the program runs: a configured server connects, a source changes its list. The toolbox puts its
-//! list together anew exactly when that happens, so comparing the lists' addresses is all there is to do.
+//! Tools come and go while the program runs: a configured server connects, a source changes its list. The toolbox
+//! rebuilds its list exactly when that happens, so it suffices to compare the addresses of the lists.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use aethon_core::tool::Toolbox;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often it is looked.
+/// Polling interval.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Counts the changes of a list of tools.
+/// Counts the changes of the tool list.
 pub(super) type Changes = watch::Receiver<u64>;
 
 /// Watches the tools until nobody listens any more.

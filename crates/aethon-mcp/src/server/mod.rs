@@ -1,9 +1,9 @@
 //! The assistant's tools for MCP clients.
 //!
-//! `serve` runs one connection from its first byte to its last, `batch` takes batches apart and puts their answers together (with
-//! the account in `parts`), `screen` keeps messages out that would end it, `handler`
-//! answers requests, `calls` runs tools, `changes` tells that the list of tools is another one, and `wire` puts tools and
-//! results into the forms of the protocol. `prompts` is what a source of prompts has to do.
+//! `serve` runs one connection from start to end, `batch` splits batches and collects their answers (tracked in
+//! `parts`), `screen` drops messages that would end the connection, `handler` answers requests, `calls` runs tools,
+//! `changes` detects changes of the tool list, and `wire` converts tools and results to protocol types. `prompts`
+//! defines what a source of prompts provides.
 
 mod batch;
 mod calls;

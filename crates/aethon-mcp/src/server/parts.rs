@@ -1,4 +1,4 @@
-//! What is in a batch, and what of it is still to be answered. Pure: bytes come in, bytes go out.
+//! Splits batches and tracks their outstanding answers. Pure: bytes in, bytes out.
 
 use std::collections::BTreeSet;
 
@@ -6,39 +6,39 @@ use serde_json::{Value, json};
 
 /// The first revision without batches.
 const WITHOUT: &str = "2025-06-18";
-/// How many messages a batch may have.
+/// Maximum number of messages in a batch.
 const MOST_MESSAGES: usize = 256;
-/// How many batches may wait for their answers.
+/// Maximum number of batches with outstanding answers.
 const MOST_OPEN: usize = 16;
-/// The method by which a request is taken back.
+/// The method that cancels a request.
 const CANCELLED: &str = "notifications/cancelled";
 
-/// Batches that are not answered yet, and whether there may be any.
+/// Batches with outstanding answers, and whether batches are allowed.
 #[derive(Default)]
 pub(super) struct Book {
-    /// The revision that was agreed on.
+    /// The negotiated revision.
     revision: Option<String>,
     open: Vec<Batch>,
 }
 
 #[derive(Default)]
 struct Batch {
-    /// The ids of requests that are not answered, as JSON.
+    /// Ids of the unanswered requests, as JSON.
     waiting: BTreeSet<String>,
     answers: Vec<Value>,
 }
 
-/// A batch that was taken apart.
+/// A batch that was split.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Taken {
-    /// Its messages, each a line.
+    /// Its messages, one per line.
     pub(super) messages: Vec<Vec<u8>>,
-    /// The answer, where there is nothing to wait for.
+    /// The answer, if nothing is outstanding.
     pub(super) answer: Option<Vec<u8>>,
 }
 
 impl Book {
-    /// Takes an array apart. What is no JSON is left out, as any line that is none.
+    /// Splits an array. Invalid JSON is dropped, like any other line that is not JSON.
     pub(super) fn take(&mut self, line: &[u8]) -> Taken {
         let Ok(Value::Array(messages)) = serde_json::from_slice(line) else { return Taken::default() };
         if let Some(why) = self.objection(messages.len()) {
@@ -63,7 +63,7 @@ impl Book {
         Taken { messages: lines, answer }
     }
 
-    /// Why a batch of so many messages cannot be taken.
+    /// Returns why a batch of this many messages is rejected, if it is.
     fn objection(&self, messages: usize) -> Option<&'static str> {
         match self.revision.as_deref() {
             None => Some("a session begins with one message, not with a batch"),
@@ -79,7 +79,7 @@ impl Book {
         }
     }
 
-    /// The id under which a message of a batch is answered, if it is a request; the refusal of one that cannot be taken.
+    /// Returns the id to answer if a message of a batch is a request, or the error for a message that is invalid.
     fn judge(&self, batch: &Batch, message: &Value) -> Result<Option<String>, Value> {
         let refused = |why: &str| Err(invalid(message.get("id").unwrap_or(&Value::Null), why));
         if !message.is_object() {
@@ -103,8 +103,8 @@ impl Book {
         }
     }
 
-    /// A line that passes to the SDK: where it takes a request of a batch back, there will be no answer to that. Returns the
-    /// answer to a batch that waited for nothing else.
+    /// Inspects a line for the SDK: if it cancels a batched request, that request will not be answered. Returns the
+    /// answer of the batch if nothing else was outstanding.
     pub(super) fn taken_back(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let may_be =
             !self.open.is_empty() && line.windows(CANCELLED.len()).any(|part| part == CANCELLED.as_bytes());
@@ -113,7 +113,8 @@ impl Book {
         self.answered(&id, None)
     }
 
-    /// What becomes of a line of the SDK: it goes out, or into the answer to its batch, which goes out with the last one.
+    /// Handles a line from the SDK. Returns it, or if it belongs to a batch, the collected answer once that is
+    /// complete.
     pub(super) fn settle(&mut self, line: Vec<u8>) -> Option<Vec<u8>> {
         if self.revision.is_some() && self.open.is_empty() {
             return Some(line);
@@ -130,21 +131,21 @@ impl Book {
         }
     }
 
-    /// A request of a batch is answered, or never will be.
+    /// Notes that a batched request is answered, or never will be.
     fn answered(&mut self, id: &str, answer: Option<Value>) -> Option<Vec<u8>> {
         let at = self.open.iter_mut().position(|batch| batch.waiting.remove(id))?;
         self.open[at].answers.extend(answer);
         if self.open[at].waiting.is_empty() { self.open.remove(at).whole() } else { None }
     }
 
-    /// What there is of answers that will never be whole.
+    /// Returns the partial answers that will never be complete.
     pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.open).into_iter().filter_map(Batch::whole).collect()
     }
 }
 
 impl Batch {
-    /// The answer; none where nothing is to be answered.
+    /// Returns the answer; `None` if there is nothing to answer.
     fn whole(self) -> Option<Vec<u8>> {
         (!self.answers.is_empty()).then(|| bytes(&Value::Array(self.answers)))
     }
@@ -154,7 +155,7 @@ fn invalid(id: &Value, why: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32600, "message": why}})
 }
 
-/// A message as a line.
+/// Formats a message as a line.
 fn bytes(message: &Value) -> Vec<u8> {
     (message.to_string() + "\n").into_bytes()
 }

@@ -1,4 +1,5 @@
-//! Prompts: texts that a person picks in their MCP client, with blanks to fill in. The assistant's SOPs are offered so.
+//! Prompts: templates that a person picks in their MCP client and fills in. The assistant's SOPs are offered as
+//! prompts.
 
 use async_trait::async_trait;
 
@@ -9,28 +10,28 @@ pub struct Prompt {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// Its blanks.
+    /// Its arguments.
     pub arguments: Vec<PromptArgument>,
 }
 
-/// A blank of a prompt.
+/// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptArgument {
     /// Its name.
     pub name: String,
-    /// What belongs there.
+    /// What to fill in.
     pub description: String,
-    /// Whether it has to be filled in.
+    /// Whether it is mandatory.
     pub required: bool,
 }
 
-/// Where prompts come from.
+/// A source of prompts.
 #[async_trait]
 pub trait Prompts: Send + Sync {
-    /// Those that there are now.
+    /// Returns the current prompts.
     async fn list(&self) -> Vec<Prompt>;
 
-    /// The text of one with its blanks filled in. The error is a sentence for the person: there is no such prompt, or a
-    /// blank is missing.
+    /// Returns the text of a prompt with its arguments filled in. The error is a sentence for the person: the prompt
+    /// does not exist, or an argument is missing.
     async fn fill(&self, name: &str, arguments: &[(String, String)]) -> Result<String, String>;
 }

@@ -1,14 +1,14 @@
-//! Keeps messages from the SDK that would end the connection for nothing.
+//! Drops messages that would make the SDK end the connection for no good reason.
 //!
-//! Before a session has begun the SDK takes requests only, and gives up over anything else. A client that sends a
-//! notification too early, or answers what nobody asked, is served all the same. Lines that are no messages, or too long,
-//! are left out below, where lines are read.
+//! Before a session has begun, the SDK accepts only requests and gives up on anything else. With this filter, a client
+//! that sends a notification too early, or answers what nobody asked, is served all the same. Lines that are no
+//! messages or too long are already dropped where lines are read.
 
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, JsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 
-/// A transport for a server that no message ends.
+/// A server transport that no message can end.
 pub(super) struct Screen<T> {
     inner: T,
     has_begun: bool,
@@ -46,7 +46,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Screen<T> {
     }
 }
 
-/// Whether a message begins a session: `initialize`, or a request that carries its session in itself.
+/// Returns whether a message begins a session: `initialize`, or a request that carries its session in itself.
 fn begins(message: &ClientJsonRpcMessage) -> bool {
     let JsonRpcMessage::Request(request) = message else { return false };
     match &request.request {

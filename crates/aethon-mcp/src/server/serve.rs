@@ -1,4 +1,4 @@
-//! One connection, from the first byte to the last.
+//! Runs one connection from start to end.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use super::prompts::Prompts;
 use super::screen::Screen;
 use crate::error::Error;
 
-/// The longest line that is read; what is longer is left out.
+/// Maximum length of a line; longer ones are dropped.
 const LONGEST_LINE: usize = 16 << 20;
 
 /// What a client is offered.
 pub struct Options {
-    /// The tools, behind every guard.
+    /// The tools, behind all guards.
     pub toolbox: Arc<dyn Toolbox>,
-    /// Where their calls happen: a session of this connection, on a surface where nobody can be asked.
+    /// Where calls run: a session of this connection, on a surface where nobody can be asked.
     pub context: ToolContext,
     /// Prompts, if there are any.
     pub prompts: Option<Arc<dyn Prompts>>,
@@ -31,8 +31,8 @@ pub struct Options {
     pub version: String,
 }
 
-/// Serves a client until it closes its side or `stop` resolves. Requests that are under way when it closes are still
-/// answered, for some seconds; those under way when `stop` resolves are ended.
+/// Serves a client until it closes its side or `stop` resolves. Requests in progress when it closes are still answered
+/// for some seconds; those in progress when `stop` resolves are aborted.
 pub async fn serve(
     options: Options,
     input: impl AsyncRead + Send + Unpin + 'static,
@@ -45,7 +45,7 @@ pub async fn serve(
     let (between, reading, writing) = batch::between(input, output, LONGEST_LINE);
     let transport = AsyncRwTransport::new_server(between.input, between.output);
     let transport = Screen::new(transport.with_max_line_length(LONGEST_LINE));
-    // The connection has ended when the SDK has closed its side and all that it wrote is out; then nobody reads any more.
+    // The connection has ended once the SDK has closed its side and all its output is written; stop reading then.
     let conversation = async {
         let read = async {
             reading.await;
@@ -70,7 +70,7 @@ where
 {
     let service = match rmcp::serve_server(handler, transport).await {
         Ok(service) => service,
-        // A client that leaves before it has begun has done no harm.
+        // A client that leaves before the session has begun is no error.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(Error::new("the MCP client could not be served").because(error)),
     };

@@ -1,4 +1,4 @@
-//! Tools, results and prompts in the forms of the protocol.
+//! Converts tools, results and prompts to protocol types.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 
 use super::prompts::Prompt;
 
-/// A tool as clients list it.
+/// Converts a tool for a client's list.
 pub(super) fn tool(spec: &ToolSpec) -> Tool {
     let annotations = ToolAnnotations::new().read_only(spec.read_only);
     Tool::new(spec.name.clone(), spec.description.clone(), schema(&spec.parameters))
         .with_annotations(annotations)
 }
 
-/// Clients refuse a whole list for one schema that is no object with a type.
+/// Makes the schema an object with a type: clients reject a whole list for one schema that is not.
 fn schema(parameters: &Value) -> Arc<JsonObject> {
     let mut schema = parameters.as_object().cloned().unwrap_or_default();
     schema.entry("type").or_insert_with(|| json!("object"));
     Arc::new(schema)
 }
 
-/// What a call came to. A refusal begins with the word, so that a person who reads along sees what it is.
+/// Converts the result of a call. A denial starts with that word, so that a person reading along recognizes it.
 pub(super) fn result(mut result: ToolResult) -> CallToolResult {
-    // What a model elsewhere is only told of goes out here as it is.
+    // Blocks that would only be mentioned to a model are passed to the client as they are.
     let blocks = std::mem::take(&mut result.blocks);
     let text = result.for_model();
     let text = if result.denied { format!("Denied here: {text}").into() } else { text };
@@ -48,13 +48,13 @@ pub(super) fn result(mut result: ToolResult) -> CallToolResult {
     if result.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
 }
 
-/// A name as the last part of an address.
+/// Returns a name that is safe as the last part of a URI.
 fn file_name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()
 }
 
-/// A prompt as clients list it.
+/// Converts a prompt for a client's list.
 pub(super) fn prompt(prompt: Prompt) -> WirePrompt {
     let arguments = prompt.arguments.into_iter().map(|argument| {
         WireArgument::new(argument.name)

@@ -1,4 +1,4 @@
-//! Recordings that are not what they say, one by one.
+//! Recordings that contradict themselves, case by case.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::zip::ZipWriter;
 
-/// A recording that a test changes before it is written.
+/// A recording that a test can tamper with before it is written.
 struct Draft {
     entries: Vec<(String, Vec<u8>)>,
     manifest: Value,
@@ -44,7 +44,7 @@ impl Draft {
         self
     }
 
-    /// Writes it with the right sums, and opens it.
+    /// Writes it with correct digests, and opens it.
     fn open(&self) -> Result<Opened> {
         self.open_with(|_| ())
     }

@@ -1,8 +1,8 @@
-//! What tells a bomb from text that packs well.
+//! Tells ZIP bombs from text that compresses well.
 
 use super::{ALWAYS_FINE, MOST_RATIO};
 
-/// Whether so many bytes are too many to come out of so few.
+/// Returns whether `unpacked` bytes from `packed` bytes look like a bomb.
 pub(super) fn is_too_dense(unpacked: u64, packed: u64) -> bool {
     unpacked > ALWAYS_FINE && unpacked > packed.saturating_mul(MOST_RATIO)
 }

@@ -1,9 +1,9 @@
-//! ZIP files, as far as recordings need them: written plainly, and read as if a stranger had made them.
+//! A minimal ZIP implementation for recordings: writes plain files, and reads every file as if an attacker had made it.
 //!
-//! Reading is the point. A common ZIP library is made to get at what is in a file, and forgives what it can: of two entries
-//! of one name the later one counts, overlapping ones are read, sizes are believed. Here a file is refused as soon as
-//! anything about it is not as it must be, before something is allocated for what it claims, and nothing is ever written.
-//! No encryption, no volumes, no ZIP64, no other compression than deflate: recordings have none of it.
+//! Reading is the point. A general ZIP library tries to recover the content and forgives what it can: of two entries
+//! with the same name the later one wins, overlapping entries are read, sizes are believed. This one refuses a file as
+//! soon as anything about it is wrong, before it allocates what the file claims, and never writes to disk. No
+//! encryption, no volumes, no ZIP64, no compression but deflate: recordings use none of that.
 
 mod density;
 mod name;
@@ -13,22 +13,22 @@ mod write;
 pub(crate) use read::{Archive, Entry, unpacking};
 pub(crate) use write::ZipWriter;
 
-/// The largest file that is opened, in bytes.
+/// Maximum size of a file, in bytes.
 pub(crate) const MOST_FILE: u64 = 256 << 20;
 
-/// What the entries of a file may have together, unpacked.
+/// Maximum unpacked size of all entries together.
 pub(crate) const MOST_UNPACKED: u64 = 256 << 20;
 
-/// What one entry may have, unpacked.
+/// Maximum unpacked size of one entry.
 pub(crate) const MOST_ENTRY: u64 = 256 << 20;
 
-/// The most entries of a file.
+/// Maximum number of entries.
 pub(crate) const MOST_ENTRIES: usize = 5_000;
 
-/// How many times larger an entry may be than what it is packed into. Text does not come to a tenth of this.
+/// Maximum compression ratio of an entry. Text does not reach a tenth of this.
 pub(crate) const MOST_RATIO: u64 = 200;
 
-/// Up to here nobody asks for the ratio: so little is no bomb.
+/// Below this size the ratio does not matter: so little is no bomb.
 pub(crate) const ALWAYS_FINE: u64 = 64 << 10;
 
 const LOCAL: u32 = 0x0403_4b50;

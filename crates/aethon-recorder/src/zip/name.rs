@@ -1,12 +1,12 @@
-//! Which names entries may have.
+//! Validates entry names.
 //!
-//! Nothing is ever unpacked to a disk here. A name that would leave the folder elsewhere is refused all the same: whoever
-//! put it there meant somebody harm, and the file may be handed on.
+//! Nothing is ever unpacked to disk here. A name that would escape the target folder elsewhere is refused all the same:
+//! it was put there with bad intent, and the file may be passed on.
 
-/// The longest name, in bytes.
+/// Maximum length of a name, in bytes.
 const LONGEST: usize = 255;
 
-/// Why an entry may not be called this.
+/// Returns why a name is not allowed, or `None`.
 pub(super) fn fault(name: &str) -> Option<&'static str> {
     let path = name.strip_suffix('/').unwrap_or(name);
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();

@@ -1,4 +1,4 @@
-//! Reading a ZIP that a stranger may have made.
+//! Reads ZIP files of untrusted origin.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
@@ -19,47 +19,47 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// The longest comment behind the directory.
+/// Maximum length of the comment after the directory.
 const LONGEST_COMMENT: usize = 0xffff;
 
-/// What the directory may take for each entry: the fixed part, a name and some extra fields.
+/// Bytes allowed per directory entry: the fixed part, a name and some extra fields.
 const DIRECTORY_ROW: u64 = 1024;
 
-/// The bit of an encrypted entry.
+/// Flag of an encrypted entry.
 const ENCRYPTED: u16 = 1;
 
-/// The bits of the kind of file, and the kinds that are no harm.
+/// The file type bits, and the types that are harmless.
 const KIND: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const FOLDER: u32 = 0o040_000;
 
-/// A ZIP whose directory was looked through. Nothing was unpacked yet.
+/// A ZIP whose directory has been validated. Nothing is unpacked yet.
 #[derive(Debug)]
 pub(crate) struct Archive {
     file: Arc<File>,
     entries: Vec<Entry>,
 }
 
-/// A row of the directory.
+/// An entry of the directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// Its name.
     pub(crate) name: String,
-    /// Its size in bytes, unpacked, as the directory says.
+    /// Its unpacked size in bytes, according to the directory.
     pub(crate) size: u64,
     method: u16,
     crc: u32,
     packed: u64,
     offset: u64,
-    /// Where its content begins.
+    /// Offset of its content.
     content: u64,
 }
 
 impl Archive {
-    /// Opens a file and looks through its directory.
+    /// Opens a file and validates its directory.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let unreadable = |error| Error::io("the recording cannot be read", error);
-        // A link in the folder of recordings shows nothing from elsewhere, and a pipe is not waited for.
+        // A symlink in the folder must not expose files elsewhere, and opening a pipe must not block.
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let is_link = |error: &std::io::Error| error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
         let file =
@@ -83,18 +83,17 @@ impl Archive {
         Ok(Self { file: Arc::new(file), entries })
     }
 
-    /// All entries, in the order of the directory.
+    /// Returns all entries in the order of the directory.
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entry of this name.
+    /// Returns the entry of this name.
     pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// The content of an entry, unpacked as it is read. Reading errs where it is not what the directory says: another size,
-    /// another checksum.
+    /// Returns a reader that unpacks an entry. Reading fails if size or checksum differ from the directory.
     pub(crate) fn read(&self, entry: &Entry) -> impl Read + use<> {
         let packed = Section { file: self.file.clone(), at: entry.content, left: entry.packed };
         let content: Box<dyn Read + Send> = match entry.method {
@@ -104,7 +103,7 @@ impl Archive {
         Checked { content, left: entry.size, crc: Crc::new(), expected: entry.crc, name: entry.name.clone() }
     }
 
-    /// The same, whole.
+    /// Unpacks an entry of at most `most` bytes into memory.
     pub(crate) fn whole(&self, entry: &Entry, most: u64) -> Result<Vec<u8>> {
         if entry.size > most {
             return Err(Error::bad(format!("{:?} is larger than {} MiB", entry.name, most >> 20)));
@@ -114,7 +113,7 @@ impl Archive {
         Ok(content)
     }
 
-    /// The file from its beginning.
+    /// Returns the file, positioned at its start.
     pub(crate) fn into_file(self) -> std::io::Result<File> {
         let mut file = self.file.try_clone()?;
         file.seek(SeekFrom::Start(0))?;
@@ -122,7 +121,7 @@ impl Archive {
     }
 }
 
-/// What a failure to unpack something means.
+/// Converts an I/O error while unpacking.
 pub(crate) fn unpacking(error: std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     match error.kind() {
@@ -133,7 +132,7 @@ pub(crate) fn unpacking(error: std::io::Error) -> Error {
     }
 }
 
-/// The directory, and where it begins.
+/// Returns the directory and its offset.
 fn directory(file: &File, size: u64) -> Result<(Vec<u8>, u64)> {
     let no_zip = || Error::bad("it is not a ZIP file, or it was cut off");
     let tail_bytes = size.min((END_BYTES + LONGEST_COMMENT) as u64);
@@ -169,7 +168,7 @@ fn directory(file: &File, size: u64) -> Result<(Vec<u8>, u64)> {
     Ok((rows, start))
 }
 
-/// How many rows a directory has.
+/// Counts the entries of a directory.
 fn count(rows: &[u8]) -> Result<usize> {
     let (mut rest, mut rows) = (rows, 0);
     while !rest.is_empty() {
@@ -187,7 +186,7 @@ fn parse(rows: &[u8]) -> Result<Vec<Entry>> {
         rest = left;
         unpacked = unpacked.saturating_add(entry.size);
         let told = shown(&entry.name);
-        // Some file systems make no difference between upper and lower case, so two such names are one.
+        // On case-insensitive file systems two such names are one.
         if !names.insert(entry.name.to_lowercase()) {
             return Err(Error::bad(format!("the name {told} stands in it twice")));
         }
@@ -205,7 +204,7 @@ fn parse(rows: &[u8]) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// One row of the directory, and what comes behind it.
+/// Parses one directory entry and returns the rest.
 fn row(rows: &[u8]) -> Result<(Entry, &[u8])> {
     let torn = || Error::bad("its directory is damaged");
     let mut fields = Fields(rows.get(..CENTRAL_BYTES).ok_or_else(torn)?);
@@ -242,7 +241,7 @@ fn row(rows: &[u8]) -> Result<(Entry, &[u8])> {
     Ok((entry, rest))
 }
 
-/// Finds where the contents begin, and makes sure that no two of them are in the same place.
+/// Locates the contents and makes sure that no two of them overlap.
 fn place(file: &File, entries: &mut [Entry], directory: u64) -> Result<()> {
     for entry in &mut *entries {
         let told = shown(&entry.name);
@@ -275,18 +274,18 @@ fn place(file: &File, entries: &mut [Entry], directory: u64) -> Result<()> {
 }
 
 fn exactly(file: &File, at: u64, bytes: u64) -> Result<Vec<u8>> {
-    // Asked only for what is in the file, whose size is limited.
+    // Callers request only ranges inside the file, whose size is limited.
     let mut content = vec![0; usize::try_from(bytes).map_err(|_| Error::bad("it is too large"))?];
     file.read_exact_at(&mut content, at).map_err(unpacking)?;
     Ok(content)
 }
 
-/// A name as it may stand in a message.
+/// Formats a name for an error message.
 fn shown(name: &str) -> String {
     format!("{:?}", name.chars().take(80).collect::<String>())
 }
 
-/// Numbers one after the other.
+/// Reads consecutive numbers.
 struct Fields<'b>(&'b [u8]);
 
 impl Fields<'_> {
@@ -306,7 +305,7 @@ impl Fields<'_> {
     }
 }
 
-/// A part of a file, read without moving anybody else's place in it.
+/// A section of a file, read without moving the file's cursor.
 struct Section {
     file: Arc<File>,
     at: u64,
@@ -323,7 +322,7 @@ impl Read for Section {
     }
 }
 
-/// Content that must have the size and the checksum that the directory says.
+/// Verifies size and checksum against the directory while reading.
 struct Checked {
     content: Box<dyn Read + Send>,
     left: u64,

@@ -1,4 +1,4 @@
-//! Files as they should be, and one by one as they should not.
+//! Valid files, and one by one every kind of invalid file.
 
 use std::io::{Read, Write};
 
@@ -6,7 +6,7 @@ use tempfile::NamedTempFile;
 
 use super::*;
 
-/// A file with these bytes.
+/// Creates a file with these bytes.
 fn file(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().unwrap();
     file.write_all(bytes).unwrap();
@@ -35,7 +35,7 @@ fn refusal(bytes: &[u8]) -> String {
     error.to_string()
 }
 
-/// The bytes with this in the place of the only occurrence of that.
+/// Replaces the only occurrence of `that` with `this`.
 fn with(bytes: &[u8], that: &[u8], this: &[u8]) -> Vec<u8> {
     assert_eq!(that.len(), this.len());
     let mut changed = bytes.to_vec();
@@ -48,12 +48,12 @@ fn with(bytes: &[u8], that: &[u8], this: &[u8]) -> Vec<u8> {
     changed
 }
 
-/// Where the directory begins.
+/// Returns the offset of the directory.
 fn directory(bytes: &[u8]) -> usize {
     bytes.windows(4).position(|window| window == CENTRAL.to_le_bytes()).unwrap()
 }
 
-/// The bytes with a number of two bytes changed, so far behind the beginning of the directory.
+/// Overwrites bytes at an offset from the start of the directory.
 fn patched(bytes: &[u8], behind: usize, to: &[u8]) -> Vec<u8> {
     let (mut bytes, at) = (bytes.to_vec(), directory(bytes) + behind);
     bytes[at..at + to.len()].copy_from_slice(to);
@@ -76,13 +76,13 @@ fn what_was_written_is_read() {
         assert_eq!(entry.size, content.len() as u64);
         assert!(archive.whole(entry, MOST_ENTRY).unwrap() == content, "{name}");
     }
-    // What packs too well is stored, or nobody would open it again.
+    // Content that compresses too well is stored, or no reader would accept it.
     assert!(bytes.len() > flat.len());
 }
 
 #[test]
 fn a_file_that_others_have_packed_is_read() {
-    // `python3 -m zipfile`, with a folder and a comment.
+    // Made with `python3 -m zipfile`, with a folder and a comment.
     const FOREIGN: &[u8] = include_bytes!("../../tests/data/foreign.zip");
     let file = file(FOREIGN);
     let archive = Archive::open(file.path()).unwrap();
@@ -118,7 +118,7 @@ fn hostile_files_are_refused_one_by_one() {
         check(&with(&good, b"aaaaaaaaaa", name.as_bytes()), expected);
     }
     check(&with(&good, b"aaaaaaaaaa", b"\xff\xfeaaaaaaaa"), "not UTF-8");
-    // The directory: flags at 8, method at 10, checksum at 16, sizes at 20 and 24, attributes at 38, offset at 42.
+    // Directory offsets: flags 8, method 10, checksum 16, sizes 20 and 24, attributes 38, offset 42.
     check(&patched(&good, 8, &[1, 8]), "encrypted");
     check(&patched(&good, 10, &[12, 0]), "not known here");
     check(&patched(&good, 16, &[1, 2, 3, 4]), "another checksum");
@@ -150,13 +150,13 @@ fn hostile_files_are_refused_one_by_one() {
 
 #[test]
 fn a_bomb_is_refused_before_it_is_unpacked() {
-    // A megabyte of nothing, as `zip` would pack it.
+    // Sixteen megabytes of zeros, as `zip` would pack them.
     let mut packed = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
     packed.write_all(&vec![0; 16 << 20]).unwrap();
     let packed = packed.finish().unwrap();
     assert!((16 << 20) / packed.len() > 900);
     let mut bytes = written(&[("events.jsonl", b"x")]);
-    // Its content is swapped for the bomb by writing the file anew around it.
+    // Swap the content for the bomb by rebuilding the file around it.
     let start = 30 + "events.jsonl".len();
     let (old, rest) = (directory(&bytes) - start, bytes.split_off(directory(&bytes)));
     bytes.truncate(start);
@@ -169,7 +169,7 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
     rest[end + 16..end + 20].copy_from_slice(&offset.to_le_bytes());
     bytes.extend(&rest);
     assert!(old < 10 && refusal(&bytes).contains("bombs"));
-    // One that lies about its size is not unpacked further than it says.
+    // An entry that lies about its size is not unpacked beyond that size.
     let at = bytes.len() - rest.len() + 24;
     bytes[at..at + 4].copy_from_slice(&1000_u32.to_le_bytes());
     assert!(refusal(&bytes).contains("more bytes"));

@@ -1,4 +1,4 @@
-//! Writing a ZIP into a file that can be sought in: entry by entry, the directory last.
+//! Writes a ZIP to a seekable file, entry by entry, the directory last.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -11,36 +11,36 @@ use super::density::is_too_dense;
 use super::{CENTRAL, DEFLATED, END, LOCAL, LOCAL_BYTES, STORED};
 use crate::hex::hex;
 
-/// 1980-01-01, the first day that a ZIP can name. When things happened stands in the recording itself.
+/// 1980-01-01, the first day that a ZIP can express. The real times are in the recording itself.
 const DAY: u16 = 0x21;
 
-/// A regular file that its owner may read and write, as Unix puts it.
+/// Unix mode: a regular file, readable and writable by its owner.
 const MODE: u32 = 0o100_600;
 
-/// A ZIP that is being written.
+/// A ZIP being written.
 pub(crate) struct ZipWriter {
     file: File,
-    /// Where the next entry begins.
+    /// Offset of the next entry.
     end: u64,
     directory: Vec<u8>,
     entries: u16,
 }
 
-/// An entry that was written.
+/// A written entry.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
-    /// The SHA-256 of its content.
+    /// SHA-256 of its content.
     pub(crate) sha256: String,
 }
 
 impl ZipWriter {
-    /// A ZIP in this file, which is empty.
+    /// Starts a ZIP in this empty file.
     pub(crate) fn new(file: File) -> Self {
         Self { file, end: 0, directory: Vec::new(), entries: 0 }
     }
 
-    /// Adds an entry. `write` writes its content; it is called a second time if that packs so well that a reader would take
-    /// it for a bomb.
+    /// Adds an entry whose content `write` produces. `write` is called a second time if the content compresses so well
+    /// that a reader would take it for a bomb.
     pub(crate) fn add(
         &mut self,
         name: &str,
@@ -54,7 +54,7 @@ impl ZipWriter {
         };
         let (size, unpacked) = (narrow(packed.packed)?, narrow(packed.unpacked)?);
         let offset = narrow(self.end)?;
-        // What was not known before the content was written.
+        // Fill in what was not known before the content was written.
         self.file.seek(SeekFrom::Start(self.end + 14))?;
         self.file.write_all(&[packed.crc, size, unpacked].map(u32::to_le_bytes).concat())?;
         self.end += header_bytes(name) + packed.packed;
@@ -63,7 +63,7 @@ impl ZipWriter {
         Ok(Written { sha256: packed.sha256 })
     }
 
-    /// Writes the directory, and gives the file back.
+    /// Writes the directory and returns the file.
     pub(crate) fn finish(mut self) -> io::Result<File> {
         let (size, offset) = (narrow(self.directory.len() as u64)?, narrow(self.end)?);
         let mut end = Vec::with_capacity(super::END_BYTES);
@@ -110,7 +110,7 @@ impl ZipWriter {
         Ok(Packed { method, crc: content.crc.sum(), packed, unpacked: content.bytes, sha256 })
     }
 
-    /// A row of the directory.
+    /// Adds a directory entry.
     fn note(&mut self, name: &str, packed: &Packed, (size, unpacked, offset): (u32, u32, u32)) {
         let row = &mut self.directory;
         row.extend(CENTRAL.to_le_bytes());
@@ -147,7 +147,7 @@ impl Default for Content {
     }
 }
 
-/// Writes on, and looks at what goes by.
+/// Passes data on, and hashes and counts it.
 struct Tee<'t, Out: Write> {
     out: &'t mut Out,
     content: &'t mut Content,
@@ -168,7 +168,7 @@ impl<Out: Write> Write for Tee<'_, Out> {
     }
 }
 
-/// Version needed, flags (names are UTF-8), method, time and day.
+/// Version needed, flags (UTF-8 names), method, time and day.
 fn fields(method: u16) -> Vec<u8> {
     [20, 1 << 11, method, 0, DAY].map(u16::to_le_bytes).concat()
 }

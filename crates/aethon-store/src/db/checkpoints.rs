@@ -1,7 +1,7 @@
-//! Bringing the log into the main file without making anybody wait for the disk.
+//! Checkpoints: copies the write-ahead log into the main file without making anybody wait for the disk.
 //!
-//! In idle moments the writer does it itself. Under load a thread of its own copies most of the log meanwhile, and the
-//! writer only does the short rest afterwards, because a log starts afresh only when all of it was copied.
+//! When idle, the writer runs them itself. Under load a separate thread copies most of the log, and the writer only
+//! finishes the rest: SQLite restarts the log only after a checkpoint that copied all of it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,18 +15,18 @@ use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
-/// How many pages (of 4 KiB) the log grows by before it is checkpointed in the middle of work.
+/// Pages (of 4 KiB) the log may grow by before it is checkpointed under load.
 const LOG_PAGES: u32 = 4096;
 
-/// Where the log stands.
+/// Tracks the size of the log and decides when to checkpoint.
 pub(super) struct Checkpoints {
     settings: Settings,
     place: Arc<Place>,
-    /// The length of the log after the latest commit.
+    /// Length of the log after the latest commit.
     pages: Arc<AtomicU32>,
-    /// The length at which something has to be done.
+    /// Log length at which the next checkpoint is due.
     due_at: u32,
-    /// Runs a checkpoint beside the writer; joined before the next one, or at the end.
+    /// The thread running a checkpoint beside the writer; joined before the next checkpoint or at shutdown.
     running: Option<JoinHandle<()>>,
 }
 
@@ -35,13 +35,13 @@ impl Checkpoints {
         Self { settings, place, pages, due_at: LOG_PAGES, running: None }
     }
 
-    /// After a commit.
+    /// Called after every commit: starts or finishes a checkpoint if one is due.
     pub(super) fn written(&mut self, sql: &Sql<'_>) {
         let pages = self.pages.load(Ordering::Relaxed);
         if self.running.as_ref().is_some_and(JoinHandle::is_finished) {
             self.join();
             self.run_here(sql, "PRAGMA wal_checkpoint(PASSIVE)");
-            // Should a reader have kept the log from starting afresh, it may grow by as much again.
+            // If a reader kept the log from restarting, let it grow by as much again.
             self.due_at = pages.saturating_add(LOG_PAGES);
         } else if pages < LOG_PAGES {
             self.due_at = LOG_PAGES;
@@ -50,7 +50,7 @@ impl Checkpoints {
         }
     }
 
-    /// In an idle moment: also empties the log, so that nothing of a removed message is left in it.
+    /// Called when idle: also truncates the log, so that no trace of a removed message is left in it.
     pub(super) fn tidy(&mut self, sql: &Sql<'_>) {
         self.join();
         if self.pages.swap(0, Ordering::Relaxed) > 0 {
@@ -59,7 +59,7 @@ impl Checkpoints {
         }
     }
 
-    /// Waits for nobody: what a reader still needs stays in the log until the next time.
+    /// Runs a checkpoint without waiting for readers: pages that a reader still needs stay in the log until next time.
     fn run_here(&self, sql: &Sql<'_>, how: &'static str) {
         let connection = sql.connection();
         let done = connection.busy_timeout(Duration::ZERO).and_then(|()| sql.first(how, [], |_| Ok(())));
@@ -95,7 +95,7 @@ impl Drop for Checkpoints {
 }
 
 fn checkpoint(settings: &Settings, place: &Place) -> Result<(), Error> {
-    // Another file of this name has a log of its own, which is not ours to touch.
+    // If the file was replaced, the log at this path belongs to the new one and is not ours to touch.
     place.check()?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect(&settings.path, flags, Duration::ZERO)?;

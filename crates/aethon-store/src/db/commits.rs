@@ -1,4 +1,5 @@
-//! One commit: jobs in a transaction, what becomes of each when something fails, and what that says of the storage.
+//! Runs a group of jobs in one transaction, decides what becomes of each when something fails, and updates the storage
+//! health accordingly.
 
 use std::sync::Arc;
 
@@ -9,26 +10,26 @@ use super::sql::Sql;
 use super::writer::{IdleTask, Job};
 use crate::error::Error;
 
-/// How many jobs that nobody waits for are kept while the storage fails; the oldest count.
+/// Maximum number of background jobs kept while the storage fails; the oldest win.
 const MOST_KEPT: usize = 512;
 
-/// Makes commits, and knows whether they succeed.
+/// Makes commits and tracks whether they succeed.
 pub(super) struct Commits {
     place: Arc<Place>,
     health: StorageHealth,
-    /// Writes a little, to see whether that works again.
+    /// A tiny write that tests whether the storage works again.
     probe: IdleTask,
 }
 
-/// What a group of jobs came to.
+/// Result of running a group of jobs.
 pub(super) struct Committed {
-    /// Whether the disk took what it was given.
+    /// Whether the disk had room for the writes.
     pub(super) space: DiskSpace,
-    /// Jobs that are to be run again, because the storage failed and nobody waits who would ask again.
+    /// Jobs to run again: the storage failed and no caller is waiting who could retry.
     pub(super) kept: Vec<Box<dyn Job>>,
 }
 
-/// Whether the disk took what it was given.
+/// Whether the disk had room for the writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiskSpace {
     Enough,
@@ -41,13 +42,13 @@ impl DiskSpace {
     }
 }
 
-/// How a group ended.
+/// How an attempt to commit a group ended.
 enum Attempt {
     /// Everything that succeeded is stored.
     Committed,
-    /// A job failed after it had written: nothing is stored, and the others can be tried again.
+    /// A job failed after writing, so nothing is stored; the others can be tried again.
     Spoiled(DiskSpace),
-    /// The transaction itself failed: nothing is stored.
+    /// The transaction itself failed; nothing is stored.
     Failed(Error),
 }
 
@@ -56,7 +57,7 @@ impl Commits {
         Self { place, health, probe }
     }
 
-    /// Whether the last commit failed.
+    /// Returns whether the last commit failed.
     pub(super) fn is_failing(&self) -> bool {
         self.health.fault().is_some()
     }
@@ -68,14 +69,14 @@ impl Commits {
         committed
     }
 
-    /// Looks whether the files are still there.
+    /// Checks that the files are still in place.
     pub(super) fn look(&self) {
         if let Err(error) = self.place.check() {
             self.note(&error);
         }
     }
 
-    /// Looks whether something can be stored again.
+    /// Tests whether the storage accepts writes again.
     pub(super) fn try_again(&self, sql: &Sql<'_>) {
         let tried = self.place.check().and_then(|()| in_transaction(sql, self.probe));
         match tried {
@@ -110,7 +111,7 @@ impl Commits {
                 if group.len() > 1 {
                     return group.into_iter().for_each(|job| self.run_group(sql, vec![job], committed));
                 }
-                // Its own failure is the answer.
+                // A job that failed on its own is answered with its own error.
                 for job in group {
                     let failed = job.failure().filter(|error| error.is_unavailable());
                     if let Some(error) = failed {
@@ -170,12 +171,12 @@ impl Commits {
     }
 }
 
-/// Runs an idle task in a transaction of its own.
+/// Runs an idle task in its own transaction.
 pub(super) fn run_idle_task(sql: &Sql<'_>, idle_task: IdleTask) -> Result<bool, Error> {
     in_transaction(sql, idle_task)
 }
 
-/// Runs something in a transaction of its own.
+/// Runs a closure in its own transaction.
 pub(crate) fn in_transaction<T>(
     sql: &Sql<'_>,
     work: impl FnOnce(&Sql<'_>) -> Result<T, Error>,
@@ -192,7 +193,7 @@ pub(crate) fn in_transaction<T>(
 }
 
 fn roll_back(sql: &Sql<'_>) {
-    // After some errors SQLite has rolled back by itself.
+    // SQLite has already rolled back by itself after some errors.
     if !sql.connection().is_autocommit()
         && let Err(error) = sql.execute("ROLLBACK", [])
     {

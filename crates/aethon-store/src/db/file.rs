@@ -1,6 +1,6 @@
-//! The file before SQLite sees it: is it ours, do we know its version, may nobody else read it.
+//! Checks on the database file before SQLite opens it: is it ours, do we know its version, is it private to its owner?
 //!
-//! The checks only read. A database of a newer version, or a file that is something else, is left exactly as it is.
+//! The checks only read. A database of a newer version, or a file of another kind, is left exactly as it is.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read};
@@ -15,13 +15,13 @@ use crate::error::Error;
 /// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Makes sure that the file exists, is ours, has a version that we know, and belongs to its owner alone.
+/// Makes sure that the file exists, is ours, has a known version, and is accessible to its owner only.
 pub(super) fn prepare(path: &Path) -> Result<(), Error> {
     let existed = check(path)?;
     if !existed {
         create(path)?;
     }
-    // SQLite would fall back to reading, and fail at the first write only.
+    // Without this check SQLite would fall back to read-only mode and fail only at the first write.
     let opened = OpenOptions::new().read(true).write(true).open(path);
     opened.map_err(|error| Error::unwritable(path, error))?;
     for file in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
@@ -30,14 +30,14 @@ pub(super) fn prepare(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A file beside the database, named like it with something appended.
+/// Returns the path of a sibling file: the database's name with a suffix.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// Creates an empty file that only its owner can read. SQLite gives `-wal` and `-shm` the mode of the database.
+/// Creates an empty file that only its owner can read. SQLite gives `-wal` and `-shm` the same mode.
 pub(super) fn create_private(path: &Path) -> Result<(), Error> {
     let open = || {
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
@@ -46,7 +46,7 @@ pub(super) fn create_private(path: &Path) -> Result<(), Error> {
     open().map_err(|error| Error::file("could not create", path, error))
 }
 
-/// Looks at the file without changing anything. `false` when there is none yet.
+/// Validates the file without changing it. Returns `false` if there is none yet.
 fn check(path: &Path) -> Result<bool, Error> {
     let Some(header) = read_header(path)? else { return Ok(false) };
     if header.is_empty() {
@@ -59,7 +59,7 @@ fn check(path: &Path) -> Result<bool, Error> {
         i64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
     };
     judge(path, field(60), field(68))?;
-    // What is committed but not yet in the main file can hold a newer version.
+    // Commits that are still in the log may have raised the version.
     if fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0) {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
@@ -69,8 +69,8 @@ fn check(path: &Path) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Whether a database with these marks may be opened. Both are zero in one that was created and not yet filled; what is
-/// in such a file is looked at before the first migration.
+/// Decides by its header fields whether a database may be opened. Both fields are zero in a file that was created but
+/// not yet filled; [`super::migrate`] checks the contents of such a file before the first migration.
 fn judge(path: &Path, version: i64, application: i64) -> Result<(), Error> {
     match (version, application) {
         (0, 0) => Ok(()),

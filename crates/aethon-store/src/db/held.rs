@@ -1,7 +1,7 @@
-//! Jobs that nobody waits for, until the writer takes them along.
+//! Background jobs, which no caller waits for, queued until the writer picks them up.
 //!
-//! A turn leaves several of them, and to wake a thread costs more than most of them do. So the writer is woken only when it
-//! has gone to sleep for long; otherwise it comes by within moments by itself.
+//! Every turn leaves several of them, and waking a thread costs more than most of them do. So a push wakes the writer
+//! only if it is in a long sleep; otherwise it comes by within moments anyway.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use std::time::Duration;
 use super::writer::Job;
 use crate::error::Error;
 
-/// How long one is held when nothing else comes.
+/// How long a job may be held if no other work arrives.
 const HELD: Duration = Duration::from_millis(20);
 
-/// So many are not held any longer.
+/// With this many jobs the writer is woken at once.
 const MANY: usize = 64;
 
-/// The jobs, and whether the writer sleeps.
+/// The queued jobs and whether the writer sleeps.
 #[derive(Default)]
 pub(super) struct Held(Mutex<Inner>);
 
@@ -27,7 +27,7 @@ struct Inner {
 }
 
 impl Held {
-    /// Adds one. Tells whether the writer has to be woken for it.
+    /// Adds a job. Returns whether the writer has to be woken for it.
     pub(super) fn push(&self, job: Box<dyn Job>) -> Result<bool, Error> {
         let mut inner = self.lock();
         if inner.is_closed {
@@ -38,12 +38,13 @@ impl Held {
         Ok(std::mem::take(&mut inner.is_asleep) || is_many)
     }
 
-    /// How long the writer may leave them be; `None` when there are none.
+    /// Returns how long the writer may leave the jobs; `None` if there are none.
     pub(super) fn patience(&self) -> Option<Duration> {
         patience(&self.lock())
     }
 
-    /// The same for a writer that sleeps until it is woken if there are none.
+    /// Like [`Self::patience`], but if there are no jobs also marks the writer as asleep, so that the next push wakes
+    /// it.
     pub(super) fn patience_before_sleep(&self) -> Option<Duration> {
         let mut inner = self.lock();
         let patience = patience(&inner);
@@ -51,14 +52,14 @@ impl Held {
         patience
     }
 
-    /// All that there are, the oldest first; whoever takes them is awake.
+    /// Takes all jobs, oldest first, and marks the writer as awake.
     pub(super) fn take(&self) -> Vec<Box<dyn Job>> {
         let mut inner = self.lock();
         inner.is_asleep = false;
         std::mem::take(&mut inner.jobs)
     }
 
-    /// Takes nothing any more, and gives what is left.
+    /// Refuses further jobs and returns those that are left.
     pub(super) fn close(&self) -> Vec<Box<dyn Job>> {
         let mut inner = self.lock();
         inner.is_closed = true;

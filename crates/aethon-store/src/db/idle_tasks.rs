@@ -1,7 +1,7 @@
-//! What the writer does when nobody waits for it.
+//! What the writer does when it has nothing else to do.
 //!
-//! After writing, and once nothing has come for a moment: first the tasks of the modules above, a little at a time so
-//! that a job never waits for more than one step; then the log is brought into the main file and memory is given back.
+//! Once no job has come for a moment after a write, it first runs the tasks of the other modules in small steps, so
+//! that a job never waits for more than one step; then it checkpoints the log and releases memory.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::commits::run_idle_task;
 use super::sql::Sql;
 use super::writer::IdleTask;
 
-/// How long nothing must come before a task is begun.
+/// How long the writer must have been idle before a task starts.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// Where the writer stands with them.
+/// Progress of the writer through the idle tasks.
 pub(super) struct IdleTasks {
     idle_tasks: &'static [IdleTask],
     stage: Stage,
@@ -22,21 +22,21 @@ pub(super) struct IdleTasks {
 
 #[derive(Clone, Copy)]
 enum Stage {
-    /// Something was written; they wait for a pause.
+    /// Something was written; the tasks wait for a pause.
     Waiting,
-    /// This one is being done.
+    /// The task at this index is running.
     IdleTask(usize),
-    /// All is done.
+    /// All tasks are done.
     Rest,
 }
 
 impl IdleTasks {
-    /// Everything is looked at once after a start: a crash may have left work.
+    /// Starts as if something had been written: a crash may have left work behind.
     pub(super) fn new(idle_tasks: &'static [IdleTask], checkpoints: Checkpoints) -> Self {
         Self { idle_tasks, stage: Stage::Waiting, checkpoints }
     }
 
-    /// How long to wait for a job before the next step; for ever when nothing is to be done.
+    /// Returns how long to wait for a job before the next step; `None` means forever, because nothing is left to do.
     pub(super) fn pause(&self) -> Option<Duration> {
         match self.stage {
             Stage::Waiting => Some(PAUSE),
@@ -45,19 +45,20 @@ impl IdleTasks {
         }
     }
 
-    /// After a group of jobs.
+    /// Called after a group of jobs.
     pub(super) fn written(&mut self, sql: &Sql<'_>) {
         self.stage = Stage::Waiting;
         self.checkpoints.written(sql);
     }
 
-    /// After a group that the disk did not take. There may never be a pause, and the log may be what fills the disk.
+    /// Called when the disk was full. Checkpoints right away: a pause may never come, and the log may be what fills the
+    /// disk.
     pub(super) fn make_room(&mut self, sql: &Sql<'_>) {
         self.stage = Stage::Waiting;
         self.checkpoints.tidy(sql);
     }
 
-    /// Does one step.
+    /// Runs one step.
     pub(super) fn step(&mut self, sql: &Sql<'_>) {
         let at = if let Stage::IdleTask(at) = self.stage { at } else { 0 };
         let Some(idle_task) = self.idle_tasks.get(at) else {
@@ -69,7 +70,7 @@ impl IdleTasks {
             return;
         };
         let more = run_idle_task(sql, *idle_task).unwrap_or_else(|error| {
-            // It is tried again after the next write; until then everything works without it.
+            // The next write schedules it again; everything works without it until then.
             tracing::warn!(error = &error as &dyn std::error::Error, "an idle task of the storage failed");
             false
         });

@@ -1,7 +1,8 @@
-//! Versions of the database, and the way from each to the next.
+//! Schema versions and the migrations between them.
 //!
-//! A version is the number of migrations that have run; SQLite keeps it in the file's header. A database that exists is
-//! copied before it is changed, and all its migrations are one transaction: it has the old version or the new one.
+//! The version is the number of migrations that have run, kept in SQLite's `user_version`. An existing database is
+//! backed up first, and all its migrations run in one transaction, so it ends up at either the old version or the new
+//! one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use super::file;
 use crate::error::Error;
 
-/// The migrations, oldest first. One that was ever released is never edited again.
+/// The migrations, oldest first. Never edit one that was released.
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_conversations.sql"),
     include_str!("migrations/0002_search.sql"),
@@ -33,14 +34,14 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0017_work.sql"),
 ];
 
-/// The version that this program writes.
+/// The schema version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Marks the file as ours in its header: `aeth`.
+/// SQLite application id that marks the file as ours: `aeth`.
 pub(super) const APPLICATION_ID: i64 = 0x6165_7468;
 
-/// Refuses a database without our mark that has tables: somebody else's. Both are asked in one statement, which sees one
-/// state of the file: between two, another process may make the tables and the mark.
+/// Refuses a database that has tables but not our mark: it belongs to another program. Both facts come from one
+/// statement and thus one snapshot: between two statements, another process could create the tables and the mark.
 pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), Error> {
     const IS_FOREIGN: &str =
         "SELECT user_version = 0 AND EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version";
@@ -48,14 +49,14 @@ pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(),
     if is_foreign { Err(Error::foreign(path)) } else { Ok(()) }
 }
 
-/// Brings the database to [`VERSION`].
+/// Migrates the database to [`VERSION`].
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     if version(connection)? == VERSION {
         return Ok(());
     }
     connection.execute_batch("PRAGMA synchronous = FULL;")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again: another process may have migrated while this one waited for the lock.
+    // Check again: another process may have migrated while this one waited for the lock.
     let from = version(&transaction)?;
     if from > VERSION {
         return Err(Error::newer(path, from, VERSION));
@@ -77,7 +78,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Er
         0 => tracing::info!(version = VERSION, "a new database was made"),
         _ => tracing::info!(from, to = VERSION, "the database was brought to the current version"),
     }
-    // So that the version stands in the header of the main file, where the next start looks first.
+    // Checkpoint so that the version reaches the header of the main file, which the next start reads first.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
 }
@@ -86,7 +87,7 @@ fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Copies the database to `aethon.db.bak-vN`. The copy takes its name only when it is whole.
+/// Copies the database to `aethon.db.bak-vN`. The copy gets that name only once it is complete.
 fn copy(path: &Path, version: i64) -> Result<PathBuf, Error> {
     let target = file::beside(path, &format!(".bak-v{version}"));
     let partial = file::beside(path, &format!(".bak-v{version}.partial"));
@@ -100,7 +101,7 @@ fn copy(path: &Path, version: i64) -> Result<PathBuf, Error> {
         let source = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
         let mut destination = Connection::open_with_flags(&partial, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         Backup::new(&source, &mut destination)?.run_to_completion(1024, Duration::ZERO, None)?;
-        // The copy stands alone, without a log beside it.
+        // Make the copy a single file without a log beside it.
         destination.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     }
     moved(std::fs::rename(&partial, &target))?;

@@ -1,6 +1,6 @@
-//! The file: who may touch it, who writes, who reads, which version it has.
+//! The database file: who may open it, who writes, who reads, and which schema version it has.
 //!
-//! Nothing here knows what is stored; jobs come as closures over [`Sql`].
+//! This module knows nothing of what is stored; jobs come in as closures over [`Sql`].
 
 mod checkpoints;
 mod commits;

@@ -1,4 +1,4 @@
-//! Connections: how each of them is set up.
+//! Opens and configures connections.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use super::place::Place;
 use super::{file, migrate};
 use crate::error::Error;
 
-/// How connections behave.
+/// Settings shared by all connections.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// The database.
+    /// Path of the database.
     pub(crate) path: PathBuf,
     /// What a commit survives.
     pub(crate) synchronous: Synchronous,
-    /// How long to wait for another process that writes.
+    /// How long to wait for another process's write lock.
     pub(crate) busy_timeout: Duration,
-    /// How large the file may become.
+    /// Maximum size of the file.
     pub(crate) max_bytes: Option<u64>,
-    /// Where it is told whether the storage works.
+    /// Where failures and recoveries of the storage are reported.
     pub(crate) health: StorageHealth,
 }
 
-/// Checks the file, creates or migrates it, and opens the connection that writes. Where it lies is told, too.
+/// Checks the file, creates or migrates it, and opens the writing connection. Also returns the identity of the file.
 pub(crate) fn open(settings: &Settings) -> Result<(Connection, Arc<Place>), Error> {
     let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
     let connection = opened.map_err(|error| error.at_opening(&settings.path))?;
@@ -44,9 +44,9 @@ fn open_writer(settings: &Settings) -> Result<Connection, Error> {
         Synchronous::Normal => "NORMAL",
         Synchronous::Full => "FULL",
     };
-    // A removed message is overwritten and not only forgotten. Checkpoints are the writer's to time. The log keeps the size
-    // that it reaches between them: to give the space back and take it again each time costs a third of all turns. The
-    // idle moment that empties the log gives it back.
+    // Overwrite removed messages instead of only unlinking them. The writer times the checkpoints. Keep the log at the
+    // size that it reaches between checkpoints: shrinking and regrowing it costs a third of all turns. The idle
+    // checkpoint that truncates the log gives the space back.
     connection.execute_batch(&format!(
         "PRAGMA synchronous = {synchronous};
          PRAGMA secure_delete = ON;
@@ -62,7 +62,7 @@ fn open_writer(settings: &Settings) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Opens a connection that only reads.
+/// Opens a read-only connection.
 pub(super) fn open_reader(settings: &Settings) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect(&settings.path, flags, settings.busy_timeout)?;
@@ -77,8 +77,8 @@ pub(super) fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> 
     Ok(connection)
 }
 
-/// Switches to the write-ahead log. SQLite does not wait for others here, so two programs that create the same database
-/// at the same moment are made to wait by hand.
+/// Switches to the write-ahead log. SQLite's busy timeout does not apply here, so two programs that create the same
+/// database at the same moment need this retry loop.
 fn use_wal(connection: &Connection, patience: Duration) -> Result<(), Error> {
     let begun = Instant::now();
     loop {
@@ -91,7 +91,7 @@ fn use_wal(connection: &Connection, patience: Duration) -> Result<(), Error> {
                 return Err(error.into());
             }
             Err(error) if begun.elapsed() >= patience => return Err(error.into()),
-            // A file system without shared memory keeps its rollback journal: slower, and still correct.
+            // A file system without shared memory keeps the rollback journal: slower, but still correct.
             Ok(false) => {
                 tracing::warn!(
                     "the file system of the database has no write-ahead log; writing will be slow"

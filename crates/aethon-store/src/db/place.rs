@@ -1,8 +1,8 @@
-//! Whether the files that are open are still the ones that their paths name.
+//! Detects that the open database files are no longer the ones at their paths.
 //!
-//! A database that is replaced or removed under a running program goes on taking writes, into a file that nobody will ever
-//! see again. SQLite can tell (`SQLITE_FCNTL_HAS_MOVED`), of the main file only and by a call that is not safe; what it does
-//! is compare device and inode, which is done here, for the log beside the file as well.
+//! When a database is replaced or removed under a running program, SQLite goes on writing to a file that nobody will
+//! ever see again. SQLite can detect this (`SQLITE_FCNTL_HAS_MOVED`), but only for the main file and only through an
+//! unsafe call. All it does is compare device and inode; this module does the same, for the log as well.
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -13,17 +13,17 @@ use std::sync::OnceLock;
 use super::file;
 use crate::error::Error;
 
-/// The database of a path, as it was when it was opened.
+/// Identity of the files at a path when the database was opened.
 #[derive(Debug)]
 pub(crate) struct Place {
     path: PathBuf,
     log_path: PathBuf,
     main: FileId,
-    /// Known from the moment when it is there; a file system without shared memory never has one.
+    /// Set once the log exists, which never happens on a file system without shared memory.
     log: OnceLock<FileId>,
 }
 
-/// Which file it is, whatever it is called.
+/// Identity of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileId {
     device: u64,
@@ -37,7 +37,7 @@ impl FileId {
 }
 
 impl Place {
-    /// The file that was just opened.
+    /// Records the file that was just opened.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
         let main = look(path)?.ok_or_else(|| Error::moved(REMOVED, path))?;
         let place =
@@ -46,7 +46,7 @@ impl Place {
         Ok(place)
     }
 
-    /// Errs when one of the files is another one now, or gone.
+    /// Fails if one of the files was replaced or removed.
     pub(super) fn check(&self) -> Result<(), Error> {
         same(&self.path, self.main, look(&self.path)?)?;
         let log = look(&self.log_path)?;
@@ -54,7 +54,7 @@ impl Place {
             Some(known) => same(&self.log_path, *known, log),
             None => {
                 if let Some(log) = log {
-                    // Whoever else was first has seen the same file.
+                    // If another thread set it first, it saw the same file.
                     let _ = self.log.set(log);
                 }
                 Ok(())

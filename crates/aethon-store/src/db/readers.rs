@@ -1,7 +1,7 @@
-//! The readers: a few threads with read-only connections, started when they are needed, ended when they are not.
+//! Reader threads: a small pool of read-only connections, started on demand and stopped when idle.
 //!
-//! Each job is one transaction, so it sees one snapshot of the database, and never waits for the writer. Full: [`WAITING`]
-//! jobs may wait; further callers wait (asynchronously) for a place.
+//! Each job is one transaction, so it sees one snapshot of the database and never waits for the writer. The queue is
+//! bounded: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a slot.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,24 +16,24 @@ use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
-/// How many threads read at most.
+/// Maximum number of reader threads.
 const THREADS: usize = 2;
 
-/// How many jobs may wait.
+/// Capacity of the queue.
 const WAITING: usize = 256;
 
-/// After how much idleness a thread ends and frees its connection.
+/// How long a thread stays idle before it ends and frees its connection.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 type Job = Box<dyn FnOnce(Result<&Sql<'_>, Error>) + Send>;
 
-/// The handle of the threads.
+/// Handle to the reader threads.
 pub(crate) struct Readers {
     places: Semaphore,
     pool: Arc<Pool>,
 }
 
-/// What the threads share.
+/// State shared by the threads.
 struct Pool {
     settings: Settings,
     place: Arc<Place>,
@@ -65,13 +65,13 @@ impl Readers {
         let (reply, answer) = oneshot::channel();
         self.pool.clone().add(Box::new(move |sql| {
             let result = sql.and_then(|sql| snapshot(sql, work));
-            // An error means that the caller is gone.
+            // A send error means that the caller is gone.
             let _ = reply.send(result);
         }))?;
         answer.await.map_err(|_| Error::closed())?
     }
 
-    /// Takes nothing new, finishes what waits, ends the threads. Blocks.
+    /// Refuses new jobs, finishes the queued ones, and ends the threads. Blocks.
     pub(crate) fn close(&self) {
         self.places.close();
         let threads = {
@@ -115,7 +115,7 @@ impl Pool {
                     workload.running += 1;
                 }
                 Err(error) if workload.running == 0 => return Err(Error::thread(error)),
-                // The one that runs will do.
+                // A thread that already runs will take the job.
                 Err(_) => {}
             }
         }
@@ -126,7 +126,7 @@ impl Pool {
     }
 
     fn serve(&self) {
-        // What lies at the path now may be somebody else's.
+        // The file at this path may have been replaced by another one.
         match self.place.check().and_then(|()| open_reader(&self.settings)) {
             Ok(connection) => {
                 let sql = Sql::new(&connection);
@@ -135,7 +135,7 @@ impl Pool {
                 }
             }
             Err(error) => {
-                // Without a connection this thread is of no use: it answers what waits and ends.
+                // Without a connection this thread is of no use: it fails the queued jobs and ends.
                 let jobs = {
                     let mut workload = self.lock();
                     workload.running -= 1;
@@ -146,7 +146,7 @@ impl Pool {
         }
     }
 
-    /// The next job; none when the thread is to end.
+    /// Returns the next job; `None` if the thread should end.
     fn next(&self) -> Option<Job> {
         let mut workload = self.lock();
         loop {

@@ -1,18 +1,18 @@
 //! A connection with its prepared statements.
 //!
-//! Statements borrow their connection, so this lives on the stack of the thread that owns the connection. Each statement
-//! is compiled once and found again by the address of its text, which is why only `'static` text is taken.
+//! Statements borrow their connection, so this lives on the stack of the thread that owns the connection. Each
+//! statement is compiled once and looked up by the address of its text, which is why all methods take `&'static str`.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use rusqlite::{Connection, Params, Result, Row, Statement};
 
-/// A connection and what was prepared on it.
+/// A connection and its statement cache.
 pub(crate) struct Sql<'c> {
     connection: &'c Connection,
     prepared: RefCell<HashMap<usize, Statement<'c>>>,
-    /// How many steps SQLite's machine has made, for tests of what something costs.
+    /// Steps of SQLite's virtual machine so far, for tests of what an operation costs.
     #[cfg(test)]
     pub(crate) steps: std::cell::Cell<i64>,
 }
@@ -27,18 +27,18 @@ impl<'c> Sql<'c> {
         }
     }
 
-    /// Runs a statement and tells how many rows it changed.
+    /// Executes a statement and returns the number of changed rows.
     pub(crate) fn execute(&self, sql: &'static str, params: impl Params) -> Result<usize> {
         self.with(sql, |statement| statement.execute(params))
     }
 
-    /// Inserts a row and tells its number.
+    /// Inserts a row and returns its rowid.
     pub(crate) fn insert(&self, sql: &'static str, params: impl Params) -> Result<i64> {
         self.with(sql, |statement| statement.execute(params))?;
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The first row, if there is one.
+    /// Returns the first row, if there is one.
     pub(crate) fn first<T>(
         &self,
         sql: &'static str,
@@ -48,7 +48,7 @@ impl<'c> Sql<'c> {
         self.with(sql, |statement| statement.query(params)?.next()?.map(map).transpose())
     }
 
-    /// The only row of a query that always has one.
+    /// Returns the only row of a query that always has one.
     pub(crate) fn one<T>(
         &self,
         sql: &'static str,
@@ -58,7 +58,7 @@ impl<'c> Sql<'c> {
         self.first(sql, params, map)?.ok_or(rusqlite::Error::QueryReturnedNoRows)
     }
 
-    /// All rows.
+    /// Returns all rows.
     pub(crate) fn all<T>(
         &self,
         sql: &'static str,
@@ -68,7 +68,7 @@ impl<'c> Sql<'c> {
         self.with(sql, |statement| statement.query_map(params, map)?.collect())
     }
 
-    /// Rows until one is not wanted any more.
+    /// Returns rows until `read` yields `None`.
     pub(crate) fn take<T>(
         &self,
         sql: &'static str,
@@ -85,12 +85,12 @@ impl<'c> Sql<'c> {
         })
     }
 
-    /// The connection itself.
+    /// Returns the underlying connection.
     pub(crate) fn connection(&self) -> &'c Connection {
         self.connection
     }
 
-    /// Takes the statement out while it is used, so that a query inside a query cannot meet a borrowed table.
+    /// Takes the statement out of the cache while it is in use, so that a nested query never finds the cache borrowed.
     fn with<T>(&self, sql: &'static str, run: impl FnOnce(&mut Statement<'c>) -> Result<T>) -> Result<T> {
         let key = sql.as_ptr() as usize;
         let kept = self.prepared.borrow_mut().remove(&key);

@@ -1,17 +1,17 @@
 //! The writer: one thread, one connection, many jobs in one commit.
 //!
-//! Whatever waits when the thread becomes free is run in one transaction and answered after its commit. Jobs can run
-//! again: when one of a group fails after it has written, the group is rolled back and each job runs alone, so that a
-//! failure touches nobody else and the usual case pays for no savepoints.
+//! Everything that is queued when the thread becomes free runs in one transaction and is answered after its commit.
+//! Jobs must be repeatable: if one fails after writing, the group is rolled back and each job runs alone, so that a
+//! failure affects nobody else and the normal case pays for no savepoints.
 //!
-//! A job that nobody waits for is held until the next one that somebody does wait for, or a moment if none comes: it costs
-//! no commit of its own, and wakes the thread only when that would sleep for long ([`Held`]).
+//! A background job, which no caller waits for, is held until the next awaited job, or for a moment if none comes. It
+//! costs no commit of its own, and wakes the thread only from a long sleep ([`Held`]).
 //!
-//! While the storage fails, whoever waits is told so at once and asks again; jobs that nobody waits for and that are needed
-//! are kept ([`Urgency`]), and when nothing else comes, it is tried whether a little can be written again.
+//! While the storage fails, awaited jobs fail at once and their callers retry. Background jobs that must not be lost
+//! are kept ([`Urgency`]), and when nothing else arrives, the writer probes whether the storage accepts writes again.
 //!
-//! Full: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a place. When nothing comes for a moment,
-//! [idle tasks](super::idle_tasks) are done: indexing, removing, checkpoints.
+//! The queue is bounded: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a slot. When nothing
+//! arrives for a moment, the writer runs [idle tasks](super::idle_tasks): indexing, removal, checkpoints.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -33,35 +33,35 @@ use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
-/// How many jobs may wait.
+/// Capacity of the queue.
 const WAITING: usize = 1024;
 
-/// How many jobs share a commit at most, unless more are held: enough to make its cost small, few enough to answer soon.
+/// Maximum jobs per commit, unless more are held: enough to amortize its cost, few enough to answer soon.
 const GROUP: usize = 128;
 
-/// How long it takes at first, and at last, until it is tried whether a failing storage works again.
+/// First and longest delay between probes of a failing storage.
 const FIRST_PATIENCE: Duration = Duration::from_millis(50);
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often somebody who has nothing to do looks whether the files are still there.
+/// How often an idle writer checks that the files are still in place.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// Work for idle moments. Does a little and tells whether more is left; runs in a transaction of its own.
+/// Work for idle moments: does a little, in its own transaction, and returns whether more is left.
 pub(crate) type IdleTask = fn(&Sql<'_>) -> Result<bool, Error>;
 
-/// What the thread does by itself.
+/// Work that the thread starts by itself.
 pub(crate) struct Background {
-    /// In idle moments.
+    /// Run when idle.
     pub(crate) idle_tasks: &'static [IdleTask],
-    /// To see whether something can be stored again: it writes a little.
+    /// A tiny write that tests whether a failing storage works again.
     pub(crate) probe: IdleTask,
 }
 
-/// What the thread is sent.
+/// Message to the writer thread.
 enum Parcel {
-    /// Somebody waits for this.
+    /// A job that a caller waits for.
     Job(Box<dyn Job>),
-    /// Something is held.
+    /// Wakes the thread to pick up held jobs.
     Look,
 }
 
@@ -74,13 +74,13 @@ impl Parcel {
     }
 }
 
-/// The handle of the thread.
+/// Handle to the writer thread.
 pub(crate) struct Writer {
     places: Arc<Semaphore>,
     queue: Mutex<Option<Sender<Parcel>>>,
     held: Arc<Held>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    /// How many jobs are on their way that nobody waits for.
+    /// Number of background jobs that are not finished.
     later: Arc<AtomicUsize>,
 }
 
@@ -114,8 +114,8 @@ impl Writer {
         })
     }
 
-    /// Runs a job and answers once it is committed. It runs even if the caller loses interest, and it may run twice, the
-    /// first time without effect.
+    /// Runs a job and returns its result once it is committed. The job runs even if the caller loses interest. It may
+    /// run twice, in which case the first run was rolled back.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
@@ -127,7 +127,7 @@ impl Writer {
         answer.await.map_err(|_| Error::closed())?
     }
 
-    /// Queues a job for the next commit. Nobody learns of its outcome but the log.
+    /// Queues a job for the next commit. Its outcome is only logged.
     pub(crate) async fn run_later(
         &self,
         urgency: Urgency,
@@ -142,7 +142,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether jobs are on their way that nobody waits for.
+    /// Returns whether background jobs are pending.
     pub(crate) fn has_later(&self) -> bool {
         self.later.load(Ordering::Acquire) > 0
     }
@@ -152,7 +152,7 @@ impl Writer {
         queue.as_ref().and_then(|queue| queue.send(parcel).ok()).ok_or_else(Error::closed)
     }
 
-    /// Takes nothing new, finishes what waits, checkpoints, closes the connection and ends the thread. Blocks.
+    /// Refuses new jobs, finishes the queued ones, checkpoints, closes the connection and ends the thread. Blocks.
     pub(crate) fn close(&self) {
         self.places.close();
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
@@ -169,29 +169,29 @@ impl Drop for Writer {
     }
 }
 
-/// What a job that nobody waits for is worth while the storage fails.
+/// What happens to a background job while the storage fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
-    /// It has to be stored, however long that takes.
+    /// It must be stored, however long that takes.
     Needed,
-    /// The log says that it was not stored.
+    /// It is dropped, and the log says so.
     Welcome,
 }
 
-/// A job in the queue, whatever it returns.
+/// A queued job, with its result type erased.
 pub(super) trait Job: Send {
-    /// Whether it is run again when the storage failed, because nobody would ask again.
+    /// Whether to run the job again after the storage failed, because no caller would retry it.
     fn is_to_be_kept(&self) -> bool {
         false
     }
 
-    /// Runs and keeps the outcome.
+    /// Runs the job and keeps its outcome.
     fn run(&mut self, sql: &Sql<'_>);
 
-    /// What went wrong, if something did.
+    /// Returns the error of the last run, if it failed.
     fn failure(&self) -> Option<&Error>;
 
-    /// Sends the outcome; or, if the group's transaction failed, that.
+    /// Sends the outcome, or the error of the group if its transaction failed.
     fn answer(self: Box<Self>, group: Result<(), Error>);
 }
 
@@ -199,7 +199,7 @@ struct Task<F, T> {
     work: F,
     outcome: Option<Result<T, Error>>,
     reply: oneshot::Sender<Result<T, Error>>,
-    /// Freed when the job is answered.
+    /// Released once the job is answered.
     _place: OwnedSemaphorePermit,
 }
 
@@ -219,17 +219,17 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> 
             (Err(error), _) => Err(error),
             (Ok(()), outcome) => outcome.unwrap_or_else(|| Err(Error::closed())),
         };
-        // An error means that the caller is gone; the job is done all the same.
+        // A send error means that the caller is gone; the job is done all the same.
         let _ = self.reply.send(outcome);
     }
 }
 
-/// A job that nobody waits for.
+/// A job that no caller waits for.
 struct Later<F> {
     work: F,
     urgency: Urgency,
     failure: Option<Error>,
-    /// Both freed when the job is done.
+    /// Both are released when the job is done.
     _ticket: Ticket,
     _place: OwnedSemaphorePermit,
 }
@@ -255,7 +255,7 @@ impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for Later<F> {
     }
 }
 
-/// Counts a job while it is on its way.
+/// Counts a job as pending until dropped.
 struct Ticket(Arc<AtomicUsize>);
 
 impl Ticket {
@@ -271,16 +271,16 @@ impl Drop for Ticket {
     }
 }
 
-/// The work of the thread.
+/// State of the writer thread.
 struct Serving<'s> {
     sql: Sql<'s>,
     idle_tasks: IdleTasks,
     commits: Commits,
-    /// Jobs that nobody waits for: they come along with the next commit.
+    /// Background jobs, committed together with the next awaited job.
     held: Arc<Held>,
-    /// Those of them that a failing storage did not take.
+    /// Background jobs that a failing storage did not accept.
     kept: Vec<Box<dyn Job>>,
-    /// How long to wait for something to do before it is tried whether a failing storage works again.
+    /// How long to wait for a job before probing a failing storage.
     patience: Duration,
 }
 
@@ -294,7 +294,7 @@ fn serve(
     let mut serving = Serving { sql, idle_tasks, commits, held, kept: Vec::new(), patience: FIRST_PATIENCE };
     serving.run(jobs);
     drop(serving);
-    // The last connection to close brings the log into the file and removes it.
+    // The last connection to close checkpoints the log and removes it.
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "the database could not be closed; nothing is lost");
     }
@@ -305,7 +305,7 @@ impl Serving<'_> {
         loop {
             match jobs.recv_timeout(self.pause()) {
                 Ok(Parcel::Job(job)) => {
-                    // All that is held: who waits may be about to read it.
+                    // Run all held jobs first: the caller may be about to read what they write.
                     let mut group = self.that_waits();
                     group.push(job);
                     let places = GROUP.saturating_sub(group.len());
@@ -322,13 +322,13 @@ impl Serving<'_> {
         if !last.is_empty() {
             self.commit(last);
         }
-        // What could not be stored now is said in the log.
+        // Answering these logs that they could not be stored.
         for job in self.kept.drain(..) {
             job.answer(Err(Error::closed()));
         }
     }
 
-    /// How long to wait for something to do.
+    /// Returns how long to wait for a job.
     fn pause(&self) -> Duration {
         if self.commits.is_failing() {
             return self.patience;
@@ -339,7 +339,7 @@ impl Serving<'_> {
         self.idle_tasks.pause().or_else(|| self.held.patience_before_sleep()).unwrap_or(LOOK)
     }
 
-    /// What nobody waits for, the oldest first.
+    /// Takes all background jobs, oldest first.
     fn that_waits(&mut self) -> Vec<Box<dyn Job>> {
         let mut group = std::mem::take(&mut self.kept);
         group.extend(self.held.take());

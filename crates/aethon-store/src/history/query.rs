@@ -1,26 +1,26 @@
-//! What somebody looks for, and how well a text matches it.
+//! A query and how well a text matches it.
 //!
 //! A word matches itself, the beginning of a longer word, and a shorter form of itself (`databases` finds `database`),
-//! each counting less than the one before. Words of one or two letters match themselves only, or they would match
-//! everything. Chinese, Japanese and Korean characters are words of their own, as in the index.
+//! in decreasing order of weight. Words of one or two letters match only themselves, or they would match everything.
+//! Chinese, Japanese and Korean characters are separate words, as in the index.
 
 use crate::search::{is_word_of_its_own, runs};
 
-/// How many words of a query count.
+/// Maximum number of words taken from a query.
 const MAX_WORDS: usize = 16;
 
-/// Words shorter than this match themselves only.
+/// Words shorter than this match only themselves.
 const SHORT: usize = 3;
 
-/// A text word that lacks at most so many letters at its end is a form of the word.
+/// How many letters a word of the text may lack at its end and still count as a form of the query's word.
 const LONGEST_ENDING: usize = 3;
 
-// What a word counts that matches as it is, as a beginning, and in a shorter form.
+// Weights of an exact match, a match of the beginning, and a match of a shorter form.
 const EXACT: f64 = 1.0;
 const BEGINNING: f64 = 0.6;
 const FORM: f64 = 0.4;
 
-/// Words and phrases.
+/// The words and phrases of a query.
 pub(super) struct Query {
     words: Vec<String>,
     phrases: Vec<Vec<String>>,
@@ -29,18 +29,18 @@ pub(super) struct Query {
 /// A text and its words.
 pub(super) struct Text<'t> {
     text: &'t str,
-    /// Where each word begins, and the word in lower case.
+    /// Offset of each word, and the word in lower case.
     words: Vec<(usize, String)>,
 }
 
-/// A part of a text, and how good a match it is.
+/// An excerpt and how well it matches.
 pub(super) struct Excerpt {
     pub(super) score: f64,
     pub(super) text: String,
 }
 
 impl Query {
-    /// `None` when there is no word in it.
+    /// Parses a query; `None` if it contains no word.
     pub(super) fn of(typed: &str) -> Option<Self> {
         let mut words: Vec<String> = Vec::new();
         for run in runs(typed) {
@@ -48,7 +48,7 @@ impl Query {
                 words.push(run);
             }
         }
-        // Every second piece between quotation marks is quoted; a mark that is not closed quotes nothing.
+        // Every second piece between quotation marks is quoted; an unclosed mark quotes nothing.
         let pieces: Vec<&str> = typed.split(['"', '“', '”', '„']).collect();
         let quoted = pieces.iter().enumerate().filter(|(n, _)| n % 2 == 1 && n + 1 < pieces.len());
         let phrases = quoted.map(|(_, piece)| runs(piece).collect::<Vec<_>>());
@@ -64,7 +64,7 @@ impl Query {
         !self.phrases.is_empty()
     }
 
-    /// Whether a message whose JSON this is may match: a look that needs no decoding.
+    /// Tests cheaply, without decoding its JSON, whether a message may match.
     pub(super) fn may_be_in(&self, json: &str) -> bool {
         let json = json.to_ascii_lowercase();
         self.words.iter().any(|word| {
@@ -73,14 +73,14 @@ impl Query {
         })
     }
 
-    /// How well each word matches.
+    /// Returns how well each word matches.
     pub(super) fn qualities(&self, text: &Text<'_>) -> Vec<f64> {
         let best =
             |word: &String| text.words.iter().map(|(_, found)| quality(word, found)).fold(0.0, f64::max);
         self.words.iter().map(best).collect()
     }
 
-    /// Whether all phrases stand in a text.
+    /// Returns whether the text contains all phrases.
     pub(super) fn phrases_are_in(&self, text: &Text<'_>) -> bool {
         let stands = |phrase: &Vec<String>| {
             text.words.windows(phrase.len()).any(|words| {
@@ -90,7 +90,7 @@ impl Query {
         self.has_phrases() && self.phrases.iter().all(stands)
     }
 
-    /// The part of about so many characters in which the most of the words stand, with something before and behind.
+    /// Returns the excerpt of about `chars` characters with the most matching words, with some context on both sides.
     pub(super) fn excerpt(&self, text: &Text<'_>, weights: &[f64], chars: usize) -> Excerpt {
         let hits: Vec<(usize, usize, f64)> = text
             .words
@@ -150,7 +150,7 @@ fn quality(word: &str, found: &str) -> f64 {
     if is_form && found.chars().count() > SHORT { FORM } else { 0.0 }
 }
 
-/// About so many characters of a text, a third of them before `at`, cut between words.
+/// Cuts out about `chars` characters, a third of them before `at`, at word boundaries.
 fn cut(text: &str, at: usize, chars: usize) -> String {
     let text = text.trim_end();
     if text.len() <= chars {

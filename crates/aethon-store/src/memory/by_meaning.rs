@@ -1,7 +1,7 @@
-//! Finding memories by their vectors.
+//! Finds memories by their vectors.
 //!
-//! How near two texts are that have to do with each other differs from model to model. So a memory counts as near when it
-//! stands out from the others, and only where there are hardly any others by its likeness alone.
+//! The cosine between related texts differs from model to model. So a memory counts as near if it stands out from the
+//! others; its absolute likeness decides only if there are hardly any others.
 
 use std::collections::HashSet;
 
@@ -14,26 +14,26 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::vectors::numbers;
 
-/// How many of the nearest by their bits are compared as they are.
+/// Candidates by sketch whose exact vectors are compared.
 const CANDIDATES: usize = 512;
 
-/// How many are ranked.
+/// Maximum number of ranked hits.
 const RANKED: usize = 64;
 
 /// With fewer vectors there is nothing to stand out from.
 const A_FEW: usize = 16;
 
-/// A memory that is near.
+/// A memory found by meaning.
 pub(super) struct MeaningHit {
     pub(super) entry: MemoryEntry,
-    /// The cosine of the angle between it and the question.
+    /// Cosine similarity to the question.
     pub(super) likeness: f64,
-    /// By how many deviations it is nearer than usual; `None` where there are too few to say.
+    /// By how many standard deviations it is nearer than average; `None` if there are too few vectors to say.
     deviations: Option<f64>,
 }
 
 impl MeaningHit {
-    /// Whether it stands out enough for the purpose.
+    /// Returns whether it is near enough for the purpose.
     pub(super) fn is_near(&self, purpose: Purpose) -> bool {
         let (least_deviations, least_likeness) = match purpose {
             Purpose::Look | Purpose::Ask => (1.5, 0.3),
@@ -43,7 +43,7 @@ impl MeaningHit {
     }
 }
 
-/// The memories that are nearest, the nearest first.
+/// Finds the nearest memories, nearest first.
 pub(super) fn find(
     sql: &Sql<'_>,
     sketches: &Sketches,
@@ -62,7 +62,7 @@ pub(super) fn find(
         }
         let vector = sql
             .first(VECTOR, params![near.id, question.model], |row| Ok(numbers(row.get_ref(0)?.as_blob()?)))?;
-        // One that was removed, or belongs to another model by now.
+        // The memory was removed, or its vector now comes from another model.
         let Some(vector) = vector.flatten() else { continue };
         if vector.len() == question.numbers.len() {
             ranked.push((wanted.cosine(&question.numbers, &vector), near));
@@ -78,7 +78,7 @@ pub(super) fn find(
         }
         let deviations = match set.len() {
             few if few < A_FEW => None,
-            // All of them were compared as they are.
+            // All of them were compared exactly.
             some if some <= CANDIDATES => Some(exact.deviations(likeness)),
             _ => Some(near.deviations),
         };
@@ -90,7 +90,7 @@ pub(super) fn find(
     Ok(hits)
 }
 
-/// The length of the question's vector, which is the same for every comparison.
+/// Length of the question's vector, computed once for all comparisons.
 struct Length(f64);
 
 impl Length {
@@ -108,7 +108,7 @@ fn dot(one: &[f32], other: &[f32]) -> f64 {
     one.iter().zip(other).map(|(one, other)| f64::from(one * other)).sum()
 }
 
-/// The average and how far numbers usually are from it.
+/// Mean and standard deviation.
 struct Spread {
     mean: f64,
     deviation: f64,

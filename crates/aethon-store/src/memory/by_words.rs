@@ -1,8 +1,8 @@
-//! Finding memories by their words.
+//! Finds memories by their words.
 //!
-//! The index names candidates by the rarest words of the question, so that a common word does not make a search slow; the
-//! ranking then looks at all words of the question and of each candidate: how rare a word is, whether it is there as it is
-//! or in part, how long the memory is, and whether words follow each other as in the question.
+//! The index supplies candidates by the rarest words of the question, so that a common word does not slow down a
+//! search. The ranking then looks at all words of the question and of each candidate: how rare a word is, whether it
+//! matches fully or in part, how long the memory is, and whether words follow each other as in the question.
 
 use aethon_core::memory::MemoryEntry;
 use rusqlite::params;
@@ -12,52 +12,52 @@ use super::words::{Term, Word, is_telling, terms, words};
 use crate::db::Sql;
 use crate::error::Error;
 
-/// How many memories may match the words by which candidates are found.
+/// Maximum number of memories that the words used to find candidates may match.
 const MOST_MATCHES: i64 = 2_500;
 
-/// How many candidates are looked at closely.
+/// Maximum number of candidates to rank.
 const CANDIDATES: i64 = 64;
 
-/// Words of fewer letters do not match the beginnings of others.
+/// Shorter words do not match as prefixes.
 const SHORTEST_BEGINNING: usize = 4;
 
-/// What a word counts that is there in part.
+/// Weight of a partial match.
 const IN_PART: f64 = 0.6;
 
-/// As if there were so many more memories: with a handful, the one word that they share would count as common.
+/// Pretend there were this many more memories: with only a handful, a word that they share would count as common.
 const BACKGROUND: f64 = 1_000.0;
 
-// How quickly a word that is repeated stops to count, and how much longer memories count less (BM25).
+// BM25: how fast repetitions of a word stop adding score, and how much longer memories are penalized.
 const SATURATION: f64 = 1.2;
 const LENGTH_SHARE: f64 = 0.35;
 
-/// What it adds that all words follow each other as in the question.
+/// Score for all words following each other as in the question.
 const IN_ORDER: f64 = 0.12;
 
-/// A memory that has words of the question.
+/// A memory found by its words.
 #[derive(Debug)]
 pub(super) struct WordHit {
     pub(super) entry: MemoryEntry,
     /// From 0 to 1.
     pub(super) score: f64,
-    /// The share of the question that the memory has.
+    /// Share of the question that the memory covers.
     pub(super) coverage: f64,
-    /// The share of the memory that the question has.
+    /// Share of the memory that the question covers.
     pub(super) focus: f64,
-    /// Its words that match, as they were written.
+    /// Its matching words, as written.
     pub(super) matches: Vec<String>,
-    /// How many of those say something by themselves.
+    /// How many of them carry meaning by themselves.
     pub(super) telling: usize,
 }
 
-/// A word of the question and how rare it is.
+/// A word of the question and its rarity.
 struct Asked {
     term: Term,
     entries: i64,
     rarity: f64,
 }
 
-/// The memories that match best, the best first.
+/// Finds the memories that match, best first.
 pub(super) fn find(
     sql: &Sql<'_>,
     scope: &str,
@@ -85,14 +85,14 @@ pub(super) fn find(
     Ok(hits)
 }
 
-/// The fewer memories have a word, the more it says.
+/// Returns the weight of a word: the fewer memories contain it, the higher.
 fn rarity(entries: i64, all: i64) -> f64 {
-    // A word that no memory has says no more than one that a single memory has.
+    // A word in no memory weighs the same as a word in one.
     let (entries, all) = (entries.max(1) as f64, all.max(0) as f64 + BACKGROUND);
     (1.0 + (all - entries + 0.5).max(0.0) / (entries + 0.5)).ln()
 }
 
-/// Memories that have some of the rarest words.
+/// Returns memories that contain some of the rarest words.
 fn candidates(
     sql: &Sql<'_>,
     scope: &str,
@@ -127,7 +127,7 @@ fn candidates(
         found = sql.all(BEST, params![expression, scope, category, CANDIDATES], read)?;
     }
     if known.first().is_some_and(|rarest| rarest.entries > MOST_MATCHES) {
-        // Every word is common. Those that have two of them together say more than those that have one.
+        // All words are common. Memories that contain the two rarest of them tell more than those that contain one.
         for together in [2, 1] {
             let some: Vec<String> = known.iter().take(together).map(|asked| stem_is(asked)).collect();
             found.extend(sql.all(NEWEST, params![some.join(" AND "), scope, category, CANDIDATES], read)?);
@@ -142,7 +142,7 @@ fn stem_is(asked: &Asked) -> String {
     format!("(stems : \"{}\")", asked.term.word.stem)
 }
 
-/// How well a memory fits; `None` when it has no word of the question after all.
+/// Scores a memory; `None` if it contains no word of the question after all.
 fn rank(
     entry: MemoryEntry,
     asked: &[Asked],
@@ -179,8 +179,8 @@ fn rank(
             shared += rarity;
         }
     }
-    // A word that stands once in a memory of usual length counts this much; the scale is set so that a memory that has all
-    // of the question comes near to 1.
+    // Score of a word that stands once in a memory of average length. It sets the scale: a memory that covers the whole
+    // question scores close to 1.
     let full = 1.0 / (1.0 + SATURATION);
     let score = (found / wanted / full).min(1.0) * (1.0 - IN_ORDER) + IN_ORDER * in_order(asked, &words);
     Ok(Some(WordHit {
@@ -193,7 +193,7 @@ fn rank(
     }))
 }
 
-/// How well a word of a memory matches one of the question.
+/// Returns how well a word of a memory matches a word of the question.
 fn quality(asked: &Word, word: &Word) -> f64 {
     if asked.stem == word.stem {
         return 1.0;
@@ -205,7 +205,7 @@ fn quality(asked: &Word, word: &Word) -> f64 {
     if is_part { IN_PART } else { 0.0 }
 }
 
-/// The share of neighbours in the question that are neighbours in the memory.
+/// Returns the share of the question's adjacent word pairs that are adjacent in the memory, too.
 fn in_order(asked: &[Asked], words: &[Word]) -> f64 {
     let pairs = asked.windows(2);
     let count = pairs.len();

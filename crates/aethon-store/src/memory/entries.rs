@@ -1,4 +1,4 @@
-//! The rows of memories, what they said before, and the words by which they are found.
+//! The rows of memories, their earlier versions, and their search index.
 
 use std::collections::BTreeSet;
 
@@ -14,14 +14,14 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::time::from_millis;
 
-/// The name under which the number of memories is counted, and the one of all their stems.
+/// Pseudo-stems under which the number of memories and the total number of stems are counted.
 pub(super) const ALL_ENTRIES: &str = "";
 pub(super) const ALL_STEMS: &str = " ";
 
-/// How many scopes are looked through for somebody who sees all of them.
+/// Maximum number of scopes searched when the reach is unlimited.
 const MOST_SCOPES: usize = 200;
 
-/// Keeps a memory, if there is none that says the same.
+/// Stores a memory unless the scope already has one that says the same.
 pub(super) fn store(sql: &Sql<'_>, memory: &NewMemory, now: i64) -> Result<Stored, Error> {
     const TWIN: &str =
         "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
@@ -50,7 +50,7 @@ pub(super) fn store(sql: &Sql<'_>, memory: &NewMemory, now: i64) -> Result<Store
     Ok(Stored { entry, is_new: true })
 }
 
-/// Changes what a memory says, and keeps what it said.
+/// Replaces the content of a memory, and keeps the old one as a version.
 pub(super) fn correct(
     sql: &Sql<'_>,
     (scope, id): (&str, MemoryId),
@@ -91,7 +91,7 @@ pub(super) fn correct(
     Ok(new)
 }
 
-/// Removes a memory with all that belongs to it. `false` when there is none.
+/// Removes a memory and everything that belongs to it. Returns `false` if there is none.
 pub(super) fn forget(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<bool, Error> {
     const FORGET: &str = "DELETE FROM memories WHERE id = ?1";
     let Some(entry) = find(sql, scope, id)? else { return Ok(false) };
@@ -100,7 +100,7 @@ pub(super) fn forget(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<bool, E
     Ok(true)
 }
 
-/// A memory and what it said before.
+/// Returns a memory with its earlier versions.
 pub(super) fn show(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<MemoryRecord>, Error> {
     const HISTORY: &str = "SELECT content, category, source, replaced_at FROM memory_versions
         WHERE memory_id = ?1 ORDER BY id DESC";
@@ -116,7 +116,7 @@ pub(super) fn show(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<Me
     Ok(Some(MemoryRecord { entry, history }))
 }
 
-/// A memory.
+/// Returns a memory.
 pub(super) fn find(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<MemoryEntry>, Error> {
     const FIND: &str =
         "SELECT id, content, category, source, created_at, updated_at, recalled_at, scope FROM memories
@@ -124,16 +124,16 @@ pub(super) fn find(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<Option<Me
     Ok(sql.first(FIND, params![scope, id.0], read)?)
 }
 
-/// The scope of a memory, if there is one that is reached.
+/// Returns the scope of a memory, if it exists and is within reach.
 pub(super) fn scope_of(sql: &Sql<'_>, reach: &Reach, id: MemoryId) -> Result<Option<String>, Error> {
     const SCOPE: &str = "SELECT scope FROM memories WHERE id = ?1";
     let scope = sql.first(SCOPE, [id.0], |row| row.get::<_, String>(0))?;
     Ok(scope.filter(|scope| reach.has(&Scope::named(scope.as_str()))))
 }
 
-/// The scopes that are reached.
+/// Returns the scopes within reach.
 pub(super) fn scopes(sql: &Sql<'_>, reach: &Reach) -> Result<Vec<String>, Error> {
-    // From one to the next through the index, whatever the number of memories.
+    // Skip-scan through the index, whatever the number of memories.
     const NEXT: &str = "SELECT scope FROM memories WHERE scope > ?1 ORDER BY scope LIMIT 1";
     let Reach::Of(scopes) = reach else {
         let mut all: Vec<String> = Vec::new();
@@ -147,14 +147,14 @@ pub(super) fn scopes(sql: &Sql<'_>, reach: &Reach) -> Result<Vec<String>, Error>
     Ok(scopes.iter().map(|scope| scope.as_str().to_owned()).collect())
 }
 
-/// Notes that a model was shown these.
+/// Notes that these memories were shown to a model.
 pub(super) fn note_recall(sql: &Sql<'_>, ids: &[i64], now: i64) -> Result<(), Error> {
     const NOTE: &str = "UPDATE memories SET recalled_at = ?2 WHERE id = ?1";
     ids.iter().try_for_each(|id| sql.execute(NOTE, [*id, now]).map(drop))?;
     Ok(())
 }
 
-/// A row of the columns id, content, category, source, created_at, updated_at, recalled_at, scope.
+/// Reads a row of the columns id, content, category, source, created_at, updated_at, recalled_at, scope.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<MemoryEntry> {
     Ok(MemoryEntry {
         id: MemoryId(row.get(0)?),
@@ -168,7 +168,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<MemoryEntry> {
     })
 }
 
-/// How often a stem stands in the memories of a scope; see [`ALL_ENTRIES`] and [`ALL_STEMS`] for the sums.
+/// Returns how many memories of a scope contain a stem; [`ALL_ENTRIES`] and [`ALL_STEMS`] stand for the totals.
 pub(super) fn frequency(sql: &Sql<'_>, scope: &str, stem: &str) -> Result<i64, Error> {
     const FREQUENCY: &str = "SELECT entries FROM memory_stems WHERE scope = ?1 AND stem = ?2";
     Ok(sql.first(FREQUENCY, [scope, stem], |row| row.get(0))?.unwrap_or(0))
@@ -178,7 +178,7 @@ fn fingerprint_of(content: &str) -> Result<[u8; 16], Error> {
     fingerprint(content).ok_or_else(|| Refusal::invalid("content must not be empty").into())
 }
 
-/// Puts the words of a memory into the index.
+/// Adds the words of a memory to the index.
 fn index(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error> {
     const ADD: &str = "INSERT INTO memory_words (rowid, stems, words) VALUES (?1, ?2, ?3)";
     let words = words(content);
@@ -188,10 +188,10 @@ fn index(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error
     count(sql, scope, &stems, 1)
 }
 
-/// Takes them out again.
+/// Removes the words of a memory from the index.
 fn unindex(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error> {
     const REMOVE: &str = "DELETE FROM memory_words WHERE rowid = ?1";
-    // Until the parts of the index are merged, removed words are only marked; this merges some of them each time.
+    // FTS5 only marks removed words until its segments are merged; merge a few each time.
     const ERASE: &str = "INSERT INTO memory_words (memory_words, rank) VALUES ('merge', -8)";
     let words = words(content);
     sql.execute(REMOVE, [id])?;
@@ -203,7 +203,7 @@ fn telling_stems(words: &[Word]) -> Vec<&str> {
     words.iter().filter(|word| is_telling(word)).map(|word| word.stem.as_str()).collect()
 }
 
-/// Counts the stems of a memory in or out.
+/// Adds `by` to the counts of a memory's stems.
 fn count(sql: &Sql<'_>, scope: &str, stems: &[&str], by: i64) -> Result<(), Error> {
     const COUNT: &str = "INSERT INTO memory_stems (scope, stem, entries) VALUES (?1, ?2, ?3)
         ON CONFLICT (scope, stem) DO UPDATE SET entries = entries + ?3";

@@ -1,7 +1,7 @@
-//! What words and meaning have found, put into one order.
+//! Merges the hits by words and by meaning into one order.
 //!
-//! Scores of the two cannot be compared, ranks can: each list gives a memory the more, the further up it stands (reciprocal
-//! rank fusion, with the usual constant of 60). A recall that nobody asked for has a floor below which nothing is shown.
+//! Their scores are not comparable, but their ranks are: this is reciprocal rank fusion with the usual constant of 60.
+//! An unrequested recall has a threshold below which nothing is shown.
 
 use std::collections::HashMap;
 
@@ -10,20 +10,20 @@ use aethon_core::memory::{MemoryEntry, MemoryHit, Purpose};
 use super::by_meaning::MeaningHit;
 use super::by_words::WordHit;
 
-/// How slowly a rank loses its worth.
+/// The larger it is, the more slowly worth falls with rank.
 const CONSTANT: f64 = 60.0;
 
-/// How many of a memory's words are named.
+/// Maximum number of matching words named as the reason for a hit.
 const MOST_NAMED: usize = 6;
 
-/// The share of a question that a memory has to have, when nobody asked for it.
+/// Share of the question that a memory must cover to be recalled unasked.
 const LEAST_COVERAGE: f64 = 0.5;
 
-/// The same when it has at least two of its words; of that memory, or of that question, so much has to be the other.
+/// The same with at least two telling words: either this share of the question, or the share of the memory below it.
 const LEAST_COVERAGE_OF_TWO: f64 = 0.34;
 const LEAST_FOCUS_OF_TWO: f64 = 0.5;
 
-/// The best, in one order.
+/// Returns the best hits of both lists in one order.
 pub(super) fn fuse(
     by_words: Vec<WordHit>,
     by_meaning: Option<Vec<MeaningHit>>,
@@ -77,7 +77,7 @@ pub(super) fn fuse(
     hits
 }
 
-/// A memory that was found in one way or both.
+/// A memory found in one way or both.
 struct Found {
     entry: MemoryEntry,
     words: Vec<String>,
@@ -100,7 +100,7 @@ fn worth(rank: usize) -> f64 {
     1.0 / (CONSTANT + 1.0 + rank as f64)
 }
 
-/// Whether a memory clearly has to do with what was said.
+/// Returns whether a memory is clearly about what was said.
 fn is_clear(hit: &WordHit) -> bool {
     match hit.telling {
         0 => false,

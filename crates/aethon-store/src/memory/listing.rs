@@ -1,4 +1,4 @@
-//! Pages of memories, those that were changed last first, and how much there is.
+//! Pages of memories, most recently changed first, and statistics.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::time::to_millis;
 
-/// The longest page.
+/// Maximum page size.
 const MOST: usize = 1000;
 
-/// How many words of a search count.
+/// Maximum number of words taken from a search.
 const MOST_WORDS: usize = 12;
 
-/// How many categories are counted.
+/// Maximum number of categories counted.
 const MOST_CATEGORIES: usize = 100;
 
-/// A page. Of several scopes it has the newest of all of them; a cursor says the same in each.
+/// Returns a page. A page over several scopes merges the newest of each; a cursor means the same in every scope.
 pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage, Error> {
     let limit = listing.limit.clamp(1, MOST);
     let before = listing.cursor.as_deref().map_or(Ok((i64::MAX, i64::MAX)), parse)?;
@@ -40,7 +40,7 @@ pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage,
     Ok(MemoryPage { entries, count, next_cursor })
 }
 
-/// The newest of a scope before a place, one more than fit on the page, and how many there are of them in all.
+/// Returns the newest entries of a scope before the cursor, one more than fit on the page, and the total count.
 fn of_scope(
     sql: &Sql<'_>,
     scope: &str,
@@ -68,7 +68,7 @@ fn of_scope(
             sql.all(PAGE, params![scope, time, id, category, wanted], read)?,
             sql.one(COUNT, params![scope, category], |row| row.get(0))?,
         ),
-        // Signs only: no memory is found by them.
+        // Only punctuation, which matches no memory.
         None => (Vec::new(), 0),
         Some(words) => (
             sql.all(FOUND_PAGE, params![scope, time, id, category, wanted, words], read)?,
@@ -77,7 +77,7 @@ fn of_scope(
     })
 }
 
-/// How much there is.
+/// Returns statistics.
 pub(super) fn stats(sql: &Sql<'_>, reach: &Reach) -> Result<MemoryStats, Error> {
     let (mut all, mut categories) = (MemoryStats::default(), BTreeMap::<String, u64>::new());
     for scope in scopes(sql, reach)? {
@@ -118,8 +118,8 @@ fn stats_of(sql: &Sql<'_>, scope: &str) -> Result<MemoryStats, Error> {
     })
 }
 
-/// All words have to be there, whole or as a beginning, or in another form. What is typed never reaches the query language
-/// of the index: it is made of letters and digits, and quoted.
+/// Builds the index query: every word must match, whole, as a prefix, or by its stem. User input never reaches the
+/// query language: each word consists of letters and digits, and is quoted.
 fn expression(typed: &str) -> Option<String> {
     let words = words(typed);
     let each = words.iter().take(MOST_WORDS).map(|word| {

@@ -1,9 +1,9 @@
-//! Vectors in a few bits each, so that the nearest of a hundred thousand are found in some milliseconds without keeping
-//! them all in memory: the sign of each number against the average, and of differences of numbers where a vector is short.
-//! The nearest by bits are then compared as they are.
+//! Bit sketches of vectors, so that the nearest of a hundred thousand are found in milliseconds without keeping the
+//! vectors in memory. A bit is the sign of a number relative to the average; short vectors add signs of differences
+//! between numbers. The nearest by sketch are then compared exactly.
 //!
-//! The bits follow the table: what was added since the last look is read, and what was removed is not found any more when
-//! it is looked up.
+//! Sketches follow the table: each use first reads the rows added since the last one. Removed vectors stay in the
+//! sketch, and are dropped when the search looks them up.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,55 +14,55 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::vectors::numbers;
 
-/// How many bits a vector has at least, as far as it is long enough.
+/// Minimum number of bits per vector, if it is long enough.
 const LEAST_BITS: usize = 768;
 
-/// How many differences are taken of a short vector at most.
+/// Maximum number of signs taken per number of a short vector.
 const MOST_ROUNDS: usize = 8;
 
-/// How many vectors the average is made of.
+/// Number of vectors that the average is computed from.
 const AVERAGED: usize = 1_024;
 
-/// How many vectors are read at a time.
+/// Vectors read per query.
 const STEP: i64 = 1_024;
 
-/// How many sets of bits are kept: one for each scope and model that is in use.
+/// Maximum number of cached sets: one for each scope and model in use.
 const MOST_SETS: usize = 12;
 
-/// The bits of all vectors. Clones share them.
+/// Cached sketches of all vectors. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Sketches(Arc<Mutex<Sets>>);
 
-/// The sets by scope and model.
+/// Sets by scope and model.
 type Sets = HashMap<(String, String), Arc<Set>>;
 
-/// The bits of the vectors of one scope and model.
+/// Sketches of the vectors of one scope and model.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Set {
-    /// The average vector, as it was when the first bits were made.
+    /// The average vector at the time of the first sketches.
     centre: Vec<f32>,
-    /// Of how many vectors it was made.
+    /// Number of vectors that went into the average.
     averaged: usize,
-    /// The memories.
+    /// Memory ids, in the order of the sketches.
     ids: Vec<i64>,
-    /// So many words of bits for each.
+    /// The sketches, one after the other, a fixed number of words each.
     bits: Vec<u64>,
-    /// The newest row that is in it.
+    /// The newest table row that is included.
     through: i64,
 }
 
-/// A vector that is near by its bits.
+/// A vector that is near by its sketch.
 pub(super) struct Near {
     pub(super) id: i64,
-    /// By how many deviations it is nearer than the average vector.
+    /// By how many standard deviations it is nearer than average.
     pub(super) deviations: f64,
 }
 
 impl Sketches {
-    /// The set of a scope and model, with everything that is in the table.
+    /// Returns the set of a scope and model, including everything in the table.
     pub(super) fn current(&self, sql: &Sql<'_>, scope: &str, model: &str) -> Result<Arc<Set>, Error> {
         let key = (scope.to_owned(), model.to_owned());
-        // Two readers that bring the same set up to date do it twice; neither waits for the other.
+        // Two readers may update the same set at once; doing it twice beats waiting.
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         let set = known.clone().unwrap_or_default().up_to_date(sql, scope, model)?;
         if known.is_none_or(|known| !Arc::ptr_eq(&known, &set)) {
@@ -77,7 +77,7 @@ impl Sketches {
 }
 
 impl Set {
-    /// This set if nothing was added to the table, else one with what was.
+    /// Returns this set if the table has nothing new, or else a copy that includes the new rows.
     fn up_to_date(self: Arc<Self>, sql: &Sql<'_>, scope: &str, model: &str) -> Result<Arc<Self>, Error> {
         const NEWER: &str = "SELECT memory_vectors.id, memory_id, vector FROM memory_vectors
             JOIN memories ON memories.id = memory_id
@@ -94,7 +94,7 @@ impl Set {
                 rows.into_iter().filter_map(|(_, id, vector)| Some((id, vector?))).collect();
             let grown = Arc::make_mut(&mut set);
             if grown.should_begin_again(rows.len()) {
-                // The average was made of too few.
+                // The average was computed from too few vectors.
                 grown.begin_again(sql, scope, model)?;
             } else {
                 grown.take(&rows);
@@ -106,12 +106,12 @@ impl Set {
         }
     }
 
-    /// Whether there are so many more vectors that the average of the first ones may be far off.
+    /// Returns whether so many vectors were added that the average of the first ones may be far off.
     fn should_begin_again(&self, more: usize) -> bool {
         self.averaged > 0 && self.averaged < AVERAGED && self.ids.len() + more > self.averaged * 4
     }
 
-    /// Reads everything, with an average of more.
+    /// Rebuilds the set with an average over more vectors.
     fn begin_again(&mut self, sql: &Sql<'_>, scope: &str, model: &str) -> Result<(), Error> {
         let fresh = Arc::new(Self::default()).up_to_date(sql, scope, model)?;
         *self = Arc::unwrap_or_clone(fresh);
@@ -138,12 +138,12 @@ impl Set {
         }
     }
 
-    /// How many vectors there are, those that were replaced since included.
+    /// Returns the number of vectors, including those replaced since.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// The bits of a vector of the same length as all.
+    /// Returns the sketch of a vector, which must have the length of the centre.
     fn bits_of(&self, vector: &[f32]) -> Vec<u64> {
         let centred: Vec<f32> =
             vector.iter().zip(&self.centre).map(|(number, average)| number - average).collect();
@@ -160,7 +160,7 @@ impl Set {
         words
     }
 
-    /// The nearest by their bits, the nearest first: at least `most` of them, if there are so many.
+    /// Returns the nearest vectors by sketch, nearest first: at most `most` of them.
     pub(super) fn nearest(&self, vector: &[f32], most: usize) -> Vec<Near> {
         if vector.len() != self.centre.len() || self.ids.is_empty() {
             return Vec::new();

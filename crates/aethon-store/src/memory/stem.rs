@@ -1,10 +1,10 @@
-//! What English words have in common: `paying`, `pays` and `paid`, as far as endings tell (Porter, 1980), and a list of the
-//! commonest forms of which they do not.
+//! Stems of English words: unites `paying`, `pays` and `paid`, by the Porter algorithm (1980) and a list of the most
+//! common irregular forms.
 //!
-//! The same is done to what is stored and to what is looked for, so a stem need not be a word. Words in other scripts, and
-//! words with digits, stay as they are.
+//! Stored texts and questions are stemmed alike, so a stem need not be a word. Words in other scripts, and words with
+//! digits, stay as they are.
 
-/// The stem of a word in lower case.
+/// Returns the stem of a lower-case word.
 pub(super) fn stem(word: &str) -> String {
     let is_english = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
     if !is_english {
@@ -22,7 +22,7 @@ pub(super) fn stem(word: &str) -> String {
     String::from_utf8(stem.0).unwrap_or_else(|_| word.to_owned())
 }
 
-/// Common forms that have no ending in common with their word.
+/// Common irregular forms.
 const IRREGULAR: &[(&str, &str)] = &[
     ("paid", "pay"),
     ("bought", "buy"),
@@ -81,7 +81,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("knives", "knife"),
 ];
 
-/// Endings of endings, and what they become.
+/// Compound endings and their replacements.
 const DOUBLE_ENDINGS: [(&str, &str); 21] = [
     ("ational", "ate"),
     ("tional", "tion"),
@@ -116,7 +116,7 @@ const LIGHT_ENDINGS: [(&str, &str); 7] = [
     ("ness", ""),
 ];
 
-/// Endings that go when enough of the word is left; the longer ones first.
+/// Endings to drop if enough of the word is left; longer ones first.
 const LAST_ENDINGS: [&str; 19] = [
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize",
     "ion", "al", "er", "ic", "ou",
@@ -129,7 +129,7 @@ impl Stem {
         self.0.ends_with(ending.as_bytes())
     }
 
-    /// The length without an ending, if it has it.
+    /// Returns the length without the ending, if the word has it.
     fn without(&self, ending: &str) -> Option<usize> {
         self.ends(ending).then(|| self.0.len() - ending.len())
     }
@@ -151,13 +151,13 @@ impl Stem {
         (0..length).any(|at| !self.is_consonant(at))
     }
 
-    /// How often consonants follow vowels in the first so many letters.
+    /// Returns Porter's measure of the first `length` letters: how often a consonant follows a vowel.
     fn measure(&self, length: usize) -> usize {
         let changes = |at: &usize| *at > 0 && self.is_consonant(*at) && !self.is_consonant(at - 1);
         (0..length).filter(changes).count()
     }
 
-    /// Whether it ends, within so many letters, with consonant, vowel and another consonant than w, x or y.
+    /// Returns whether the first `length` letters end in consonant, vowel, and a consonant other than w, x or y.
     fn ends_short(&self, length: usize) -> bool {
         length >= 3
             && self.is_consonant(length - 1)
@@ -209,7 +209,7 @@ impl Stem {
         }
     }
 
-    /// Replaces the first ending that it has, if more than `least` of a measure is left.
+    /// Replaces the first matching ending, if the measure of what is left exceeds `least`.
     fn replace_one(&mut self, endings: &[(&str, &str)], least: usize) {
         let found = endings.iter().find(|(ending, _)| self.ends(ending));
         if let Some((ending, with)) = found

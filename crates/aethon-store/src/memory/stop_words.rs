@@ -1,9 +1,9 @@
-//! Words that say nothing about what somebody looks for.
+//! Stop words: words that say nothing about what somebody looks for.
 //!
-//! In four languages, as far as a word means nothing in another one of them (`son`, `pour` and `sin` are English words that
-//! say something). What is common in somebody's own memories counts little anyway, because rare words count more.
+//! In four languages, except words that mean something in another of them (`son`, `pour` and `sin` are English words).
+//! Words that are common in somebody's own memories count little anyway, because rare words count more.
 
-/// Words that are passed over: they hold sentences together, or make a question of them.
+/// Function and question words; they are ignored.
 pub(super) const EMPTY: &[&str] = &[
     "a",
     "about",
@@ -358,7 +358,7 @@ pub(super) const EMPTY: &[&str] = &[
     "yo",
 ];
 
-/// Words of asking, of wishing and of talking about remembering: they count a little, because sometimes they are meant.
+/// Words of asking, wishing and remembering: they count a little, because sometimes they are meant.
 pub(super) const ASKING: &[&str] = &[
     "able",
     "add",
@@ -482,7 +482,7 @@ pub(super) const ASKING: &[&str] = &[
     "gracias",
 ];
 
-/// Words that say whose the next thing is.
+/// Possessives; they emphasize the word that follows.
 pub(super) const OWN: &[&str] = &[
     "my", "our", "mein", "meine", "meinem", "meinen", "meiner", "unser", "unsere", "mon", "ma", "mes", "mi",
     "mis",

@@ -1,20 +1,20 @@
-//! The words of a text as the memory knows them: in lower case, without accents, with their stems; and which of them say
-//! something.
+//! Splits text into words the way the memory index knows them (lower case, without accents, with their stems), and
+//! tells which of them carry meaning.
 
 use super::stem::stem;
 use super::stop_words::{ASKING, EMPTY, OWN};
 use crate::search::is_word_of_its_own;
 
-/// How many words of a question count: beyond these it is a document.
+/// Maximum number of terms per question; anything longer is a document.
 const MOST_TERMS: usize = 48;
 
-/// Longer words are no words.
+/// Longer runs of letters are not words.
 const LONGEST_WORD: usize = 48;
 
-/// What a word counts that belongs to asking rather than to what is asked.
+/// Weight of a word that belongs to the asking rather than to the subject.
 const ASKING_WEIGHT: f64 = 0.25;
 
-/// What a word counts of which somebody says that it is theirs.
+/// Weight of a word after a possessive.
 const OWN_WEIGHT: f64 = 2.0;
 
 /// A word and its stem.
@@ -28,11 +28,11 @@ pub(super) struct Word {
 #[derive(Debug, Clone)]
 pub(super) struct Term {
     pub(super) word: Word,
-    /// How much it counts, its rarity aside.
+    /// Its weight, apart from its rarity.
     pub(super) weight: f64,
 }
 
-/// All words of a text in their order.
+/// Returns all words of a text in order.
 pub(super) fn words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut plain = String::new();
@@ -61,13 +61,13 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     words
 }
 
-/// Whether a word says something of its own.
+/// Returns whether a word carries meaning by itself.
 pub(super) fn is_telling(word: &Word) -> bool {
     !EMPTY.contains(&word.plain.as_str())
 }
 
-/// The words of a question that are looked for, each once. Where a question has only words that say nothing, they are all
-/// that there is.
+/// Returns the words of a question to look for, each once. Words of asking weigh little, and so decide only if there
+/// are no others.
 pub(super) fn terms(question: &str) -> Vec<Term> {
     let words = words(question);
     let mut terms: Vec<Term> = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn terms(question: &str) -> Vec<Term> {
     terms
 }
 
-/// Adds a letter in lower case and without its accent.
+/// Appends a character in lower case and without accents.
 fn fold(c: char, to: &mut String) {
     for c in c.to_lowercase() {
         let plain = match c {

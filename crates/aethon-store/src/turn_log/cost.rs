@@ -1,4 +1,4 @@
-//! Tests only: what a turn costs, in steps of SQLite's machine, which are the same on every computer.
+//! Tests of what a turn costs, in steps of SQLite's virtual machine, which are the same on every computer.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
     (0..3000).for_each(|_| turn(&sql));
     let late = cost();
     sql.execute("COMMIT", []).unwrap();
-    // Inserting into a larger tree may take a few more comparisons, and nothing else.
+    // Inserting into a larger tree may take a few more comparisons, but nothing else may grow.
     assert!(late <= early + early / 10, "{early} steps became {late}");
     assert!(early < 1500, "{early} steps for a turn");
 }

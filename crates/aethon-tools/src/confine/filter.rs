@@ -1,17 +1,16 @@
-//! What Landlock does not see, closed with a filter on system calls: some ways to a TCP port, and limits that are set on
-//! another process.
+//! A seccomp filter for what Landlock does not see: some ways to a TCP port, and limits on another process.
 //!
-//! Landlock looks at `connect` on TCP sockets. A socket of MPTCP or SMC ends up as plain TCP at a server that knows neither,
-//! `MSG_FASTOPEN` connects while it sends, and `io_uring` does both without a system call of its own. Programs know that
-//! each of them may be missing and do without. `prlimit` with a process id would let a command limit the processor time of the
-//! assistant, which then dies of it; setting one's own limits works as before. Calls for another architecture count in its
-//! own numbers.
+//! Landlock checks `connect` on TCP sockets. But an MPTCP or SMC socket falls back to plain TCP if the server does not
+//! support it, `MSG_FASTOPEN` connects while it sends, and `io_uring` does both without a system call of its own.
+//! Programs know that each of these may be missing, and cope. `prlimit` with a process id could limit the processor time
+//! of the assistant, which the kernel would then kill; a command may still set its own limits. System calls of another
+//! architecture are filtered by their own numbers.
 
 use std::io;
 
 use seccompiler::sock_filter;
 
-// Instructions of the kernel's filters.
+// BPF instructions.
 const LOAD: u16 = 0x20;
 pub(super) const IS: u16 = 0x15;
 pub(super) const IS_AT_LEAST: u16 = 0x35;
@@ -30,15 +29,15 @@ const IPPROTO_MPTCP: u32 = 262;
 const AF_SMC: u32 = 43;
 const MSG_FASTOPEN: u32 = 0x2000_0000;
 const IO_URING_SETUP: u32 = 425;
-/// From here on the numbers are those of x32.
+/// System call numbers from here on belong to the x32 ABI.
 pub(super) const X32: u32 = 0x4000_0000;
 
-/// Where the fields of a call lie, low halves of arguments on machines that store those first.
+/// Offsets of the fields of `seccomp_data`; arguments mean the low half, which comes first on little-endian machines.
 pub(super) const NUMBER: u32 = 0;
 pub(super) const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// The numbers of calls on an architecture.
+/// System call numbers of an architecture.
 struct Calls {
     architecture: u32,
     socket: u32,
@@ -46,7 +45,7 @@ struct Calls {
     sendmsg: u32,
     sendmmsg: u32,
     prlimit64: u32,
-    /// One call for all of sockets, whose arguments a filter cannot see.
+    /// The multiplexed call for all socket operations, whose arguments a filter cannot see.
     socketcall: Option<u32>,
 }
 
@@ -97,12 +96,12 @@ const ARCHITECTURES: &[Calls] = &[
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const ARCHITECTURES: &[Calls] = &[];
 
-/// Whether the numbers of this machine's calls are known.
+/// Returns whether the system call numbers of this machine are known.
 pub(super) fn is_known() -> bool {
     !ARCHITECTURES.is_empty()
 }
 
-/// Puts the filter round the calling thread and what it starts.
+/// Applies the filter to the calling thread and what it starts.
 pub(super) fn apply() -> io::Result<()> {
     seccompiler::apply_filter(&program())
         .map_err(|error| io::Error::other(format!("the kernel refused a filter of system calls: {error}")))
@@ -119,7 +118,7 @@ fn program() -> Vec<sock_filter> {
     program
 }
 
-/// What holds on one architecture; every way through ends in a return.
+/// Builds the block for one architecture; every path through it ends in a return.
 fn block(calls: &Calls) -> Vec<sock_filter> {
     let mut block = vec![load(NUMBER)];
     if calls.architecture == 0xc000_003e {
@@ -166,7 +165,7 @@ pub(super) fn load(offset: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
 }
 
-/// Skips so many instructions unless the loaded value passes the test.
+/// Skips this many instructions unless the loaded value passes the test.
 pub(super) fn unless(test: u16, value: u32, skip: usize) -> sock_filter {
     sock_filter { code: test, jt: 0, jf: u8::try_from(skip).unwrap_or(u8::MAX), k: value }
 }
@@ -179,7 +178,7 @@ pub(super) fn give(verdict: u32) -> sock_filter {
     sock_filter { code: RETURN, jt: 0, jf: 0, k: verdict }
 }
 
-/// Runs a program as the kernel would, on a call with these arguments.
+/// Interprets a program as the kernel would, for a call with these arguments.
 #[cfg(test)]
 pub(super) fn verdict_of(
     program: &[sock_filter],

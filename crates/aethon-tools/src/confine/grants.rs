@@ -1,15 +1,15 @@
-//! What to open so that everything but a few places can be reached.
+//! Computes what to grant so that everything but a few places can be reached.
 //!
-//! Landlock knows no exceptions: what is granted is granted with everything below. So the directories on the way to a
-//! closed place are not granted, but everything else that is in them, entry by entry. Such a directory can be listed and
-//! passed through; nothing can be made, renamed or removed directly in it.
+//! Landlock has no exceptions: a grant includes everything below. So the directories on the way to a closed place are
+//! not granted, but everything else in them is, entry by entry. Such a directory can be listed and traversed, but
+//! nothing can be created, renamed or removed directly in it.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The paths to grant with everything below them. `kept` is granted even if it lies in a closed place.
+/// Returns the paths to grant with everything below them. `kept` is granted even if it lies in a closed place.
 pub(super) fn grants(closed: &[PathBuf], kept: &Path) -> Vec<PathBuf> {
     let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
     let closed = Closed {
@@ -29,7 +29,7 @@ pub(super) fn grants(closed: &[PathBuf], kept: &Path) -> Vec<PathBuf> {
 
 struct Closed<'p> {
     paths: &'p [PathBuf],
-    /// Device and inode, so that another spelling of a name does not open it.
+    /// Device and inode, so that another spelling of a name does not open the place.
     identities: HashSet<(u64, u64)>,
 }
 
@@ -38,11 +38,11 @@ impl Closed<'_> {
         self.paths.iter().any(|path| path.starts_with(directory) && path != directory)
     }
 
-    /// What cannot be listed is not granted; the person could not list it either.
+    /// Skips a directory that cannot be listed; the person could not list it either.
     fn grant_entries(&self, directory: &Path, granted: &mut Vec<PathBuf>) {
         let Ok(entries) = fs::read_dir(directory) else { return };
         for entry in entries.flatten() {
-            // Of the entry itself: what a link leads to is granted or not where it is.
+            // Metadata of the entry itself: the target of a symlink is granted or not where it lies.
             let Ok(metadata) = entry.metadata() else { continue };
             let path = entry.path();
             if metadata.is_symlink() || self.is_closed(&path, &metadata) {
@@ -62,7 +62,7 @@ impl Closed<'_> {
     }
 }
 
-/// A closed file stands for what lies beside it with a longer name, too: journals, backups, half-written files.
+/// A closed file includes its siblings with a longer name: journals, backups, half-written files.
 fn is_sibling(path: &Path, closed: &Path) -> bool {
     let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     let (Some(name), Some(first)) = (name(path), name(closed)) else { return false };

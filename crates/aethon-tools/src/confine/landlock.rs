@@ -1,6 +1,6 @@
-//! The walls that Landlock builds. Each is put round the calling thread, for good, and holds for what it starts.
+//! Walls built with Landlock. Each is permanent for the calling thread and everything it starts.
 //!
-//! Whatever is set up here is either in force or an error: a wall that only half stands is not used.
+//! Each function either puts its wall fully in force or fails: a wall that stands only in part is not used.
 
 use std::fmt::Display;
 use std::io;
@@ -13,24 +13,24 @@ use landlock::{
 };
 use rustix::fs::{FileType, Mode, OFlags};
 
-/// The newest rights on files that are looked after. Later ones are about something else.
+/// The newest ABI whose file rights are handled. Later ABIs concern something else.
 const FILES: ABI = ABI::V5;
 
-/// What the kernel can do: files (with moves between directories), ports, signals.
+/// Returns what the kernel supports: files (with moves between directories), ports, signals.
 pub(super) fn abilities() -> (bool, bool, bool) {
     let files = strict().handle_access(AccessFs::Refer).and_then(Ruleset::create).is_ok();
     let ports = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).is_ok();
     (files, files && ports && super::filter::is_known(), scoped(strict()).and_then(Ruleset::create).is_ok())
 }
 
-/// No signals to processes outside, and no connections to their abstract sockets.
+/// Forbids signals to outside processes and connections to their abstract sockets.
 pub(super) fn scope() -> io::Result<()> {
     let ruleset = scoped(strict()).and_then(with_moves).map_err(fault)?;
     in_force(may_move(ruleset)?.restrict_self().map_err(fault)?, RulesetStatus::FullyEnforced)
 }
 
-/// Makes a set of rules that is about something else than files. Every set forbids to move and link files from one directory to
-/// another unless it says otherwise, so it is made to say so, by [`may_move`]: builds do that all the time.
+/// Creates a ruleset that does not concern files. Every ruleset forbids to move and link files between directories
+/// unless it says otherwise; [`may_move`] makes it allow that, because builds do it all the time.
 fn with_moves(ruleset: Ruleset) -> Result<RulesetCreated, landlock::RulesetError> {
     ruleset.handle_access(AccessFs::Refer)?.create()
 }
@@ -39,7 +39,8 @@ fn may_move(created: RulesetCreated) -> io::Result<RulesetCreated> {
     grant(created, Path::new("/"), AccessFs::Refer)
 }
 
-/// Only these files and what is below them; names can be listed everywhere. `is_scoped` adds the wall of [`scope`].
+/// Allows only these files and what is below them; directories can be listed everywhere. `is_scoped` includes
+/// [`scope`].
 pub(super) fn files(granted: &[PathBuf], is_scoped: bool) -> io::Result<()> {
     let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(FILES)).map_err(fault)?;
     if is_scoped {
@@ -54,7 +55,7 @@ pub(super) fn files(granted: &[PathBuf], is_scoped: bool) -> io::Result<()> {
     in_force(created.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
 }
 
-/// Everything can be read, and only these places written; nothing outside is signalled.
+/// Allows to read everything but to write only in these places; forbids signals to the outside.
 pub(super) fn sandbox(writable: &[PathBuf]) -> io::Result<()> {
     let ruleset = Ruleset::default().handle_access(AccessFs::from_all(FILES)).map_err(fault)?;
     let mut created = scoped(ruleset).map_err(fault)?.create().map_err(fault)?;
@@ -65,7 +66,7 @@ pub(super) fn sandbox(writable: &[PathBuf]) -> io::Result<()> {
     in_force(created.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
 }
 
-/// What has gone meanwhile needs no grant.
+/// Adds a grant. A path that no longer exists needs none.
 fn grant(
     ruleset: RulesetCreated,
     path: &Path,
@@ -83,14 +84,14 @@ fn grant(
     ruleset.add_rule(PathBeneath::new(file, rights)).map_err(fault)
 }
 
-/// The rule about ports. The kernel takes a list of the ports that are open, so closing one means to name the 65,535
-/// others; the list is made once and kept.
+/// Rulesets that close ports. The kernel takes a list of open ports, so closing one means allowing the 65,535 others;
+/// the ruleset is built once and kept.
 #[derive(Debug, Default)]
 pub(super) struct Ports(Mutex<Option<(Vec<u16>, RulesetCreated)>>);
 
 impl Ports {
-    /// No TCP connections to these ports, and no listening on them, on any address: a page that a command serves on `[::1]`
-    /// would be taken for the assistant's by a browser that tries that address first.
+    /// Forbids TCP connections to these ports and listening on them, on any address. A browser that tries `[::1]` first would
+    /// take a page that a command serves there for the assistant's.
     pub(super) fn close(&self, ports: &[u16]) -> io::Result<()> {
         let ruleset = {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

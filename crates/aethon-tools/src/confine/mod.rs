@@ -1,11 +1,11 @@
-//! The walls between the assistant and what it starts.
+//! The walls between the assistant and its child processes.
 //!
-//! Whoever starts a child for a model, a tool today, an MCP server or a channel later, starts it through a
-//! [`Confinement`]. Where the kernel can, the child and everything that it starts reach neither the assistant's files
-//! (its workspace aside) nor its port, its memory or its process, and cannot leave the walls again. `walls` is how a
-//! child gets inside; `support` knows what the kernel can and says what it cannot; `grants` and `mounts` find what stays
-//! open; `landlock`, `filter` and `powers` talk to the kernel. What runs as another user, and how a whole machine is kept
-//! from a command, is the sandbox's affair.
+//! Everything that starts a child for a model (tools and MCP servers) does so through a [`Confinement`]. If the kernel
+//! supports it, the child and all its descendants reach neither the assistant's files (except the workspace) nor its
+//! port, its memory or its process, and cannot leave the walls again. `walls` is how a child gets inside; `support`
+//! knows what the kernel can do and describes what it cannot; `grants` and `mounts` compute what stays open;
+//! `landlock`, `filter` and `powers` talk to the kernel. Running as another user, and isolating a command from the
+//! whole machine, is left to the sandbox (`kernel`).
 
 #[cfg(target_os = "linux")]
 mod filter;

@@ -1,5 +1,5 @@
-//! Other paths to the same place: a directory, or one above or below it, can be mounted a second time elsewhere (bind
-//! mounts, volumes of containers). The table of mounts says where.
+//! Finds other paths to the same place: a directory, or one above or below it, can be mounted a second time elsewhere
+//! (bind mounts, container volumes). The mount table tells where.
 
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
@@ -11,13 +11,13 @@ pub(super) struct Mounts(Vec<Mount>);
 
 struct Mount {
     device: String,
-    /// What of the file system is mounted.
+    /// Which part of the file system is mounted.
     root: PathBuf,
     point: PathBuf,
 }
 
 impl Mounts {
-    /// The table as it is now; empty where there is none.
+    /// Reads the current mount table; empty if there is none.
     pub(super) fn read() -> Self {
         Self::parse(&fs::read_to_string("/proc/self/mountinfo").unwrap_or_default())
     }
@@ -26,7 +26,7 @@ impl Mounts {
         Self(table.lines().filter_map(Mount::parse).collect())
     }
 
-    /// Other paths under which this directory, or a part of it that is not within `kept`, is mounted.
+    /// Returns other paths at which this directory, or a part of it that is not within `kept`, is mounted.
     pub(super) fn aliases(&self, path: &Path, kept: &Path) -> Vec<PathBuf> {
         let identity = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
         let Some(within) = self.within(path) else { return Vec::new() };
@@ -39,7 +39,8 @@ impl Mounts {
             Err(_) if kept.as_ref().is_some_and(|kept| mount.root.starts_with(kept)) => None,
             Err(_) => mount.root.starts_with(&inside).then(|| mount.point.clone()),
         });
-        // What another mount hides is not the same any more; a part of it is something else anyway.
+        // A path that another mount hides no longer leads to the same directory. A mounted part has another identity by
+        // nature.
         let is_same = |alias: &PathBuf| alias != path && !alias.starts_with(path);
         let is_there = |alias: &PathBuf| {
             identity(alias) == identity(path) || self.0.iter().any(|mount| mount.point == *alias)
@@ -47,7 +48,7 @@ impl Mounts {
         candidates.filter(is_same).filter(is_there).collect()
     }
 
-    /// The mount that a path is on, the last of those at the same point, and where in its file system the path is.
+    /// Returns the mount that a path is on (the last one at the same point), and the path within its file system.
     fn within(&self, path: &Path) -> Option<(&Mount, PathBuf)> {
         let on = self.0.iter().filter(|mount| path.starts_with(&mount.point));
         let mount = on.max_by_key(|mount| mount.point.components().count())?;
@@ -56,7 +57,7 @@ impl Mounts {
 }
 
 impl Mount {
-    /// A line: `36 35 98:0 /root /point options - type source options`.
+    /// Parses a line: `36 35 98:0 /root /point options - type source options`.
     fn parse(line: &str) -> Option<Self> {
         let mut fields = line.split(' ').skip(2);
         let (device, root, point) = (fields.next()?, fields.next()?, fields.next()?);
@@ -64,7 +65,7 @@ impl Mount {
     }
 }
 
-/// Blanks and their like stand there as `\040`.
+/// Decodes spaces and the like, which appear as `\040`.
 fn unescape(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

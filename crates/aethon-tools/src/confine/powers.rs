@@ -1,15 +1,15 @@
-//! What root keeps inside the walls. Landlock holds for root as well, but some of root's powers go round it: reading the
-//! memory of processes for measurements, opening files by number, raw sockets, devices, modules of the kernel.
+//! Drops capabilities of root inside the walls. Landlock applies to root as well, but some capabilities bypass it:
+//! reading the memory of processes for profiling, opening files by handle, raw sockets, devices, kernel modules.
 //!
-//! What stays is what a usual container leaves to root, without raw sockets and device nodes, so that installing packages
-//! works. Root still writes to disks and kernel settings that its machine shows as files; only another user is kept away
-//! from those.
+//! What remains is what a usual container leaves to root, without raw sockets and device nodes, so that installing
+//! packages works. Root can still write to disks and kernel settings that appear as files; only running as another user
+//! prevents that.
 
 use std::io;
 
 use rustix::thread::{CapabilitySet, capability_is_in_bounding_set, remove_capability_from_bounding_set};
 
-/// What goes.
+/// The capabilities to drop.
 const DROPPED: [CapabilitySet; 14] = [
     CapabilitySet::SYS_ADMIN,
     CapabilitySet::PERFMON,
@@ -27,10 +27,10 @@ const DROPPED: [CapabilitySet; 14] = [
     CapabilitySet::MAC_ADMIN,
 ];
 
-/// Takes them from whatever the calling thread starts.
+/// Drops them for everything that the calling thread starts.
 pub(super) fn drop_from_children() -> io::Result<()> {
     for power in DROPPED {
-        // A kernel that does not know it does not give it either.
+        // A kernel that does not know a capability does not grant it either.
         if capability_is_in_bounding_set(power).unwrap_or(false) {
             remove_capability_from_bounding_set(power)?;
         }

@@ -1,15 +1,15 @@
-//! What the kernel of this machine can keep apart, and plain words for what it cannot.
+//! What this machine's kernel can isolate, and a plain description of what it cannot.
 
 /// Which walls this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protection {
-    /// Files can be closed, and the memory and descriptors of processes outside are (Landlock of Linux 5.19).
+    /// Files can be closed, and the memory and descriptors of outside processes are (Landlock of Linux 5.19).
     pub files: bool,
     /// Ports can be closed (Linux 6.7).
     pub ports: bool,
-    /// Signals and abstract sockets stay inside, and everything that was started can be ended as one (Linux 6.12).
+    /// Signals and abstract sockets stay inside, and everything that was started can be ended at once (Linux 6.12).
     pub signals: bool,
-    /// Whether commands run as root, whom no such wall holds altogether.
+    /// Whether commands run as root, whom no such wall fully contains.
     pub is_root: bool,
 }
 
@@ -24,7 +24,7 @@ impl Protection {
         Self { files, ports, signals, is_root }
     }
 
-    /// What a command could do here, a sentence each. Empty where every wall stands.
+    /// Returns what a command could do here, one phrase each. Empty if every wall stands.
     pub fn missing(&self) -> Vec<&'static str> {
         let gaps = [
             (self.files, "open the assistant's own files and memory (Linux 5.19 with Landlock keeps it out)"),
@@ -38,7 +38,7 @@ impl Protection {
         gaps.into_iter().filter(|(stands, _)| !stands).map(|(_, gap)| gap).collect()
     }
 
-    /// How it is, in a sentence.
+    /// Describes the protection in a sentence.
     pub fn describe(&self) -> String {
         let missing = self.missing();
         let state = if missing.is_empty() {

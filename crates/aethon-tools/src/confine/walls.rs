@@ -1,7 +1,7 @@
-//! One assistant's walls: what is closed at this moment, and how a child gets inside.
+//! The walls of one assistant: what is closed at present, and how a child gets inside.
 //!
-//! What is closed is looked up for every child, because places come and go. How the kernel is told is left to the files
-//! beside this one.
+//! What is closed is determined for every child, because places come and go. The neighbouring files tell it to the
+//! kernel.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ use crate::sandbox_limits::SandboxLimits;
 #[derive(Debug)]
 pub struct Confinement {
     options: Options,
-    /// Looked up when the first child is started: there are several sets of walls, and a start would wait for each to resolve
-    /// the same places.
+    /// Resolved when the first child is started: several confinements exist, and at startup each would resolve the same
+    /// places.
     walls: OnceLock<Walls>,
 }
 
-/// What walls are made of.
+/// The resolved settings of the walls.
 #[derive(Debug)]
 struct Walls {
     protection: Protection,
@@ -39,7 +39,7 @@ struct Walls {
     user_home: Option<PathBuf>,
     own: Vec<PathBuf>,
     places: Places,
-    /// `security.allowed_paths` that are places.
+    /// The places among `security.allowed_paths`.
     allowed: Vec<PathBuf>,
     port: Option<u16>,
     address_file: Option<PathBuf>,
@@ -48,12 +48,12 @@ struct Walls {
 }
 
 impl Confinement {
-    /// The walls that these options ask for and this machine has.
+    /// Creates the walls that these options ask for, as far as this machine supports them.
     pub fn new(options: &Options) -> Self {
         Self { options: options.clone(), walls: OnceLock::new() }
     }
 
-    /// None, to compare with.
+    /// Creates a confinement without walls, for comparison.
     #[cfg(test)]
     pub(crate) fn without_walls(options: &Options) -> Self {
         let none = Protection { files: false, ports: false, signals: false, is_root: false };
@@ -65,8 +65,9 @@ impl Confinement {
         self.walls.get_or_init(|| Walls::new(&self.options))
     }
 
-    /// Binds the calling thread and what it starts from now on, so that all of it can be signalled as one and nothing else
-    /// can. Says whether the kernel does that. For the thread that looks after a child; the child itself gets more walls.
+    /// Binds the calling thread and everything it starts from now on, so that it can signal all of that at once and
+    /// nothing else. Returns whether the kernel supports it. Meant for the thread that looks after a child; the child
+    /// itself gets more walls.
     pub(crate) fn bind_thread(&self) -> io::Result<bool> {
         if !self.walls().protection.signals {
             return Ok(false);
@@ -76,9 +77,9 @@ impl Confinement {
         Ok(true)
     }
 
-    /// Starts the command inside the walls. Walls belong to a thread and are inherited by what it starts, so a thread of
-    /// its own goes in and starts it. That thread is gone when this returns: it would be of this process and within the
-    /// child's reach, and a signal to one thread is a signal to all.
+    /// Starts the command inside the walls. Walls belong to a thread and are inherited, so a dedicated thread enters
+    /// them and starts the command. That thread is gone when this returns: it belongs to this process, so the child
+    /// could signal it, and a signal to one thread is a signal to all.
     pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
         let walls = self.walls();
         let inside = || (current_thread(), walls.enter().and_then(|()| command.spawn()));
@@ -90,7 +91,7 @@ impl Confinement {
         child
     }
 
-    /// What a command in the sandbox of the kernel finds.
+    /// Describes what a command in the kernel sandbox gets.
     #[cfg(target_os = "linux")]
     pub(crate) fn plan(&self, directory: PathBuf, limits: &SandboxLimits) -> kernel::Plan {
         self.walls().plan(directory, limits)
@@ -117,7 +118,7 @@ impl Walls {
 
     #[cfg(target_os = "linux")]
     fn enter(&self) -> io::Result<()> {
-        // The address lies in the home, which this thread cannot read any more once it is inside.
+        // Read the address first: it lies in the home, which this thread cannot read once inside.
         let ports = self.own_ports();
         if self.protection.is_root && self.protection.files {
             powers::drop_from_children()?;
@@ -156,7 +157,7 @@ impl Walls {
         }
     }
 
-    /// What is closed now, by its real path and by every other one that a mount gives it.
+    /// Returns what is closed now, by its real path and by every other path that a mount gives it.
     #[cfg(target_os = "linux")]
     fn closed(&self) -> Vec<PathBuf> {
         let is_whole = |path: &Path| self.user_home.as_ref().is_some_and(|home| home.starts_with(path));
@@ -175,8 +176,8 @@ impl Walls {
         closed
     }
 
-    /// The ports on which the assistant is reached: the configured one, and the one on which a daemon of this home listens
-    /// at this moment. The two differ when the system chose the port, or when a terminal has an assistant of its own.
+    /// Returns the ports of the assistant: the configured one, and the one that a daemon of this home listens on now.
+    /// They differ if the system chose the port, or if a terminal runs an assistant of its own.
     fn own_ports(&self) -> Vec<u16> {
         let published = self.address_file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
         let published = published.and_then(|text| text.trim().rsplit(':').next()?.parse().ok());
@@ -187,7 +188,7 @@ impl Walls {
     }
 }
 
-/// The places among the entries that the owner has opened.
+/// Returns the entries opened by the owner that are places.
 fn allowed(options: &Options) -> Vec<PathBuf> {
     let home = options.user_home.as_deref();
     let place = |entry: &String| match (entry.strip_prefix("~/"), home) {
@@ -207,7 +208,7 @@ fn current_thread() -> PathBuf {
     PathBuf::new()
 }
 
-/// A thread that was joined may still be on its way out of the kernel.
+/// Even after a join, the thread may still be on its way out of the kernel.
 fn wait_until_gone(thread: &Path) {
     while !thread.as_os_str().is_empty() && thread.exists() {
         thread::yield_now();

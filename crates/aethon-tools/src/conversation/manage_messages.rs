@@ -1,5 +1,5 @@
-//! `manage_messages`: what is kept of this conversation, to look at and never to change: how many messages there are, which,
-//! and one of them whole.
+//! `manage_messages`: read-only access to the stored messages of this conversation: their number, a list, or one
+//! message in full.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The most messages of one list.
+/// Maximum number of messages in a list.
 const MOST: usize = 100;
-/// How many are listed when the model does not say.
+/// Default number of messages in a list.
 const USUAL: usize = 20;
-/// What is shown of a message in a list, in characters.
+/// Maximum characters shown of a message in a list.
 const BRIEF: usize = 160;
 
 /// Looks at the conversation.
@@ -89,7 +89,7 @@ impl ManageMessages {
         let Some(first) = messages.first() else { return Ok("there are no messages before".into()) };
         let mut text = String::new();
         for message in &messages {
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{}", line(message));
         }
         let _ = writeln!(text, "[earlier ones: before {}]", first.id.0);
@@ -97,7 +97,7 @@ impl ManageMessages {
     }
 
     async fn show(&self, context: &ToolContext, number: i64) -> Result<String, ToolError> {
-        // The page before the next number ends with this message, if it is of this conversation.
+        // The page before the next id ends with this message, if it belongs to this conversation.
         let before = Some(MessageId(number.saturating_add(1)));
         let found =
             self.transcripts.messages(&context.session, before, 1).await.map_err(|error| failed(&error))?;
@@ -151,7 +151,7 @@ fn line(message: &Message) -> String {
     format!("{}: {brief}{more}", heading(message))
 }
 
-/// What a message says, its calls and their results included.
+/// Returns the full content of a message, including calls and their results.
 fn whole(message: &Message) -> String {
     let part = |block: &Block| match block {
         Block::Text { text, .. } => Some(text.clone()),

@@ -1,4 +1,4 @@
-//! What a model can look up in the conversation that it is in.
+//! What a model can look up in its own conversation.
 
 mod manage_messages;
 mod search_history;

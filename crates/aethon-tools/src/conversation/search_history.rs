@@ -1,5 +1,5 @@
-//! `search_history`: finds something again that was said in this conversation. A model sees the newest part of a long
-//! conversation and a summary of the rest; what the summary lacks is here.
+//! `search_history`: finds something that was said in this conversation. A model sees the newest part of a long
+//! conversation and a summary of the rest; this finds what the summary lacks.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The most passages.
+/// Maximum number of passages.
 const MOST: usize = 8;
 
-/// What one passage has at most, in characters.
+/// Maximum characters of a passage.
 const LONGEST: usize = 700;
 
-/// What a passage takes besides its text: who and when, and the markers round text from outside.
+/// Characters added around a passage: who said it and when, and line marks.
 const AROUND: usize = 220;
 
-/// Searches the transcript of the session that it is called in.
+/// Searches the transcript of the session in which it is called.
 pub(crate) struct SearchHistory {
     spec: ToolSpec,
     history: Arc<dyn History>,
@@ -73,7 +73,7 @@ impl Tool for SearchHistory {
                 "the history could not be searched, because the storage failed; go on without it",
             )
         })?;
-        // Words of others stay theirs when they are looked up.
+        // Outside words remain untrusted when they are looked up.
         let is_outside = found.iter().any(|passage| source(&passage.source).1);
         let origin = if is_outside { OutputOrigin::Outside } else { OutputOrigin::AsTool };
         Ok(ToolOutput::text(told(words, &found)).with_origin(origin))
@@ -93,7 +93,7 @@ fn told(words: &str, found: &[Passage]) -> String {
         let at = passage.at.strftime("%Y-%m-%d %H:%M UTC");
         // Each line is quoted, so that no passage can look like the head of another.
         let said: String = passage.text.lines().map(|line| format!("> {line}\n")).collect();
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "\n{who}, {at} (message {}):\n{}\n", passage.message.0, said.trim_end());
     }
     text
@@ -103,7 +103,7 @@ fn passages(count: usize) -> String {
     if count == 1 { "1 passage".into() } else { format!("{count} passages") }
 }
 
-/// Who said something, and whether it may be anybody's words.
+/// Returns who said something, and whether it may be anybody's words.
 fn source(source: &PassageSource) -> (String, bool) {
     match source {
         PassageSource::Person => ("The person".into(), false),

@@ -11,16 +11,16 @@ use serde_json::Value;
 
 use super::program::{Programs, Until};
 
-/// The longest text that is put there.
+/// Maximum size of the text written.
 const LONGEST: usize = 1 << 20;
 
-/// Where the clipboard is: a program and its arguments, to read and to write.
+/// The programs that access the clipboard, with their arguments.
 struct Way {
     read: (PathBuf, &'static [&'static str]),
     write: (PathBuf, &'static [&'static str]),
 }
 
-/// The way to the clipboard here, or why there is none.
+/// Returns how to access the clipboard on this machine, or why that is impossible.
 fn way(programs: &Programs) -> Result<Way, String> {
     let both = |read: &str, write: &str| Some((programs.find(read)?, programs.find(write)?));
     if programs.is_mac() {
@@ -58,7 +58,7 @@ pub(crate) struct ClipboardRead {
 struct Nothing {}
 
 impl ClipboardRead {
-    /// The tool, or why the machine has no clipboard.
+    /// Creates the tool, or says why the machine has no clipboard.
     pub(crate) fn new(programs: &Programs) -> Result<Self, String> {
         let spec = ToolSpec::of::<Nothing>("clipboard_read", "Reads the text on the person's clipboard.")
             .reading_only()
@@ -84,7 +84,7 @@ impl Tool for ClipboardRead {
     }
 }
 
-/// Writes the clipboard.
+/// Writes to the clipboard.
 pub(crate) struct ClipboardWrite {
     spec: ToolSpec,
     programs: Programs,
@@ -98,7 +98,7 @@ struct Text {
 }
 
 impl ClipboardWrite {
-    /// The tool, or why the machine has no clipboard.
+    /// Creates the tool, or says why the machine has no clipboard.
     pub(crate) fn new(programs: &Programs) -> Result<Self, String> {
         let spec = ToolSpec::of::<Text>(
             "clipboard_write",

@@ -1,7 +1,8 @@
-//! `calendar`, `reminders`, `notes`, `mail_draft` and `shortcuts`: the applications of a Mac, through `osascript`.
+//! `calendar`, `reminders`, `notes`, `mail_draft` and `shortcuts`: macOS applications, controlled through `osascript`.
 //!
-//! Each tool is a row: its arguments, and a script that is a constant of this program. What a model sends is passed as
-//! `argv`, in a fixed order, and is never part of a script. A mail is only drafted: the person sends it.
+//! Each tool is a row of a table: its arguments, and a script that is a constant of this program. What a model sends is
+//! passed as `argv`, in a fixed order, and never becomes part of a script. Mails are only drafted: the person sends
+//! them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use super::program::{Programs, Until};
 /// The names of these tools.
 pub(crate) const MAC_TOOLS: &[&str] = &["calendar", "reminders", "notes", "mail_draft", "shortcuts"];
 
-/// The longest argument, in bytes: the system takes not much more.
+/// Maximum size of an argument in bytes; the system accepts little more.
 const LONGEST: usize = 100_000;
 
 const CALENDAR: &str = "function run([action, from, to, title, calendar, place, notes]) {
@@ -189,17 +190,17 @@ struct Shortcuts {
     input: Option<String>,
 }
 
-/// A tool of a Mac.
+/// A tool for a Mac application.
 pub(crate) struct MacTool {
     spec: ToolSpec,
     programs: Programs,
     program: PathBuf,
     script: &'static str,
-    /// The names of the arguments, in the order in which the script takes them.
+    /// The names of the arguments in the order that the script expects.
     order: &'static [&'static str],
 }
 
-/// All of them, or why there are none.
+/// Creates all tools, or says why there are none.
 pub(crate) fn mac_tools(programs: &Programs) -> Result<Vec<MacTool>, String> {
     if !programs.is_mac() {
         return Err("they drive the applications of macOS, and this is another system".into());
@@ -248,7 +249,7 @@ pub(crate) fn mac_tools(programs: &Programs) -> Result<Vec<MacTool>, String> {
 }
 
 impl MacTool {
-    /// What the script gets: a text for each argument, empty for one that was left out.
+    /// Returns the script's arguments: a string for each, empty if omitted.
     fn words(&self, input: &Value) -> Result<Vec<OsString>, ToolError> {
         let word = |name: &&str| match input.get(*name) {
             None | Some(Value::Null) => Ok(OsString::new()),
@@ -267,7 +268,7 @@ impl MacTool {
         self.order.iter().map(word).collect()
     }
 
-    /// Only an action that the tool has.
+    /// Rejects actions that the tool does not have.
     fn check_action(&self, input: &Value) -> Result<(), ToolError> {
         let known = self.spec.parameters.pointer("/properties/action/enum").and_then(Value::as_array);
         let Some(known) = known else { return Ok(()) };

@@ -1,6 +1,6 @@
-//! The desktop of the person: clipboard, notifications, opening things, and on a Mac the calendar and its like. `program`
-//! finds and runs what does it, inside the walls like every child; the rest says what a model can ask for. What the machine
-//! lacks is not offered: [`crate::set`] says why.
+//! The person's desktop: clipboard, notifications, opening things, and on a Mac calendar and similar applications.
+//! `program` finds and runs the programs that do it, inside the walls like every child; the other modules define what a
+//! model can ask for. What the machine lacks is not offered: [`crate::set`] says why.
 
 mod clipboard;
 mod mac;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::program::{Programs, Until};
 
-/// The longest title and the longest text, in characters.
+/// Maximum characters of the title and of the text.
 const LONGEST: (usize, usize) = (120, 1_000);
 
 const SCRIPT: &str = "function run(argv) {
@@ -36,7 +36,7 @@ struct Arguments {
 }
 
 impl Notify {
-    /// The tool, or why the machine has no notifications.
+    /// Creates the tool, or says why the machine has no notifications.
     pub(crate) fn new(programs: &Programs) -> Result<Self, String> {
         let program = if programs.is_mac() {
             programs.find("osascript").ok_or("osascript is not on the search path")?

@@ -1,5 +1,5 @@
-//! `open`: shows a page or a file with the program that the person uses for it. What would run instead of being shown is
-//! refused.
+//! `open`: shows a page or a file in the person's usual program for it. Refuses files that would be executed instead of
+//! shown.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -15,10 +15,10 @@ use serde_json::Value;
 use super::program::{Programs, Until};
 use crate::files::Workspace;
 
-/// Addresses that may be opened.
+/// URL schemes that may be opened.
 const SCHEMES: [&str; 3] = ["https://", "http://", "mailto:"];
 
-/// Endings of files that desktops run instead of showing them.
+/// Extensions of files that desktops execute instead of showing.
 const RUN: [&str; 14] = [
     "app", "appimage", "bat", "command", "desktop", "exe", "jar", "msi", "pkg", "scpt", "scptd", "sh",
     "terminal", "workflow",
@@ -39,7 +39,7 @@ struct Arguments {
 }
 
 impl Open {
-    /// The tool, or why nothing can be opened here.
+    /// Creates the tool, or says why nothing can be opened here.
     pub(crate) fn new(programs: &Programs, workspace: Arc<Workspace>) -> Result<Self, String> {
         let program = if programs.is_mac() {
             programs.find("open").ok_or("open is not on the search path")?
@@ -84,7 +84,7 @@ impl Tool for Open {
     }
 }
 
-/// Whether it is an address; one that is neither that nor a path is refused.
+/// Returns whether the target is a URL; fails if it is neither a URL nor a path.
 fn is_address(target: &str) -> Result<bool, ToolError> {
     if target.chars().any(|c| c.is_control() || c.is_whitespace() && target.contains("://")) {
         return Err(ToolError::failed("`target` has blanks or control characters in it"));
@@ -105,7 +105,7 @@ fn is_address(target: &str) -> Result<bool, ToolError> {
     }
 }
 
-/// The real path of a file that is shown and not run. Blocks.
+/// Returns the real path of a file that would be shown, not executed. Blocks.
 fn file(workspace: &Workspace, path: &str) -> Result<PathBuf, ToolError> {
     let opened = workspace.open(path)?;
     let mode = opened.file.metadata().map_or(0o111, |metadata| metadata.permissions().mode());

@@ -1,8 +1,9 @@
-//! The programs of the desktop: which there are, and how one is run.
+//! Finds and runs the programs of the desktop.
 //!
-//! Each starts inside the walls, in a group of its own, with an environment that holds its way to the desktop and nothing of
-//! the assistant's. Arguments are arguments: no shell reads them. A program has a deadline; what it says is bounded. One that
-//! serves on (a clipboard is served by whoever set it) is left running once it has not failed at once.
+//! Each starts inside the walls, in a process group of its own, with an environment that gives access to the desktop
+//! and contains nothing of the assistant's. Arguments are passed directly, without a shell. Every program has a
+//! deadline, and its output is bounded. A program that keeps serving (whoever sets a clipboard has to serve it) is left
+//! running unless it fails at once.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -19,11 +20,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::confine::Confinement;
 use crate::options::{DesktopOptions, Options, USUAL_PATH};
 
-/// The most that is read of what a program says.
+/// Maximum bytes read of a program's output.
 const MOST_SAID: u64 = 1 << 20;
-/// How long a program may take that answers. Systems ask the person first, for a calendar say.
+/// Timeout of a program that answers. The system may ask the person first, for example for access to a calendar.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long one that serves on is watched for a failure.
+/// How long a program that keeps serving is watched for a failure.
 const FIRST_MOMENT: Duration = Duration::from_millis(1500);
 
 /// The programs of this desktop.
@@ -34,12 +35,12 @@ pub(crate) struct Programs {
     confinement: Arc<Confinement>,
 }
 
-/// What a program is run for.
+/// What to wait for when running a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
     /// Its answer.
     Answer,
-    /// It serves on; an answer is not expected.
+    /// Its start; it keeps serving and does not answer.
     Started,
 }
 
@@ -57,19 +58,19 @@ impl Programs {
         self.options.is_mac
     }
 
-    /// Whether there is a variable with something in it.
+    /// Returns whether an environment variable is set and not empty.
     pub(crate) fn has_variable(&self, name: &str) -> bool {
         self.options.variables.iter().any(|(known, value)| known == name && !value.is_empty())
     }
 
-    /// The first of these programs on the search path.
+    /// Finds a program on the search path.
     pub(crate) fn find(&self, name: &str) -> Option<PathBuf> {
         let path = self.options.path.as_deref().unwrap_or(USUAL_PATH);
         let folders = path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
         folders.map(|folder| folder.join(name)).find(|file| file.is_file())
     }
 
-    /// Runs a program with these arguments, and gives it this to read. Ends it when the future is dropped.
+    /// Runs a program with these arguments and this input. Dropping the future ends it.
     pub(super) async fn run(
         &self,
         program: &Path,
@@ -84,7 +85,7 @@ impl Programs {
         let (told, telling) = tokio::sync::oneshot::channel();
         let pid = Pid::from_child(&running.child);
         let watcher = thread::Builder::new().name("desktop".into()).spawn(move || {
-            // Nobody listens when the call was given up; it has to be reaped all the same.
+            // Nobody listens if the call was given up; the process must be reaped all the same.
             let _ = told.send(running.end());
         });
         watcher.map_err(|error| ToolError::failed(format!("{name} could not be watched: {error}")))?;
@@ -117,25 +118,25 @@ impl Programs {
         command.args(arguments).env_clear().current_dir("/").process_group(0);
         command.envs(self.environment.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value))));
         command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
-        // Who serves on would hold a pipe open for as long.
+        // A program that keeps serving would hold a pipe open all that time.
         let said = || if until == Until::Answer { Stdio::piped() } else { Stdio::null() };
         command.stdout(said()).stderr(said());
         let mut child = self.confinement.spawn(&mut command)?;
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
-            // It may read slowly or not at all; then the pipe breaks when it ends.
+            // The program may read slowly or not at all; when it ends, the pipe breaks.
             thread::Builder::new().name("desktop".into()).spawn(move || stdin.write_all(input.as_bytes()))?;
         }
         Ok(Running { child })
     }
 }
 
-/// A program that runs.
+/// A running program.
 struct Running {
     child: Child,
 }
 
 impl Running {
-    /// What it said when it has ended, or why it failed. Blocks.
+    /// Waits for the end and returns the output, or why it failed. Blocks.
     fn end(mut self) -> Result<String, String> {
         let (tell, told) = mpsc::channel();
         let errors = self.child.stderr.take();
@@ -153,18 +154,18 @@ impl Running {
 
 fn read(from: impl Read) -> String {
     let mut bytes = Vec::new();
-    // What was read until then is what it said.
+    // On an error, what was read so far counts.
     let _ = from.take(MOST_SAID).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Ends a group whose call was given up.
+/// Kills the process group of a call that was given up.
 struct EndOnDrop(Option<Pid>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if let Some(group) = self.0.take() {
-            // It fails when all of it has ended.
+            // Fails if all of it has ended.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

@@ -1,4 +1,4 @@
-//! Speaks HTTP to a docker daemon: one connection a question, everything bounded in size and time.
+//! An HTTP client for a docker daemon: one connection per request, everything bounded in size and time.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 
-/// How long the daemon may take to answer a usual question.
+/// Timeout of an ordinary request.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
-/// The largest answer that is read.
+/// Maximum size of a response.
 const MOST: u64 = 16 << 20;
-/// The largest head of an answer.
+/// Maximum size of a response head.
 const MOST_HEAD: usize = 64 << 10;
-/// The largest piece of output that is taken at once.
+/// Maximum size of a piece of output read at once.
 const PIECE: usize = 32 << 10;
 
-/// The way to a daemon.
+/// Connects to a daemon.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     address: Address,
@@ -30,7 +30,7 @@ enum Address {
     Tcp(String),
 }
 
-/// What a daemon said.
+/// A response of the daemon.
 #[derive(Debug)]
 pub(super) struct DockerAnswer {
     pub(super) status: u16,
@@ -42,13 +42,13 @@ impl DockerAnswer {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The daemon's own words on what is wrong.
+    /// Returns the daemon's own error message.
     pub(super) fn message(&self) -> String {
         let message = self.json()["message"].as_str().map(str::to_owned);
         message.unwrap_or_else(|| String::from_utf8_lossy(&self.body).chars().take(300).collect())
     }
 
-    /// The answer, if it is a good one.
+    /// Returns the response if it reports success, or else its error message.
     pub(super) fn ok(self) -> Result<Self, String> {
         if self.status < 300 {
             Ok(self)
@@ -58,12 +58,12 @@ impl DockerAnswer {
     }
 }
 
-/// What a daemon says, and what it is told. Dropping the latter closes that direction.
+/// The two directions of a connection. Dropping the writer closes its direction.
 type Reader = Box<dyn AsyncRead + Send + Unpin>;
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 impl Client {
-    /// The daemon at an address like `unix:///var/run/docker.sock` or `tcp://127.0.0.1:2375`.
+    /// Creates a client for an address like `unix:///var/run/docker.sock` or `tcp://127.0.0.1:2375`.
     pub(super) fn new(host: &str) -> Self {
         let address = match (host.strip_prefix("unix://"), host.strip_prefix("tcp://")) {
             (Some(path), _) => Address::Unix(path.into()),
@@ -73,7 +73,7 @@ impl Client {
         Self { address }
     }
 
-    /// Asks, and reads the whole answer.
+    /// Sends a request and reads the whole response.
     pub(super) async fn ask(
         &self,
         method: &str,
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// Attaches to something and yields what it writes as it comes, and the way to its input.
+    /// Attaches to a container or command; returns its output as it arrives, and its input.
     pub(super) async fn attach(&self, path: &str, body: Option<&Value>) -> Result<(Output, Writer), String> {
         let upgrade = "Connection: Upgrade\r\nUpgrade: tcp";
         let (begun, writer) = self.begin(path, body, upgrade).await?;
@@ -108,13 +108,13 @@ impl Client {
         }
     }
 
-    /// Asks for what the daemon answers only later, and returns as soon as it has taken the question.
+    /// Sends a request that the daemon answers only later; returns as soon as the daemon has accepted it.
     pub(super) async fn ask_for_later(&self, path: &str) -> Result<Later, String> {
         let (Begun { head, rest, reader, .. }, writer) = self.begin(path, None, "Connection: close").await?;
         Ok(Later { bytes: [head, rest].concat(), reader, _writer: writer })
     }
 
-    /// Asks, and reads the head of the answer.
+    /// Sends a request and reads the head of the response.
     async fn begin(
         &self,
         path: &str,
@@ -148,7 +148,7 @@ impl Client {
     }
 }
 
-/// An answer whose head has come.
+/// A response whose head has arrived.
 struct Begun {
     status: u16,
     head: Vec<u8>,
@@ -156,16 +156,16 @@ struct Begun {
     reader: Reader,
 }
 
-/// An answer that is still to come.
+/// A response that is still to come.
 pub(super) struct Later {
     bytes: Vec<u8>,
     reader: Reader,
-    /// A daemon takes a closed direction for somebody who left.
+    /// Kept open: a daemon takes a closed direction for a client that left.
     _writer: Writer,
 }
 
 impl Later {
-    /// Waits for it.
+    /// Waits for the response.
     pub(super) async fn answer(mut self) -> Result<DockerAnswer, String> {
         let read = (&mut self.reader).take(MOST).read_to_end(&mut self.bytes).await;
         let read = read.and_then(|_| answer(&self.bytes));
@@ -183,7 +183,7 @@ fn request(method: &str, path: &str, body: Option<&Value>, connection: &str) -> 
     .into_bytes()
 }
 
-/// The head of an answer, and what came behind it.
+/// Reads the head of a response, and returns it with the bytes that follow it.
 async fn head(reader: &mut Reader) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut bytes = Vec::new();
     loop {
@@ -224,7 +224,7 @@ fn answer(bytes: &[u8]) -> io::Result<DockerAnswer> {
     Ok(DockerAnswer { status: status(head)?, body })
 }
 
-/// A body that came in chunks.
+/// Decodes a chunked body.
 fn whole(mut rest: &[u8]) -> io::Result<Vec<u8>> {
     let broken = || io::Error::other("its answer is cut off");
     let mut body = Vec::new();
@@ -242,25 +242,25 @@ fn whole(mut rest: &[u8]) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Where a piece of output comes from.
+/// Which stream a piece of output belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     Output,
     Errors,
 }
 
-/// What a started command writes: stdout and stderr in frames with a head of eight bytes.
+/// The output of a started command: stdout and stderr in frames with an eight-byte header.
 pub(super) struct Output {
     reader: Reader,
     buffer: Vec<u8>,
-    /// How much of the current frame is still to come.
+    /// Bytes left in the current frame.
     left: usize,
-    /// Where the current frame comes from.
+    /// Stream of the current frame.
     origin: Origin,
 }
 
 impl Output {
-    /// The next piece; `None` at the end. The future may be dropped and asked for again; nothing is lost.
+    /// Returns the next piece; `None` at the end. Cancel-safe: nothing is lost if the future is dropped.
     pub(super) async fn next(&mut self) -> io::Result<Option<(Origin, Vec<u8>)>> {
         loop {
             if self.left == 0 && self.buffer.len() >= 8 {
@@ -268,7 +268,7 @@ impl Output {
                 self.left = u32::from_be_bytes(size) as usize;
                 self.origin = if self.buffer[0] == 2 { Origin::Errors } else { Origin::Output };
                 self.buffer.drain(..8);
-                // It may be empty, and then the next one may be here already.
+                // The frame may be empty, and the next one may already be here.
                 continue;
             }
             if self.left > 0 && !self.buffer.is_empty() {

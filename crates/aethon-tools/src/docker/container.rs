@@ -1,5 +1,5 @@
-//! What a container is made of: nothing of the machine but the workspace, no rights, no network unless the owner names one, and
-//! a cap on everything.
+//! Defines a container: nothing of the machine but the workspace, no privileges, no network unless the owner names one,
+//! and a limit on everything.
 
 use std::path::Path;
 
@@ -8,27 +8,27 @@ use serde_json::{Value, json};
 
 use crate::sandbox_limits::{LARGEST_FILE, SandboxLimits};
 
-/// The labels by which leftovers are found.
+/// Labels by which leftover containers are found.
 pub(super) const HOME: &str = "aethon.home";
 pub(super) const OWNER: &str = "aethon.owner";
 
-/// The user and group that commands of a service that runs as root get.
+/// User and group of commands if the service runs as root.
 const NOBODY: u32 = 65_534;
 
-/// Who commands are in the container: the person who runs the service, and never root.
+/// Returns the user of commands in the container: the one that runs the service, but never root.
 pub(super) fn user() -> (u32, u32) {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     if user == 0 { (NOBODY, NOBODY) } else { (user, group) }
 }
 
-/// The document that makes a container.
+/// Returns the document that creates a container.
 pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, owner: &str) -> Value {
     let (user, group) = user();
     let workspace = workspace.display().to_string();
     let temporary = format!("rw,nosuid,nodev,mode=1777,size={}", limits.memory);
     json!({
         "Image": limits.image,
-        // It only has to be there; what it is given to run comes later, and orphans are reaped by the shell.
+        // The container only has to stay up: commands are started in it later. The shell reaps orphans.
         "Entrypoint": ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"],
         "Cmd": [],
         "User": format!("{user}:{group}"),
@@ -42,7 +42,7 @@ pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, own
             "Tmpfs": {"/tmp": temporary},
             "NetworkMode": limits.network,
             "Memory": limits.memory,
-            // As much as memory: no swap on top.
+            // Equal to the memory limit, which means no swap.
             "MemorySwap": limits.memory,
             "NanoCpus": nano_cpus(limits.cpus),
             "PidsLimit": limits.processes,
@@ -56,13 +56,13 @@ pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, own
     })
 }
 
-/// The document that makes a container in which this program runs and is talked to. When nobody holds its input any more, that
-/// is closed, as a pipe would be.
+/// Returns the document that creates a container for a program that is talked to. When the last client detaches, its
+/// input closes, as a pipe would.
 pub(super) fn document_of_program(mut document: Value, program: &Program) -> Value {
     document["Entrypoint"] = json!([program.command]);
     document["Cmd"] = json!(program.args);
     let own = program.environment.iter().map(|(name, value)| json!(format!("{name}={}", value.expose())));
-    // Of two variables of one name the later counts.
+    // Of two variables with the same name, the later wins.
     document["Env"].as_array_mut().into_iter().for_each(|all| all.extend(own.clone()));
     for stream in ["AttachStdin", "AttachStdout", "AttachStderr", "OpenStdin", "StdinOnce"] {
         document[stream] = json!(true);

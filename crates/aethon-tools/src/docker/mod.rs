@@ -1,10 +1,9 @@
-//! The docker sandbox: a container a conversation, in which its commands run and nowhere else, and one for each program that is
-//! talked to, such as a server of tools.
+//! The docker sandbox: one container per conversation, in which all its commands run, and one for each program that is
+//! talked to, such as an MCP server.
 //!
-//! The daemon is spoken to over its own HTTP interface, on the socket or the address that `DOCKER_HOST` names, so no `docker`
-//! program is needed and nothing is parsed that was made for people. `client` asks and attaches, `container` says what a
-//! container is made of, `pool` keeps one for each conversation, runs commands in it, and removes it, `program` starts what is
-//! talked to.
+//! It speaks the daemon's own HTTP API, on the socket or address that `DOCKER_HOST` names, so it needs no `docker`
+//! program and parses no text made for people. `client` sends requests and attaches, `container` defines a container,
+//! `pool` manages one per conversation and runs commands in it, `program` starts programs that are talked to.
 
 mod client;
 mod container;

@@ -1,8 +1,9 @@
-//! A container for each conversation, made when its first command runs and removed when the conversation is emptied or removed,
-//! when it was idle for a while, when a command had to be cut off, and when the program ends. What a program that died has left over is removed at the next start.
+//! One container per conversation. It is created for the first command and removed when the conversation is reset or
+//! deleted, when it has been idle for a while, when a command had to be killed, and when the program ends. Leftovers of
+//! a crashed program are removed at the next start.
 //!
-//! A container that runs a command is taken out of the pool and put back afterwards. A call that is dropped in between does
-//! not put it back: the container is removed, and with it whatever ran there.
+//! A container that runs a command is taken out of the pool and put back afterwards. A call that is dropped in between
+//! does not put it back: the container is removed, along with whatever ran in it.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,13 +19,13 @@ use super::client::{Client, DockerAnswer, Output, PATIENCE};
 use super::container;
 use crate::sandbox_limits::SandboxLimits;
 
-/// How long an image may take to be fetched.
+/// Timeout for pulling an image.
 const FETCH: Duration = Duration::from_secs(600);
-/// A container that was not used for so long is removed.
+/// A container idle for this long is removed.
 const IDLE: Duration = Duration::from_secs(15 * 60);
-/// How often it is looked whether a command has ended that left its output open.
+/// How often to check whether a command that left its output open has ended.
 const LOOK: Duration = Duration::from_millis(500);
-/// How long what a command left behind may take to end.
+/// How long killing a command's leftovers may take.
 const SWEEP: Duration = Duration::from_secs(10);
 
 /// The docker sandbox of one assistant. Cheap to clone; clones share it.
@@ -35,7 +36,7 @@ pub(super) struct Pool {
     pub(super) client: Client,
     pub(super) limits: SandboxLimits,
     workspace: PathBuf,
-    /// Names the home, so that two assistants on one machine leave each other alone.
+    /// Identifies the home, so that two assistants on one machine leave each other alone.
     home: String,
     idle: Mutex<HashMap<SessionId, Idle>>,
 }
@@ -45,7 +46,7 @@ struct Idle {
     since: Instant,
 }
 
-/// How a command ended: its status, or `None` when its time was up.
+/// How a command ended: its status, or `None` if it timed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) status: Option<i32>,
@@ -58,7 +59,7 @@ impl std::fmt::Debug for DockerSandbox {
 }
 
 impl DockerSandbox {
-    /// The sandbox of the assistant with this home and workspace, at a daemon's address. Nothing is asked yet.
+    /// Creates the sandbox of the assistant with this home and workspace, for a daemon's address. Contacts nothing yet.
     pub fn new(host: &str, limits: SandboxLimits, home: &Path, workspace: &Path) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         Self(Arc::new(Pool {
@@ -90,7 +91,7 @@ impl DockerSandbox {
         }
     }
 
-    /// Removes the containers that nobody has used for a while.
+    /// Removes the containers that have been idle for a while.
     pub async fn tidy(&self) {
         for Idle { id, .. } in self.0.take_old() {
             self.0.remove(&id).await;
@@ -107,7 +108,7 @@ impl DockerSandbox {
         }
     }
 
-    /// Runs a command and hands over what it writes. Dropping the future ends it.
+    /// Runs a command and passes on what it writes. Dropping the future ends the command.
     pub(crate) async fn run(
         &self,
         session: &SessionId,
@@ -119,7 +120,7 @@ impl DockerSandbox {
         let mut used = Used { pool: self.0.clone(), id: Some(self.0.container(session).await?) };
         let mut exec = self.0.exec(used.id(), words, directory).await;
         if exec.is_err() {
-            // It may have gone meanwhile: somebody cleaned up, or the daemon was started anew.
+            // The container may have gone: somebody cleaned up, or the daemon was restarted.
             used = Used { pool: self.0.clone(), id: Some(self.0.make().await?) };
             exec = self.0.exec(used.id(), words, directory).await;
         }
@@ -131,7 +132,7 @@ impl DockerSandbox {
         Ok(Done { status })
     }
 
-    /// Where the service is root, commands are nobody and the workspace is theirs.
+    /// If the service is root, gives the workspace to the user that commands run as.
     pub(super) async fn hand_over(&self) -> Result<(), String> {
         #[cfg(target_os = "linux")]
         if rustix::process::geteuid().is_root() {
@@ -149,7 +150,7 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes those out that were idle for long.
+    /// Takes the containers that have been idle for long out of the pool.
     fn take_old(&self) -> Vec<Idle> {
         let mut idle = self.idle();
         let old: Vec<SessionId> = idle
@@ -160,7 +161,7 @@ impl Pool {
         old.iter().filter_map(|name| idle.remove(name)).collect()
     }
 
-    /// The container of a conversation, or a new one. Those that were idle for long are removed on the way.
+    /// Returns the container of a conversation, or a new one. Also removes those that have been idle for long.
     async fn container(&self, session: &SessionId) -> Result<String, String> {
         let own = self.idle().remove(session);
         for Idle { id, .. } in self.take_old() {
@@ -172,7 +173,7 @@ impl Pool {
         }
     }
 
-    /// Makes a container and starts it. An image that is not there is fetched.
+    /// Creates and starts a container. Pulls the image if it is missing.
     async fn make(&self) -> Result<String, String> {
         let id = self.create(&self.document(&self.limits)).await?;
         if let Err(error) = self.begin(&id).await {
@@ -182,12 +183,12 @@ impl Pool {
         Ok(id)
     }
 
-    /// The document of a container of this home that has these limits.
+    /// Returns the document for a container of this home with these limits.
     pub(super) fn document(&self, limits: &SandboxLimits) -> Value {
         container::document(limits, &self.workspace, &self.home, &owner())
     }
 
-    /// Makes a container. An image that is not there is fetched.
+    /// Creates a container. Pulls the image if it is missing.
     pub(super) async fn create(&self, document: &Value) -> Result<String, String> {
         let mut made = self.client.ask("POST", "/containers/create", Some(document), PATIENCE).await?;
         if made.status == 404 {
@@ -198,13 +199,13 @@ impl Pool {
         Ok(made["Id"].as_str().ok_or("docker named no container")?.to_owned())
     }
 
-    /// Starts a container that was made.
+    /// Starts a created container.
     pub(super) async fn begin(&self, id: &str) -> Result<(), String> {
         self.client.ask("POST", &format!("/containers/{id}/start"), None, PATIENCE).await?.ok().map(drop)
     }
 
     async fn fetch(&self, image: &str) -> Result<(), String> {
-        // A port may stand in the name of the registry, before the last slash.
+        // The registry's name, before the last slash, may contain a port.
         let has_tag = image.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
         let tag = if has_tag { "" } else { "&tag=latest" };
         let path = format!("/images/create?fromImage={}{tag}", escaped(image));
@@ -231,7 +232,7 @@ impl Pool {
         Ok((exec, Running { output, _input: input }))
     }
 
-    /// Reads until the command has ended; `None` when its time is up first.
+    /// Reads until the command has ended; `None` if it times out first.
     async fn follow(
         &self,
         exec: &str,
@@ -251,7 +252,7 @@ impl Pool {
                     Some((_, piece)) => take(&piece),
                     None => return self.status(exec).await.map(|status| status.or(Some(-1))),
                 },
-                // What it left in the background may keep the output open.
+                // Its background processes may keep the output open.
                 _ = looks.tick() => if let Some(status) = self.status(exec).await? {
                     while let Ok(Ok(Some((_, piece)))) = timeout(Duration::from_millis(100), output.next()).await {
                         take(&piece);
@@ -265,7 +266,7 @@ impl Pool {
         }
     }
 
-    /// The status of a command that has ended.
+    /// Returns the status of a command; `None` while it is running.
     async fn status(&self, exec: &str) -> Result<Option<i32>, String> {
         let told = self.client.ask("GET", &format!("/exec/{exec}/json"), None, PATIENCE).await?.ok()?.json();
         if told["Running"] == Value::Bool(true) {
@@ -274,7 +275,7 @@ impl Pool {
         Ok(told["ExitCode"].as_i64().and_then(|code| i32::try_from(code).ok()))
     }
 
-    /// Ends what a command has left behind. `false` when the container is of no more use.
+    /// Kills what a command has left behind. Returns `false` if the container is no longer usable.
     async fn sweep(&self, id: &str, directory: &Path) -> bool {
         let words = ["/bin/sh", "-c", "kill -KILL -1"].map(str::to_owned);
         let swept = async {
@@ -285,7 +286,7 @@ impl Pool {
         matches!(timeout(SWEEP, swept).await, Ok(Some(())))
     }
 
-    /// The containers of this home, each with its owner.
+    /// Lists the containers of this home, each with its owner.
     async fn list(&self) -> Result<Vec<(String, String)>, String> {
         let filters = json!({"label": [format!("{}={}", container::HOME, self.home)]}).to_string();
         let path = format!("/containers/json?all=1&filters={}", escaped(&filters));
@@ -298,7 +299,7 @@ impl Pool {
     pub(super) async fn remove(&self, id: &str) {
         let path = format!("/containers/{id}?force=1&v=1");
         let removed = match self.client.ask("DELETE", &path, None, PATIENCE).await {
-            // It has ended and is gone, or is just going.
+            // It is already gone, or being removed.
             Ok(answer) if matches!(answer.status, 404 | 409) => return,
             answer => answer.and_then(DockerAnswer::ok),
         };
@@ -308,14 +309,14 @@ impl Pool {
     }
 }
 
-/// A command that runs.
+/// A running command.
 struct Running {
     output: Output,
-    /// A daemon takes a closed direction for somebody who left.
+    /// Kept open: a daemon takes a closed direction for a client that left.
     _input: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
-/// A container that runs a command. Dropped before it is put back, it is removed.
+/// A container that runs a command. If dropped before it is put back, the container is removed.
 pub(super) struct Used {
     pub(super) pool: Arc<Pool>,
     pub(super) id: Option<String>,
@@ -329,7 +330,7 @@ impl Used {
     fn put_back(mut self, session: &SessionId) {
         let Some(id) = self.id.take() else { return };
         let before = self.pool.idle().insert(session.clone(), Idle { id, since: Instant::now() });
-        // Another command of the conversation came back first: one container is enough.
+        // Another command of the conversation was put back first: one container is enough.
         self.id = before.map(|before| before.id);
     }
 }
@@ -338,14 +339,14 @@ impl Drop for Used {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let pool = self.pool.clone();
-        // At the end of the program there is no runtime any more; `close` and the next start look after the rest.
+        // When the program ends there is no runtime any more; `close` and the next start remove the rest.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { pool.remove(&id).await });
         }
     }
 }
 
-/// This program, told apart from a later one that got the same number.
+/// Identifies this process, even after its pid is reused.
 fn owner() -> String {
     let id = std::process::id();
     format!("{id}:{}", started_at(id).unwrap_or_default())
@@ -358,20 +359,20 @@ fn is_alive(owner: &str) -> bool {
     })
 }
 
-/// When a process that lives began.
+/// Returns the start time of a living process.
 fn started_at(id: u32) -> Option<String> {
     start_of(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
 }
 
-/// When a process began, as the kernel counts: the 22nd field, behind a name that may hold blanks. One that has ended and
-/// that nobody has collected yet (`Z`, `X`) has no start any more.
+/// Parses the start time of a process: the 22nd field, after a name that may contain spaces. A process that has ended
+/// but was not reaped yet (`Z`, `X`) has none.
 fn start_of(stat: &str) -> Option<String> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let lives = !matches!(fields.next()?, "Z" | "X");
     fields.nth(18).filter(|_| lives).map(str::to_owned)
 }
 
-/// A value in a query.
+/// Escapes a value for a query string.
 fn escaped(text: &str) -> String {
     let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     text.bytes()

@@ -1,6 +1,7 @@
-//! A program that is talked to over its pipes, in a container of its own: the same walls and caps as for commands, with the image and
-//! the network that its owner gave it. The container ends with the program, and the program when its input is closed or when
-//! nobody holds it any more. What is left over after a crash is removed with the other containers.
+//! Runs a program that is talked to over its pipes in a container of its own: with the same walls and limits as
+//! commands, and the image and network that its owner gave it. The container ends with the program, and the program
+//! when its input is closed or when nothing holds it any more. Leftovers of a crash are removed along with the other
+//! containers.
 
 use aethon_core::program::{Program, ProgramLife, ProgramSandbox, RunningProgram};
 use async_trait::async_trait;
@@ -12,11 +13,11 @@ use super::container::document_of_program;
 use super::pool::{DockerSandbox, Used};
 use crate::sandbox_limits::SandboxLimits;
 
-/// How much of what it says may wait for its reader, for each of the two streams.
+/// Buffer for each of its two output streams.
 const BUFFER: usize = 64 << 10;
 
 impl DockerSandbox {
-    /// Starts a program in a container and hands over its pipes. The error is a sentence.
+    /// Starts a program in a container and returns its pipes. The error is a sentence.
     pub(crate) async fn start(
         &self,
         program: &Program,
@@ -26,11 +27,11 @@ impl DockerSandbox {
         let limits = limits(&self.0.limits, wish);
         let document = document_of_program(self.0.document(&limits), program);
         let id = self.0.create(&document).await?;
-        // From here on, whatever ends this takes the container along.
+        // From here on, any early exit removes the container.
         let container = Used { pool: self.0.clone(), id: Some(id.clone()) };
         let path = format!("/containers/{id}/attach?stream=1&stdin=1&stdout=1&stderr=1");
         let (output, input) = self.0.client.attach(&path, None).await?;
-        // Before the start, so that no end is missed.
+        // Ask before the start, so that the end is not missed.
         let end = self.0.client.ask_for_later(&format!("/containers/{id}/wait?condition=next-exit")).await?;
         self.0.begin(&id).await.map_err(|error| {
             format!("{error}; in docker it has to be in the image, which is {}", limits.image)
@@ -51,21 +52,21 @@ fn limits(usual: &SandboxLimits, wish: &ProgramSandbox) -> SandboxLimits {
     }
 }
 
-/// Takes apart what it says, until it says no more or nobody listens.
+/// Demultiplexes the output until it ends or nobody reads it.
 async fn pump(mut from: Output, mut output: DuplexStream, mut errors: DuplexStream) {
     while let Ok(Some((origin, piece))) = from.next().await {
         let written = match origin {
             Origin::Output => output.write_all(&piece).await,
             Origin::Errors => errors.write_all(&piece).await,
         };
-        // Who reads the one may have left the other.
+        // The reader of one stream may have dropped the other.
         if written.is_err() && origin == Origin::Output {
             return;
         }
     }
 }
 
-/// How it ended, in a few words.
+/// Describes how it ended, in a few words.
 async fn told(end: Later) -> String {
     let status = end.answer().await.ok().and_then(|answer| answer.json()["StatusCode"].as_i64());
     match status {
@@ -79,7 +80,7 @@ struct Life {
     _container: Used,
     pump: JoinHandle<()>,
     end: JoinHandle<String>,
-    /// How it ended, once that is known.
+    /// How it ended, once known.
     how: Option<String>,
 }
 

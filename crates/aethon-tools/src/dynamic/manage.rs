@@ -1,5 +1,5 @@
-//! `manage_tools`: lists, adds, removes and tries tools that are made while the program runs. It is on the list of what needs an
-//! approval, and is there only while `runtime_tools.enabled`.
+//! `manage_tools`: lists, adds, removes and tries tools that are created at runtime. It is on the list of tools that
+//! need approval, and exists only while `runtime_tools.enabled`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::manifest::{Interpreter, Manifest, anything};
 use super::shelf::Shelf;
 
-/// The longest that a trial takes, with the time to set the sandbox up.
+/// Maximum duration of a trial, including the time to set up the sandbox.
 const LONGEST: Duration = Duration::from_secs(660);
 
 pub(super) struct ManageTools {

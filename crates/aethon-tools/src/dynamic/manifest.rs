@@ -1,20 +1,20 @@
-//! What a tool that was made while the program runs says about itself, and what makes it a valid one.
+//! The manifest of a tool that was created at runtime, and its validation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// The most bytes of a program; it travels as an argument.
+/// Maximum size of a program in bytes; it is passed as an argument.
 const MOST_CODE: usize = 64 << 10;
-/// The most characters of a description.
+/// Maximum characters of a description.
 const MOST_DESCRIPTION: usize = 2_000;
-/// The most bytes of a schema.
+/// Maximum size of a schema in bytes.
 const MOST_SCHEMA: usize = 16 << 10;
-/// The longest name.
+/// Maximum length of a name.
 const LONGEST_NAME: usize = 48;
-/// The longest that a call may take.
+/// Maximum timeout of a call in seconds.
 const LONGEST_CALL: u64 = 600;
 
-/// A tool as it is kept: `manifest.json`, and its program beside it.
+/// A tool as stored: `manifest.json`, with the program beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Manifest {
     /// Its name.
@@ -26,7 +26,7 @@ pub(super) struct Manifest {
     pub(super) parameters: Value,
     /// What runs the program.
     pub(super) interpreter: Interpreter,
-    /// How long a call may take.
+    /// Timeout of a call.
     #[serde(default = "usual_time")]
     pub(super) timeout_seconds: u64,
 }
@@ -68,7 +68,7 @@ impl Interpreter {
 }
 
 impl Manifest {
-    /// Whether this can be a tool with this program; the error is a sentence for the model.
+    /// Checks whether this is a valid tool with this program; the error is a sentence for the model.
     pub(super) fn check(&self, code: &str) -> Result<(), String> {
         check_name(&self.name)?;
         let parameters = &self.parameters;
@@ -88,14 +88,14 @@ impl Manifest {
         Err(wrong)
     }
 
-    /// The command that runs the program with these arguments on its standard input.
+    /// Returns the command that runs the program with these arguments on its standard input.
     pub(super) fn command(&self, code: &str, input: &Value) -> String {
         let (words, code, input) = (self.interpreter.words(), quoted(code), quoted(&input.to_string()));
         format!("printf '%s' {input} | {words} {code}")
     }
 }
 
-/// Whether a tool may have this name. It becomes the name of a folder.
+/// Checks whether a tool may have this name, which becomes the name of a folder.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
@@ -107,7 +107,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// A word that a shell reads as exactly this text.
+/// Quotes a text for the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

@@ -1,5 +1,5 @@
-//! A tool that was made while the program runs, at work: its arguments come on standard input as JSON, what it writes is the
-//! result, and a status other than 0 is a failure.
+//! Runs a tool that was created at runtime: its arguments arrive on standard input as JSON, its output is the result,
+//! and a status other than 0 is a failure.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use serde_json::Value;
 use super::manifest::Manifest;
 use crate::shell::{Runner, Script, report_of};
 
-/// How much longer than the tool's own limit a call may take: it may have to wait for a place.
+/// How much longer than the tool's own timeout a call may take: it may have to wait for a slot.
 const LEEWAY: Duration = Duration::from_secs(80);
-/// The most bytes of arguments; they travel as an argument of a process.
+/// Maximum size of the arguments in bytes; they are passed as an argument of a process.
 const MOST_INPUT: usize = 32 << 10;
 
-/// One tool.
+/// A tool.
 pub(super) struct Program {
     spec: ToolSpec,
     manifest: Manifest,

@@ -1,5 +1,5 @@
-//! The shelf: every tool that was made while the program runs, as files (`NAME/manifest.json` and `NAME/program`), and as the
-//! tools that the engine sees. What is not valid on the disk is left out and told in the log.
+//! The store of tools that were created at runtime: as files (`NAME/manifest.json` and `NAME/program`), and as the
+//! tools that the engine sees. Invalid ones on disk are skipped and logged.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -14,12 +14,12 @@ use aethon_core::tool::Tool;
 use super::manifest::{Manifest, check_name};
 use super::program::{Place, Program};
 
-/// How many tools there can be: each is in every request to a model.
+/// Maximum number of tools: each is part of every model request.
 const MOST: usize = 32;
 const MANIFEST: &str = "manifest.json";
 const PROGRAM: &str = "program";
 
-/// Where they are kept.
+/// The stored tools.
 pub(super) struct Shelf {
     folder: PathBuf,
     pub(super) place: Place,
@@ -37,7 +37,7 @@ struct Now {
 }
 
 impl Shelf {
-    /// Those in this folder, as they are now.
+    /// Opens a folder and loads its tools.
     pub(super) fn open(
         folder: PathBuf,
         place: Place,
@@ -49,25 +49,25 @@ impl Shelf {
         shelf
     }
 
-    /// What there is, as the engine sees it, and the version of it.
+    /// Returns the current tools for the engine, with their version.
     pub(super) fn tools(&self) -> (u64, Vec<Arc<dyn Tool>>) {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
         (now.version, now.tools.iter().map(|(_, tool)| tool.clone()).collect())
     }
 
-    /// What there is, in the order of the names.
+    /// Returns the current tools, ordered by name.
     pub(super) fn list(&self) -> Vec<Manifest> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
         now.tools.iter().map(|(manifest, _)| manifest.clone()).collect()
     }
 
-    /// A tool and its program.
+    /// Returns a tool and its program.
     pub(super) fn find(&self, name: &str) -> Result<(Manifest, String), String> {
         check_name(name)?;
         load(&self.folder.join(name)).map_err(|_| format!("there is no tool `{name}` that was made here"))
     }
 
-    /// Adds a tool, or replaces the one of the same name.
+    /// Adds a tool, or replaces the one with the same name.
     pub(super) async fn add(&self, manifest: Manifest, code: &str) -> Result<(), String> {
         manifest.check(code)?;
         let name = manifest.name.clone();
@@ -94,7 +94,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// Looks at the folder anew.
+    /// Reloads the folder.
     fn read(&self) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut found: Vec<(Manifest, Arc<dyn Tool>)> = Vec::new();
@@ -136,7 +136,7 @@ fn load(folder: &Path) -> io::Result<(Manifest, String)> {
     Ok((manifest, fs::read_to_string(folder.join(PROGRAM))?))
 }
 
-/// Writes a tool beside its place and moves it there, so that there is never half of one.
+/// Writes a tool to a temporary folder and renames it, so that no half-written tool ever exists.
 fn store(folder: &Path, manifest: &Manifest, code: &str) -> io::Result<()> {
     let (place, fresh) = (folder.join(&manifest.name), folder.join(format!(".{}.new", manifest.name)));
     let old = folder.join(format!(".{}.old", manifest.name));

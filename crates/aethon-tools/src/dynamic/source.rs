@@ -1,4 +1,4 @@
-//! Tools that were made while the program runs, as the engine finds them.
+//! Offers the tools that were created at runtime to the engine.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use super::shelf::Shelf;
 use crate::options::Options;
 use crate::shell::Runner;
 
-/// The tools that were made while the program runs, and the tool that makes them.
+/// The tools created at runtime, and the tool that creates them.
 pub struct DynamicTools {
     shelf: Arc<Shelf>,
     manage: Arc<dyn Tool>,
 }
 
 impl DynamicTools {
-    /// Those in this folder, which is made when the first one is added. `reserved` are the names of other tools.
+    /// Opens this folder, which is created when the first tool is added. `reserved` are the names of other tools.
     pub fn open(
         folder: PathBuf,
         options: &Options,
         reserved: Vec<String>,
         (audit, clock, redactor): (Arc<dyn AuditLog>, Arc<dyn Clock>, Live<Redactor>),
     ) -> Self {
-        // They never run on the machine itself, whatever holds for commands.
+        // They never run directly on the machine, whatever applies to commands.
         let mut options = options.clone();
         if options.shell.sandbox == Sandbox::None {
             options.shell.sandbox = Sandbox::Kernel;

@@ -1,8 +1,8 @@
-//! Work that blocks, off the threads of the runtime.
+//! Moves blocking work off the runtime's threads.
 
 use aethon_core::tool::ToolError;
 
-/// Does this on the blocking pool. A panic in it is a sentence for the model.
+/// Runs `work` on the blocking pool. A panic becomes a sentence for the model.
 pub(super) async fn blocking<T: Send + 'static>(
     what: &str,
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Opening step by step: from a directory down to a name, each step through the handle of the one before and none through
-//! a link. Between check and use a name can be given to something else; the step that meets a link instead fails.
+//! Opens paths step by step: from a directory down to a name, each step relative to the previous handle and never
+//! through a symlink. Between check and use a name can be replaced; if a step meets a symlink, it fails.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -11,10 +11,10 @@ use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
 
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Never follows a last link, never waits for a FIFO's other end, never gets a terminal.
+/// Never follows a final symlink, never waits for the other end of a FIFO, never acquires a terminal.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// Opens a directory by its real path, which lies below `base` or is it. With `make`, directories that are missing are made
+/// Opens a directory by its real path, which must be `base` or below it. With `make`, missing directories are created
 /// with this mode.
 pub(super) fn directory(base: &Path, real: &Path, make: Option<Mode>) -> io::Result<OwnedFd> {
     let below = real.strip_prefix(base).map_err(io::Error::other)?;
@@ -30,7 +30,7 @@ fn step(handle: &OwnedFd, name: &OsStr, make: Option<Mode>) -> io::Result<OwnedF
     match (openat(handle, name, DIRECTORY, Mode::empty()), make) {
         (Err(rustix::io::Errno::NOENT), Some(mode)) => {
             match mkdirat(handle, name, mode) {
-                // Somebody else made it: then it is opened like any other.
+                // If somebody else created it meanwhile, it is opened like any other.
                 Ok(()) | Err(rustix::io::Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -40,30 +40,30 @@ fn step(handle: &OwnedFd, name: &OsStr, make: Option<Mode>) -> io::Result<OwnedF
     }
 }
 
-/// Opens a name in a directory as a directory.
+/// Opens an entry of a directory as a directory.
 pub(super) fn inner(handle: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(openat(handle, name, DIRECTORY, Mode::empty())?)
 }
 
-/// Opens a name in a directory for reading, whatever it is.
+/// Opens an entry of a directory for reading, whatever it is.
 pub(super) fn readable(handle: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(File::from(openat(handle, name, OFlags::RDONLY.union(FILE), Mode::empty())?))
 }
 
-/// Makes a new file of this name in a directory.
+/// Creates a new file in a directory.
 pub(super) fn created(handle: impl AsFd, name: &OsStr, mode: Mode) -> io::Result<File> {
     let flags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(FILE);
     Ok(File::from(openat(handle, name, flags, mode)?))
 }
 
-/// What the operating system calls what is open.
+/// Returns the operating system's path of an open file.
 #[cfg(target_os = "linux")]
 pub(super) fn real_path(file: impl AsFd) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     std::fs::read_link(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
-/// What the operating system calls what is open.
+/// Returns the operating system's path of an open file.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn real_path(file: impl AsFd) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;

@@ -1,7 +1,8 @@
-//! What no file tool may open, wherever it lies: system paths, keys and credentials, histories, the assistant's own files.
+//! What no file tool may open, wherever it is: system paths, keys and credentials, histories, the assistant's own
+//! files.
 //!
-//! A path is compared by its name and by its identity (device and inode), so that a hard link, another spelling on a disk
-//! that ignores case, or a directory mounted elsewhere does not get round the list.
+//! Paths are compared by name and by identity (device and inode), so that neither a hard link, nor another spelling on
+//! a case-insensitive disk, nor a directory mounted elsewhere bypasses the list.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -11,29 +12,29 @@ use std::path::{Path, PathBuf};
 
 use crate::places::{Places, folded, is_within};
 
-/// Directories of the system. They count only where they do not contain the workspace or the home directory itself.
+/// System directories. Each counts only if it does not contain the workspace or the home directory.
 const SYSTEM: [&str; 12] =
     ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var"];
 
-/// Entries of blocked directories that are looked through for another name of a file.
+/// Maximum number of entries in blocked directories that are searched for another name of a file.
 const MOST_LINKS: usize = 50_000;
 
-/// The list for one assistant.
+/// The blocklist of one assistant.
 #[derive(Debug)]
 pub(super) struct Blocklist {
     system: Vec<PathBuf>,
     places: Places,
     own: Vec<PathBuf>,
-    /// What the blocked directories were at the start, so that giving one another name does not open it.
+    /// Identities of the blocked directories at startup, so that renaming one does not open it.
     directories: HashSet<Identity>,
 }
 
-/// Device and inode: what a file is, whatever it is called.
+/// Device and inode, which identify a file whatever its name.
 type Identity = (u64, u64);
 
 impl Blocklist {
-    /// The list of these places and these files of the assistant's own. Every path counts as it is written and as it is
-    /// when links are followed.
+    /// Creates the list from these places and the assistant's own files. Every path counts both as written and with
+    /// symlinks resolved.
     pub(super) fn new(places: Places, own: &[PathBuf]) -> Self {
         let existing = places.paths().iter().chain(own).filter_map(|entry| fs::metadata(entry).ok());
         Self {
@@ -44,7 +45,7 @@ impl Blocklist {
         }
     }
 
-    /// Whether the name of this path is on the list. `base` is the directory in which it was looked for.
+    /// Returns whether a path is blocked by its name. `base` is the directory in which it was looked up.
     pub(super) fn has_name(&self, path: &Path, base: &Path) -> bool {
         let mut system = self.system.iter().filter(|entry| !base.starts_with(entry));
         system.any(|entry| is_within(path, entry))
@@ -52,12 +53,13 @@ impl Blocklist {
             || self.own.iter().any(|entry| is_own(path, entry))
     }
 
-    /// Whether the owner allows a place in this one by name, and the path lies there. What is above it opens nothing here.
+    /// Returns whether the owner has opened a place inside `place` that contains the path. Opening one of its ancestors
+    /// does not count here.
     pub(super) fn is_opened_within(&self, path: &Path, place: &Path) -> bool {
         self.places.allowed().any(|allowed| is_within(allowed, place) && is_within(path, allowed))
     }
 
-    /// What is closed at this moment, for whoever looks at many files.
+    /// Returns what is closed now, for callers that check many files.
     pub(super) fn closed_now(&self) -> ClosedNow {
         let entries: Vec<PathBuf> = self.places.paths().iter().chain(&self.own).cloned().collect();
         let existing = entries.iter().filter_map(|entry| fs::metadata(entry).ok());
@@ -66,7 +68,7 @@ impl Blocklist {
         ClosedNow { entries, known, inside: OnceCell::new() }
     }
 
-    /// Whether this open file, or a directory above it, is one of the list under another name.
+    /// Returns whether an open file, or a directory above it, is blocked under another name.
     pub(super) fn has_identity(&self, file: &Metadata, path: &Path, base: &Path) -> bool {
         let mut above: HashSet<Identity> = path
             .ancestors()
@@ -84,7 +86,7 @@ impl Blocklist {
         if existing.any(|metadata| above.contains(&identity(&metadata))) {
             return true;
         }
-        // A file with a single name cannot be in a blocked directory as well, and a directory has no second one.
+        // A file with a single link cannot also be in a blocked directory, and directories have no hard links.
         !file.is_dir() && file.nlink() > 1 && {
             let mut left = MOST_LINKS;
             entries().any(|entry| holds(entry, identity(file), &mut left))
@@ -96,12 +98,13 @@ impl Blocklist {
 pub(super) struct ClosedNow {
     entries: Vec<PathBuf>,
     known: HashSet<Identity>,
-    /// What lies in the closed places, looked up when the first file with several names is met; `None` when it is too much.
+    /// Contents of the closed places, collected when the first file with several links is met; `None` if there is too
+    /// much.
     inside: OnceCell<Option<HashSet<Identity>>>,
 }
 
 impl ClosedNow {
-    /// Whether this is closed under another name. What is above it was looked at on the way to it.
+    /// Returns whether a file is closed under another name. The caller has already checked the directories above it.
     pub(super) fn has(&self, found: &Metadata) -> bool {
         if self.known.contains(&identity(found)) {
             return true;
@@ -113,7 +116,7 @@ impl ClosedNow {
     }
 }
 
-/// Everything below these places; `None` when that is too much to tell.
+/// Collects everything below these places; `None` if there is too much.
 fn all_inside(places: &[PathBuf]) -> Option<HashSet<Identity>> {
     let (mut found, mut open) = (HashSet::new(), places.to_vec());
     while let Some(directory) = open.pop() {
@@ -132,7 +135,7 @@ fn all_inside(places: &[PathBuf]) -> Option<HashSet<Identity>> {
     Some(found)
 }
 
-/// An own entry stands for what lies beside it with a longer name, too: journals, backups, half-written files.
+/// One of the assistant's own files includes its siblings with a longer name: journals, backups, half-written files.
 fn is_own(path: &Path, entry: &Path) -> bool {
     if is_within(path, entry) {
         return true;
@@ -150,8 +153,8 @@ fn is_own(path: &Path, entry: &Path) -> bool {
     rest.is_some_and(|rest| rest.starts_with(['-', '.', '~']))
 }
 
-/// Whether a directory (or what is below it) has this file under some name. When it is too large to tell, it counts as
-/// having it.
+/// Returns whether a directory, or anything below it, contains this file under some name. If it is too large to search,
+/// the answer is yes.
 fn holds(entry: &Path, wanted: Identity, left: &mut usize) -> bool {
     let mut open = vec![entry.to_path_buf()];
     while let Some(directory) = open.pop() {
@@ -159,7 +162,7 @@ fn holds(entry: &Path, wanted: Identity, left: &mut usize) -> bool {
         for entry in entries.flatten() {
             let Some(fewer) = left.checked_sub(1) else { return true };
             *left = fewer;
-            // Of the entry itself: links are not followed.
+            // Metadata of the entry itself: symlinks are not followed.
             let Ok(metadata) = entry.metadata() else { continue };
             if identity(&metadata) == wanted {
                 return true;
@@ -226,7 +229,7 @@ mod tests {
         check("/home/ada/.\u{212a}ube/config", true);
         check("/home/ada/.aethon/\u{212a}ept.db", true);
         check("/home/ada/.aethon/\u{212a}ept.db-wal", true);
-        // No disk takes these for the plain letters: they are other files.
+        // No file system equates these with the plain letters: they are other files.
         check("/home/ada/.\u{ff53}\u{ff53}\u{ff48}/notes", false);
         check("/home/ada/.s\u{301}sh/notes", false);
         check("/home/ada/.ssh\u{200b}/notes", false);

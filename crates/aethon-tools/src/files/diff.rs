@@ -1,19 +1,19 @@
-//! What a change of a file looks like: a unified diff, bounded in length and in time.
+//! Shows a change of a file as a unified diff, bounded in length and time.
 
 use std::time::{Duration, Instant};
 
 use similar::{Algorithm, TextDiff};
 
-/// The most lines that are shown.
+/// Maximum number of lines shown.
 const MOST_LINES: usize = 200;
-/// The longest line that is shown, in characters.
+/// Maximum characters shown of a line.
 const LONGEST_LINE: usize = 400;
-/// How long the difference is looked for; after that a coarser one does.
+/// Time limit for an exact diff; after that a coarser one is used.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// What is larger is not compared.
+/// Larger texts are not compared.
 const MOST_BYTES: usize = 4 << 20;
 
-/// The diff between two texts of this name; `None` when they are the same.
+/// Returns the diff between two texts of this name; `None` if they are equal.
 pub(super) fn unified(name: &str, before: &str, after: &str) -> Option<String> {
     if before == after {
         return None;

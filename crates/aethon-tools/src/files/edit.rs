@@ -1,7 +1,8 @@
-//! `file_edit`: a change of a part of a file, which must say exactly what it replaces.
+//! `file_edit`: changes a part of a file, given the exact text to replace.
 //!
-//! What is replaced stands in the file once, or the call says that every place is meant, or at which line it begins. So a
-//! model that misremembers a file learns that, and does not damage it. What a change comes to is decided in `replacement`.
+//! The old text must occur exactly once, unless the call says that every occurrence is meant, or at which line it
+//! begins. So a model that misremembers a file gets an error and does not damage the file. `replacement` computes the
+//! change.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +79,7 @@ impl Tool for FileEdit {
     }
 }
 
-/// What the change would come to.
+/// Returns the diff of the proposed change.
 fn difference(workspace: &Workspace, arguments: &Arguments) -> Option<String> {
     let opened = workspace.open(&arguments.path).ok()?;
     let before = text_of(&opened, &arguments.path).ok()?;
@@ -100,7 +101,7 @@ impl Arguments {
 
 fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
     let path = &arguments.path;
-    // Looked at first, so that no folder is made for a file that is not there.
+    // Check first, so that no folder is created for a file that does not exist.
     workspace.open(path)?;
     let place = workspace.writable(path)?;
     let Some(existing) = &place.existing else {

@@ -1,4 +1,4 @@
-//! `file_search`: files by name, and lines in files by a pattern.
+//! `file_search`: finds files by name, and lines in files by a pattern.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -20,21 +20,21 @@ use super::search::{Bounds, Found, lines, pattern};
 use super::walk::{Entry, Extent, Walk};
 use super::workspace::Workspace;
 
-/// The most lines that are told when the model does not say.
+/// Default number of result lines.
 const USUAL: usize = 100;
-/// The most that it can ask for.
+/// Maximum number of result lines.
 const MOST: usize = 500;
-/// The most lines of one file.
+/// Maximum number of lines per file.
 const MOST_IN_ONE: usize = 50;
-/// The most entries that are looked at.
+/// Maximum number of entries examined.
 const MOST_SEEN: usize = 200_000;
-/// How deep it goes.
+/// Maximum depth.
 const DEEPEST: usize = 32;
-/// How long it may take.
+/// Time limit.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The most lines that are shown beside one.
+/// Maximum number of context lines.
 const MOST_CONTEXT: usize = 5;
-/// Room for what is said at the end.
+/// Space reserved for the closing note.
 const NOTE: usize = 200;
 
 /// Searches files.
@@ -104,7 +104,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
     let path = arguments.path.as_deref().unwrap_or_default();
     let start = match (workspace.open_directory(path), &matcher) {
         (Ok(start), _) => start,
-        // A single file is as good as a folder.
+        // The path may also be a single file.
         (Err(error), Some(matcher)) => {
             let Ok(opened) = workspace.open(path) else { return Err(error) };
             let mut report = Report::new(workspace, arguments, room);
@@ -135,7 +135,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
     Ok(ToolOutput::text(report.told(is_full.then_some("there are more").or(walk.ended))))
 }
 
-/// Which names are meant; `None` for all.
+/// Compiles the filter for file names; `None` if all names are wanted.
 fn names(start: &Path, glob: Option<&str>, ignore_case: bool) -> Result<Option<Override>, ToolError> {
     let Some(glob) = glob else { return Ok(None) };
     let mut builder = OverrideBuilder::new(start);
@@ -152,7 +152,7 @@ fn is_wanted(files: &Option<Override>, entry: &Entry) -> bool {
     })
 }
 
-/// What is told, as it grows.
+/// The result as it grows.
 struct Report<'w> {
     workspace: &'w Workspace,
     text: String,
@@ -177,7 +177,7 @@ impl<'w> Report<'w> {
     fn name(&mut self, entry: &Entry) {
         self.left -= 1;
         self.files += 1;
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.text, "{}", self.workspace.shown(&entry.path));
     }
 

@@ -1,19 +1,20 @@
-//! What git runs: the hooks and the configuration of a repository are programs that wait for the owner's next `git status`.
-//! So no file tool writes into a git directory, whatever it is called: `.git`, a file of that name, or a folder that git
-//! takes for a repository because of what is in it. `docs/decisions/0108-git-hygiene.md` says what this leaves to others.
+//! Protects what git executes: hooks and configuration of a repository are programs that wait for the owner's next `git
+//! status`. So no file tool writes to a git directory, whatever its name: `.git`, a file of that name, or a folder
+//! whose contents make git take it for a repository. `docs/decisions/0108-git-hygiene.md` says what this leaves to
+//! others.
 
 use std::path::{Path, PathBuf};
 
 use super::paths::real;
 use crate::places::{folded, is_within};
 
-/// The configuration that git reads in every repository, relative to the person's home directory.
+/// Configuration that git reads in every repository, relative to the person's home directory.
 const OF_THE_PERSON: [&str; 2] = [".gitconfig", ".config/git/config"];
 
-/// The place of git's, at or below `base`, in which this real path lies; it may be missing still.
+/// Returns the git location, at or below `base`, that contains this real path, which need not exist yet.
 pub(super) fn place_of(path: &Path, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let own = home.into_iter().flat_map(|home| OF_THE_PERSON.iter().map(|name| home.join(name)));
-    // It may be a link into a folder that the person keeps such files in.
+    // The file may be a symlink into a folder where the person keeps such files.
     let mut own = own.flat_map(|place| [real(&place), place]);
     if let Some(place) = own.find(|place| is_within(path, place)) {
         return Some(place);
@@ -32,20 +33,21 @@ pub(super) fn place_of(path: &Path, base: &Path, home: Option<&Path>) -> Option<
     None
 }
 
-/// Whether some disk takes this name for `.git`: in another case, with letters that are not shown, or its short form.
+/// Returns whether some file system takes this name for `.git`: in another case, with invisible characters, or its
+/// short form.
 fn is_git(name: &str) -> bool {
     let plain: String = name.chars().filter(|c| !is_ignored(*c)).collect();
     let name = folded(&plain);
     name.trim_end_matches(['.', ' ']) == ".git" || name == "git~1"
 }
 
-/// What the disks of macOS leave out of names when they compare them; git knows the same characters.
+/// Returns whether macOS file systems ignore a character when they compare names; git has the same list.
 fn is_ignored(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Whether git takes this folder for a repository once `written` is there: it has `HEAD`, and objects and references of its
-/// own or somewhere else. Hence no sequence of writes makes a repository whose configuration came from a tool.
+/// Returns whether git takes this folder for a repository once `written` exists: it has `HEAD`, and either objects and
+/// refs or a common directory. So no sequence of writes creates a repository whose configuration came from a tool.
 fn is_repository(folder: &Path, written: &Path) -> bool {
     let has = |name: &str| {
         let place = folder.join(name);

@@ -1,26 +1,26 @@
-//! Reading a piece of a text file: whole lines, from a given one on, within a bound.
+//! Reads a piece of a text file: whole lines, starting at a given one, up to a limit.
 
 use std::io::{BufRead, BufReader, Read};
 
-/// The most bytes that are skipped to find the first line that is wanted.
+/// Maximum bytes skipped to reach the first wanted line.
 const MOST_SKIPPED: u64 = 256 * 1024 * 1024;
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) text: String,
-    /// The line with which the next piece begins, when there is one.
+    /// The line at which the next piece begins, if there is one.
     pub(super) next: Option<usize>,
 }
 
 /// Why there is no piece.
 #[derive(Debug)]
 pub(super) enum NoPiece {
-    /// The text ends before; it has so many lines.
+    /// The text has only this many lines.
     BeyondTheEnd(usize),
-    /// The line is too far in.
+    /// The line is too far from the start.
     TooFar,
-    /// It is no UTF-8 text.
+    /// It is not UTF-8 text.
     NotText,
     /// It cannot be read.
     Unreadable(std::io::Error),
@@ -32,7 +32,7 @@ impl From<std::io::Error> for NoPiece {
     }
 }
 
-/// Reads from line `first` (from 1) on, at most `lines` lines and `chars` characters. A line that alone is longer is cut.
+/// Reads from line `first` (counted from 1), at most `lines` lines and `chars` characters. A longer single line is cut.
 pub(super) fn read_piece(
     file: impl Read,
     first: usize,
@@ -41,7 +41,7 @@ pub(super) fn read_piece(
 ) -> Result<Piece, NoPiece> {
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     skip(&mut reader, first.saturating_sub(1))?;
-    // Four bytes are the most that a character takes; one more tells whether anything follows.
+    // A character takes at most four bytes; one more byte tells whether anything follows.
     let most = (chars as u64).saturating_mul(4).saturating_add(1);
     let mut bytes = Vec::new();
     let read = reader.take(most).read_to_end(&mut bytes)? as u64;
@@ -98,7 +98,7 @@ fn skip(reader: &mut impl BufRead, lines: usize) -> Result<(), NoPiece> {
     Ok(())
 }
 
-/// The bytes as text. The last character may be cut off where reading stopped, and only there.
+/// Decodes the bytes. Only the last character may be incomplete, where reading stopped.
 fn text_of(bytes: Vec<u8>, is_cut: bool) -> Result<String, NoPiece> {
     if bytes.contains(&0) {
         return Err(NoPiece::NotText);

@@ -1,4 +1,4 @@
-//! `file_list`: what is in a folder, and below it as far as is asked for.
+//! `file_list`: lists a folder, down to the requested depth.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use super::background::blocking;
 use super::walk::{Extent, Walk};
 use super::workspace::Workspace;
 
-/// The most entries that are told.
+/// Maximum number of entries listed.
 const MOST: usize = 500;
-/// The most that are looked at.
+/// Maximum number of entries examined.
 const MOST_SEEN: usize = 20_000;
-/// How long it may take.
+/// Time limit.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The deepest that can be asked for.
+/// Maximum depth that can be requested.
 const DEEPEST: usize = 10;
 
 /// Lists folders.
@@ -96,7 +96,7 @@ fn list(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<Too
             FileType::Symlink => " (a link)".to_owned(),
             _ => " (no file)".to_owned(),
         };
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{}{}{what}", "  ".repeat(entry.depth), visible(&name));
     }
     if count == 0 {
@@ -108,7 +108,7 @@ fn list(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<Too
     Ok(ToolOutput::text(text))
 }
 
-/// A name in one line, whatever it holds.
+/// Makes a name printable on one line.
 fn visible(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -1,6 +1,6 @@
-//! `repo_map`: what the files of a repository define, the most used ones first, within so many characters.
+//! `repo_map`: what the files of a repository define, the most used files first, within a character limit.
 //!
-//! A model that sees it knows where to look without reading everything. How much a file matters is how many other files
+//! A model that sees it knows where to look without reading everything. The rank of a file is how many other files
 //! mention what it defines.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,20 +21,20 @@ use super::outline::{Definition, definitions, knows};
 use super::walk::{Extent, Walk};
 use super::workspace::Workspace;
 
-/// How many entries are looked at, how deep, and for how long.
+/// Limits on entries examined, depth, and time.
 const MOST_SEEN: usize = 50_000;
 const DEEPEST: usize = 24;
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The largest file that is read, how many, and how much of them together.
+/// Limits on the size of a file, the number of files, and their total size.
 const LARGEST: u64 = 256 << 10;
 const MOST_FILES: usize = 4_000;
 const MOST_READ: usize = 48 << 20;
-/// How many definitions of a file are told.
+/// Maximum number of definitions shown per file.
 const MOST_OF_ONE: usize = 24;
-/// A name that so many files mention says nothing more: it is a common word.
+/// A name that this many files mention is a common word and means nothing.
 const COMMON: usize = 50;
 
-/// Makes maps.
+/// Creates maps.
 pub(crate) struct RepoMap {
     spec: ToolSpec,
     workspace: Arc<Workspace>,
@@ -49,7 +49,7 @@ struct Arguments {
     about: Option<String>,
 }
 
-/// A file with what it defines.
+/// A file with its definitions.
 struct Mapped {
     shown: String,
     definitions: Vec<Definition>,
@@ -119,13 +119,13 @@ fn mapped(shown: String, ending: &str, text: &str) -> Mapped {
     Mapped { shown, definitions: definitions(ending, text), words, score: 0 }
 }
 
-/// A word in few bytes; two that meet only make a file a little more important.
+/// Hashes a word; a collision only raises a file's rank a little.
 fn hash(word: &str) -> u64 {
     word.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Puts the files that others use most first, and before them those that the model is after.
+/// Sorts files that others use most first, and before them those that match the model's topic.
 fn weigh(files: &mut [Mapped], about: &str) {
     let mut mentions: BTreeMap<u64, usize> = BTreeMap::new();
     for file in files.iter() {
@@ -136,7 +136,7 @@ fn weigh(files: &mut [Mapped], about: &str) {
     let wanted: Vec<String> =
         about.split_whitespace().map(str::to_lowercase).filter(|word| word.len() > 2).take(20).collect();
     for file in files.iter_mut() {
-        // The file itself mentions each of its names.
+        // Do not count the file's own mention.
         let others = |one: &Definition| mentions.get(&hash(&one.name)).map_or(0, |count| count - 1);
         let used = file.definitions.iter().map(others).filter(|count| *count < COMMON).sum::<usize>();
         let path = file.shown.to_lowercase();

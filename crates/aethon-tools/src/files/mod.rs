@@ -1,7 +1,7 @@
-//! The tools that work on files. Which files is decided in `workspace` alone, with the list of `blocklist`: `beneath` opens
-//! step by step, `writable` is a place that may be written, `git` knows where nothing is written, `walk` goes through folders. `replacement` and `diff` know what a
-//! change is, `lines`, `search` and `pdf` get at the text of a file. The tools themselves are `read`, `write`, `edit`, `list`
-//! and `find`.
+//! The tools that work on files. `workspace` alone decides which files may be accessed, with the list of `blocklist`.
+//! `beneath` opens paths step by step, `writable` is a location that may be written, `git` knows what must not be
+//! written, `walk` traverses folders. `replacement` and `diff` compute changes, `lines` and `search` read text. The
+//! tools themselves are `read`, `write`, `edit`, `list`, `find` and `map` (over `outline`).
 
 mod background;
 mod beneath;

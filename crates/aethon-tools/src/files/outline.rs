@@ -1,7 +1,7 @@
-//! What a file defines, read line by line: no grammar, so that any text is harmless and every language costs a line of a table.
-//! It misses what stands in unusual places, which a map can afford.
+//! Finds what a file defines, line by line: without grammars, so that any text is harmless and a language costs one row
+//! of a table. It misses definitions in unusual places, which a map can afford.
 
-/// The beginnings of lines that define something, by the endings of files.
+/// Prefixes of lines that define something, by file extension.
 const LANGUAGES: &[(&[&str], &[&str])] = &[
     (&["rs"], &["fn ", "struct ", "enum ", "trait ", "type ", "mod ", "union ", "macro_rules! ", "impl"]),
     (&["py", "pyi"], &["def ", "class "]),
@@ -37,7 +37,7 @@ const LANGUAGES: &[(&[&str], &[&str])] = &[
     (&["sh", "bash"], &["function "]),
 ];
 
-/// Words that may stand before them.
+/// Words that may precede them.
 const MODIFIERS: [&str; 20] = [
     "pub",
     "async",
@@ -61,9 +61,9 @@ const MODIFIERS: [&str; 20] = [
     "virtual",
 ];
 
-/// How much of a line is shown.
+/// Maximum characters shown of a line.
 const SHOWN: usize = 110;
-/// The deepest that a definition is indented which counts: the methods of a class.
+/// Maximum indentation of a definition that counts: the methods of a class.
 const DEEPEST: usize = 4;
 
 /// A definition.
@@ -71,18 +71,18 @@ const DEEPEST: usize = 4;
 pub(super) struct Definition {
     /// Its line, counted from 1.
     pub(super) line: usize,
-    /// What it defines.
+    /// The name that it defines.
     pub(super) name: String,
-    /// How it begins.
+    /// The start of its text.
     pub(super) text: String,
 }
 
-/// Whether files with this ending can be read so.
+/// Returns whether files with this extension are supported.
 pub(super) fn knows(ending: &str) -> bool {
     LANGUAGES.iter().any(|(endings, _)| endings.contains(&ending))
 }
 
-/// What a file with this ending defines.
+/// Returns the definitions in a file with this extension.
 pub(super) fn definitions(ending: &str, text: &str) -> Vec<Definition> {
     let Some((_, beginnings)) = LANGUAGES.iter().find(|(endings, _)| endings.contains(&ending)) else {
         return Vec::new();
@@ -100,7 +100,7 @@ fn definition(beginnings: &[&str], number: usize, line: &str) -> Option<Definiti
     let bare = without_modifiers(inner);
     let beginning = beginnings.iter().find(|beginning| bare.starts_with(**beginning))?;
     let rest = &bare[beginning.len()..];
-    // Values inside of functions begin like constants of a module.
+    // Local values look like constants of a module.
     if *beginning == "const " && (is_indented || !rest.contains("=>") && !rest.contains("function")) {
         return None;
     }
@@ -110,13 +110,13 @@ fn definition(beginnings: &[&str], number: usize, line: &str) -> Option<Definiti
     (!name.is_empty()).then_some(Definition { line: number, name, text })
 }
 
-/// A line without the words that only say how visible a thing is, and the like.
+/// Strips visibility and similar modifiers from a line.
 fn without_modifiers(mut line: &str) -> &str {
     loop {
         let bare = line.strip_prefix("pub(").and_then(|rest| Some(rest.split_once(')')?.1));
         let word = || MODIFIERS.iter().find_map(|word| line.strip_prefix(word)?.strip_prefix(' '));
         match bare.map(str::trim_start).or_else(word) {
-            // `const` is a definition itself where nothing else follows.
+            // `const` defines something itself unless a function follows.
             Some(rest)
                 if line.starts_with("const ") && !rest.starts_with("fn ") && !rest.starts_with("unsafe ") =>
             {
@@ -128,7 +128,7 @@ fn without_modifiers(mut line: &str) -> &str {
     }
 }
 
-/// What is named behind a beginning: for an implementation the type that it is of, for a method of Go what stands behind its
+/// Returns the text that starts with the defined name: for an `impl` its type, for a Go method what follows the
 /// receiver.
 fn named(rest: &str) -> &str {
     let rest = rest.trim_start();

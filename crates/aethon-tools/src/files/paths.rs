@@ -1,11 +1,11 @@
-//! Paths as text, before anything is opened: how they are written, and what they are when links are followed.
+//! Paths as text, before anything is opened: as written, and with symlinks resolved.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The longest path that is looked at.
+/// Maximum length of a path.
 pub(super) const LONGEST_PATH: usize = 4096;
 
-/// The path without `.` and `..`, as far as its text tells.
+/// Removes `.` and `..` from a path, judging by its text only.
 pub(super) fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -20,7 +20,7 @@ pub(super) fn lexical(path: &Path) -> PathBuf {
     plain
 }
 
-/// The path with links followed, as far as it exists.
+/// Resolves symlinks as far as the path exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;
@@ -31,12 +31,12 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     }
 }
 
-/// Whether each step of the path goes down.
+/// Returns whether every component of the path goes down.
 pub(super) fn is_straight(path: &Path) -> bool {
     path.components().all(|part| !matches!(part, Component::ParentDir | Component::CurDir))
 }
 
-/// Whether a path can be looked at.
+/// Returns whether a path is usable at all.
 pub(super) fn is_sound(path: &str) -> bool {
     !path.trim().is_empty() && path.len() <= LONGEST_PATH && !path.contains('\0')
 }

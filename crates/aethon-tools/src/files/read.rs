@@ -1,6 +1,6 @@
-//! `file_read`: a text file or a piece of it, the lines in it that match, a picture, the text of a PDF, or output that was
-//! too long to be told at once. What a file says is data, wherever it lies: the workspace holds what commands downloaded as
-//! well. Only the pages that the owner writes for the assistant are the owner's word.
+//! `file_read`: reads a text file or a piece of it, matching lines in it, a picture, the text of a PDF, or output that
+//! was too long for one result. The content is untrusted data wherever the file is: the workspace also contains what
+//! commands have downloaded. Only the pages that the owner writes for the assistant count as the owner's word.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -25,21 +25,21 @@ use super::workspace::Workspace;
 use crate::outputs::KeptOutputs;
 use crate::pdf;
 
-/// Room for the line that says how to go on.
+/// Space reserved for the line that says how to continue.
 const NOTE: usize = 200;
-/// The largest picture; what is larger, models do not take.
+/// Maximum size of a picture; models accept no larger ones.
 const LARGEST_PICTURE: u64 = 3_750_000;
-/// Kinds of pictures.
+/// Supported types of pictures.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-/// The largest PDF whose text is read.
+/// Maximum size of a PDF.
 const LARGEST_PDF: u64 = 32 << 20;
-/// So much tells what a file is.
+/// Number of bytes that suffice to detect the type.
 const HEAD: usize = 64;
-/// The most lines that a search in a file tells.
+/// Maximum number of lines that a search in a file returns.
 const MOST_HITS: usize = 200;
-/// Lines beside each.
+/// Context lines beside each.
 const BESIDE: usize = 1;
-/// How long a search in a file takes at most.
+/// Time limit of a search in a file.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Reads files.
@@ -142,7 +142,7 @@ fn read(mut source: Source, arguments: &Arguments, chars: usize) -> Result<ToolO
     }
     let Source { file, length, is_owners } = source;
     text_of(file, length, arguments, chars).map(|output| output.of_the_owner(is_owners)).map_err(|error| {
-        // A sample says more than that it is no text.
+        // A sample tells more than just that it is not text.
         if error.to_string().contains("is not a UTF-8 text file") {
             let sample: Vec<String> = head.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
             return ToolError::failed(format!("{error}, beginning with {}", sample.join(" ")));
@@ -229,7 +229,7 @@ fn found(
             ended = Some("there are more: go on with offset");
             break;
         }
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{}{} {}", line.number, if line.is_match { ':' } else { '-' }, line.text);
     }
     if text.is_empty() {

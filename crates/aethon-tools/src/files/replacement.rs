@@ -1,28 +1,28 @@
-//! What a change makes of a text, or the sentence that says why it cannot be meant.
+//! Applies a change to a text, or says why it cannot be applied.
 
 use std::ops::Range;
 
-/// The most places that one change replaces.
+/// Maximum number of places that one change replaces.
 const MOST_PLACES: usize = 10_000;
-/// How many places are named when several would do.
+/// How many candidate places an error names.
 const NAMED: usize = 5;
 
 /// A change of a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change<'c> {
-    /// What is replaced.
+    /// The text to replace.
     pub(super) old: &'c str,
-    /// What takes its place.
+    /// The replacement.
     pub(super) new: &'c str,
-    /// Whether every place is meant.
+    /// Whether to replace every occurrence.
     pub(super) replace_all: bool,
-    /// The line at which it begins, from 1.
+    /// The line at which the old text begins, counted from 1.
     pub(super) line: Option<usize>,
-    /// The last line that is replaced.
+    /// The last line to replace.
     pub(super) end_line: Option<usize>,
 }
 
-/// The text with the change made, and in how many places.
+/// Returns the changed text, and the number of places changed.
 pub(super) fn changed(text: &str, change: &Change<'_>) -> Result<(String, usize), String> {
     // A model writes the line ends that it was shown; the file keeps its own.
     let ends = |part: &str| match text.contains("\r\n") {
@@ -43,7 +43,7 @@ pub(super) fn changed(text: &str, change: &Change<'_>) -> Result<(String, usize)
     let mut reached = 0;
     for place in &places {
         after.push_str(&text[reached..place.start]);
-        // Behind a last line without an end, a line of its own begins.
+        // After a last line without a line end, start a new line.
         if is_whole_lines && place.start == text.len() && !text.is_empty() && !text.ends_with('\n') {
             after.push('\n');
         }
@@ -78,7 +78,7 @@ fn everywhere(text: &str, old: &str, replace_all: bool) -> Result<Vec<Range<usiz
     }
 }
 
-/// The old text where it begins on this line.
+/// Finds the old text where it begins on this line.
 fn at_line(text: &str, old: &str, line: usize) -> Result<Range<usize>, String> {
     let whole = line_range(text, line).ok_or_else(|| too_short(text, line))?;
     let found = text[whole.start..].match_indices(old).next().map(|(at, _)| whole.start + at);
@@ -91,7 +91,7 @@ fn at_line(text: &str, old: &str, line: usize) -> Result<Range<usize>, String> {
     }
 }
 
-/// The lines from one to another, the first of which must be the old text.
+/// Returns a range of lines, the first of which must equal the old text.
 fn span(text: &str, old: &str, line: usize, end: usize) -> Result<Range<usize>, String> {
     if end < line {
         return Err(format!("`end_line` ({end}) is before `line` ({line})"));
@@ -105,7 +105,7 @@ fn span(text: &str, old: &str, line: usize, end: usize) -> Result<Range<usize>, 
     Ok(first.start..last.end)
 }
 
-/// The place before a line; behind the last one for the line after it.
+/// Returns the position before a line, or the end of the text for the line after the last one.
 fn before_line(text: &str, line: usize) -> Result<Range<usize>, String> {
     let lines = text.split_inclusive('\n').count();
     match line_range(text, line) {
@@ -115,7 +115,7 @@ fn before_line(text: &str, line: usize) -> Result<Range<usize>, String> {
     }
 }
 
-/// A line with its end.
+/// Returns the range of a line, including its end.
 fn line_range(text: &str, line: usize) -> Option<Range<usize>> {
     let mut start = 0;
     for (number, content) in text.split_inclusive('\n').enumerate() {
@@ -142,7 +142,7 @@ fn too_short(text: &str, line: usize) -> String {
     format!("there is no line {line}; the file has {}", text.split_inclusive('\n').count())
 }
 
-/// Mostly it is the indentation that was misremembered: then that is said.
+/// Explains why the old text was not found: usually only the indentation was misremembered.
 fn not_found(text: &str, old: &str) -> String {
     let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted: Vec<String> = old.lines().map(plain).filter(|line| !line.is_empty()).collect();

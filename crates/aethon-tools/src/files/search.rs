@@ -1,5 +1,5 @@
-//! Finding lines in what is read, with ripgrep's own crates: bounded in hits, in memory and in time, whatever the pattern
-//! and the text are. The regular expressions have no backtracking; how large one may become when it is compiled is bounded.
+//! Finds lines in a text with ripgrep's crates: bounded in hits, memory and time, whatever the pattern and the text.
+//! The regular expressions do not backtrack, and the size of a compiled one is bounded.
 
 use std::io::{self, Read};
 use std::time::Instant;
@@ -7,16 +7,16 @@ use std::time::Instant;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
-/// The longest pattern.
+/// Maximum length of a pattern.
 const LONGEST_PATTERN: usize = 1_000;
-/// How large a compiled pattern may become.
+/// Maximum size of a compiled pattern.
 const LARGEST_PATTERN: usize = 4 << 20;
-/// The longest line that is looked at.
+/// Maximum length of a line that is searched.
 const LONGEST_LINE: usize = 1 << 20;
-/// What is shown of a line, in characters.
+/// Maximum characters shown of a line.
 const SHOWN: usize = 300;
 
-/// A pattern that is ready.
+/// Compiles a pattern.
 pub(super) fn pattern(text: &str, ignore_case: bool) -> Result<RegexMatcher, String> {
     if text.is_empty() || text.len() > LONGEST_PATTERN {
         return Err(format!("the pattern is empty or longer than {LONGEST_PATTERN} bytes"));
@@ -31,12 +31,12 @@ pub(super) fn pattern(text: &str, ignore_case: bool) -> Result<RegexMatcher, Str
     })
 }
 
-/// A line that was found, or one beside it.
+/// A matching line, or a context line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) number: u64,
     pub(super) text: String,
-    /// Whether it matches, or stands beside one that does.
+    /// Whether it matches, or is context.
     pub(super) is_match: bool,
 }
 
@@ -44,26 +44,26 @@ pub(super) struct Line {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) lines: Vec<Line>,
-    /// How many of them match.
+    /// Number of matching lines.
     pub(super) hits: usize,
-    /// Why not all of it was looked through.
+    /// Why the search stopped early.
     pub(super) ended: Option<&'static str>,
 }
 
-/// How much is looked for.
+/// Limits of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// The most lines that match.
+    /// Maximum number of matching lines.
     pub(super) hits: usize,
-    /// Lines beside each.
+    /// Context lines beside each.
     pub(super) context: usize,
-    /// The line from which on lines count, from 1.
+    /// The first line to search, counted from 1.
     pub(super) first: u64,
-    /// When it ends at the latest.
+    /// Deadline.
     pub(super) until: Instant,
 }
 
-/// Looks through a text. What is binary is left at its first NUL.
+/// Searches a text. Stops at the first NUL byte of binary data.
 pub(super) fn lines(matcher: &RegexMatcher, text: impl Read, bounds: Bounds) -> Found {
     let mut searcher = SearcherBuilder::new()
         .binary_detection(BinaryDetection::quit(0))
@@ -83,7 +83,7 @@ pub(super) fn lines(matcher: &RegexMatcher, text: impl Read, bounds: Bounds) -> 
     collector.found
 }
 
-/// A text whose reading ends in time.
+/// A reader that fails after a deadline.
 struct Timed<R> {
     text: R,
     until: Instant,

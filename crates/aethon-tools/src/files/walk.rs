@@ -1,8 +1,8 @@
-//! Going through a directory and what is below it: through handles, past links, and never into what is closed.
+//! Traverses a directory tree: through handles, never through symlinks, and never into closed places.
 //!
-//! What `.gitignore` and `.ignore` leave out is left out here too, unless the caller wants everything. The walk is bounded in
-//! entries, depth and time; who uses it learns that it ended early. Hostile trees cost no more than the bounds: no link is
-//! followed, no FIFO is waited for, and rules of ignoring are read as far as they are of a sane size.
+//! Skips what `.gitignore` and `.ignore` exclude, unless the caller wants everything. The walk is bounded in entries,
+//! depth and time; callers learn if it ended early. Hostile trees cost no more than the bounds: symlinks are not
+//! followed, FIFOs do not block, and ignore files are read only up to a sane size.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,27 +19,27 @@ use super::beneath;
 use super::blocklist::ClosedNow;
 use super::workspace::{OpenedDirectory, Workspace};
 
-/// The deepest that a walk goes.
+/// Maximum depth.
 const DEEPEST: usize = 48;
-/// The most entries of one directory.
+/// Maximum number of entries per directory.
 const MOST_IN_ONE: usize = 20_000;
-/// The most of a file with rules of ignoring that is read.
+/// Maximum bytes read of an ignore file.
 const MOST_RULES: u64 = 64 * 1024;
-/// The most lines of it.
+/// Maximum number of its lines.
 const MOST_LINES: usize = 1_000;
-/// Files with rules of ignoring.
+/// Names of ignore files.
 const RULES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// What a walk takes in, and how far it goes.
+/// What a walk includes, and how far it goes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
-    /// How many levels below the start.
+    /// Maximum depth below the start.
     pub(super) depth: usize,
-    /// Whether hidden and ignored entries are taken in.
+    /// Whether to include hidden and ignored entries.
     pub(super) everything: bool,
-    /// The most entries that are looked at.
+    /// Maximum number of entries examined.
     pub(super) entries: usize,
-    /// When it ends at the latest.
+    /// Deadline.
     pub(super) until: Instant,
 }
 
@@ -61,15 +61,15 @@ struct Level {
     entries: std::vec::IntoIter<(OsString, FileType)>,
 }
 
-/// An entry on the way.
+/// An entry found by a walk.
 pub(super) struct Entry {
     /// Its real path.
     pub(super) path: PathBuf,
-    /// What it is.
+    /// Its type.
     pub(super) kind: FileType,
-    /// Whether it is closed: its name may be told, and nothing else.
+    /// Whether it is closed: then only its name may be shown.
     pub(super) is_closed: bool,
-    /// How far below the start; 1 is right in it.
+    /// Depth below the start; 1 is directly in it.
     pub(super) depth: usize,
 }
 
@@ -83,7 +83,7 @@ impl<'w> Walk<'w> {
         walk
     }
 
-    /// The next entry: directories before what is in them, names in their order.
+    /// Returns the next entry: directories before their contents, in order of names.
     pub(super) fn next(&mut self) -> Option<Entry> {
         loop {
             let depth = self.levels.len();
@@ -114,7 +114,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Opens the entry that came last, if it is a file that may be read. Only right behind [`Self::next`], of a file.
+    /// Opens the latest entry if it is a readable file. Call it only right after [`Self::next`] returned that file.
     pub(super) fn open(&self, entry: &Entry) -> Option<File> {
         let (level, name) = (self.levels.last()?, entry.path.file_name()?);
         if entry.is_closed {
@@ -127,14 +127,14 @@ impl<'w> Walk<'w> {
         is_open.then_some(file)
     }
 
-    /// The length of the file that came last.
+    /// Returns the size of the latest entry.
     pub(super) fn length(&self, entry: &Entry) -> Option<u64> {
         let (level, name) = (self.levels.last()?, entry.path.file_name()?);
         let stat = rustix::fs::statat(&level.handle, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
         u64::try_from(stat.st_size).ok()
     }
 
-    /// Goes into a directory; `false` when it is closed under another name or cannot be opened.
+    /// Enters a directory. Returns `false` if it is closed under another name or cannot be opened.
     fn descend(&mut self, name: &OsStr, path: PathBuf) -> bool {
         let Some(handle) = self.levels.last().and_then(|level| beneath::inner(&level.handle, name).ok())
         else {
@@ -173,7 +173,7 @@ fn entries(handle: &OwnedFd) -> Vec<(OsString, FileType)> {
     entries
 }
 
-/// Some file systems do not say in the directory what an entry is.
+/// Determines the type of an entry: some file systems do not report it in directory listings.
 fn known(handle: &OwnedFd, name: &[u8], kind: FileType) -> FileType {
     if kind != FileType::Unknown {
         return kind;
@@ -186,13 +186,13 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_bytes().starts_with(b".")
 }
 
-/// The innermost rule that says anything counts.
+/// Applies the innermost rule that matches.
 fn is_ignored(rules: &[Gitignore], path: &Path, is_dir: bool) -> bool {
     let said = rules.iter().rev().map(|rules| rules.matched(path, is_dir)).find(|said| !said.is_none());
     said.is_some_and(|said| said.is_ignore())
 }
 
-/// The rules above the start, as far as the repository goes that it is in; none where it is in none.
+/// Returns the rules above the start, up to the root of its repository; none if it is not in one.
 fn outer_rules(base: &Path, start: &Path) -> Vec<Gitignore> {
     let mut rules = Vec::new();
     for path in start.ancestors().take_while(|path| path.starts_with(base)) {
@@ -208,7 +208,7 @@ fn outer_rules(base: &Path, start: &Path) -> Vec<Gitignore> {
     Vec::new()
 }
 
-/// The rules that a directory sets for what is in it. A line that is no rule is none.
+/// Reads the rules of a directory. Invalid lines are ignored.
 fn rules_of(handle: &OwnedFd, path: &Path) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(path);
     let mut has_any = false;

@@ -1,10 +1,9 @@
-//! The one way to a file: it resolves a path, opens it, and decides by what was opened.
+//! The only way to a file: resolves a path, opens it, and judges what was actually opened.
 //!
-//! A path is checked three times. As it is written: it must lie in a directory that is open to tools, so that `/proc` and
-//! `/etc` are not even touched. As it is when links are followed. And as it is once it is open: the real path of what is
-//! open, its kind and its identity, because between check and use a name can be given to something else. The opening itself
-//! goes step by step ([`super::beneath`]) and through no link. What is written goes through [`super::writable`], which
-//! begins with the same checks.
+//! A path is checked three times. As written: it must be in a directory that is open to tools, so that `/proc` and
+//! `/etc` are not even touched. With symlinks resolved. And after opening: the real path of the open file, its type and
+//! its identity, because between check and use a name can be replaced. Opening goes step by step ([`super::beneath`])
+//! and never through a symlink. Writing goes through [`super::writable`], which starts with the same checks.
 
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,24 +20,24 @@ use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::places::Places;
 
-/// The pages of the workspace that shape the assistant.
+/// The workspace pages that shape the assistant.
 const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 
-/// What tools may open.
+/// Decides what tools may open.
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
     home: Option<PathBuf>,
-    /// The assistant's home, closed but for the workspace in it.
+    /// The assistant's home, closed except for the workspace in it.
     closed_home: Option<PathBuf>,
     is_confined: bool,
     blocklist: Blocklist,
 }
 
-/// A file that may be read.
+/// A file open for reading.
 #[derive(Debug)]
 pub struct Opened {
-    /// The open file, at its beginning.
+    /// The open file, at its start.
     pub file: File,
     /// Its real path.
     pub path: PathBuf,
@@ -46,28 +45,28 @@ pub struct Opened {
     pub length: u64,
 }
 
-/// A directory whose entries may be looked at.
+/// A directory whose entries may be read.
 #[derive(Debug)]
 pub(crate) struct OpenedDirectory {
     pub(super) handle: OwnedFd,
     /// Its real path.
     pub(crate) path: PathBuf,
-    /// The open directory that it lies in.
+    /// The open directory that contains it.
     pub(super) base: PathBuf,
 }
 
-/// A path that may be opened, as far as its name says.
+/// A path that may be opened, judging by its name.
 pub(super) struct Resolved {
-    /// The open directory that it lies in, by its real name.
+    /// The real path of the open directory that contains it.
     pub(super) base: PathBuf,
-    /// With links followed, as far as it exists.
+    /// The path with symlinks resolved as far as it exists.
     pub(super) real: PathBuf,
 }
 
 impl Workspace {
-    /// The workspace of these options.
+    /// Creates the workspace of these options.
     pub fn new(options: &Options) -> Self {
-        // Names below the home directory are compared with real paths, and both ways to write it count.
+        // The list is compared with real paths; both spellings of the home directory must match.
         let home = options.user_home.as_deref().map(real);
         let mut own: Vec<PathBuf> = options.own.clone();
         own.extend(options.own.iter().map(|path| real(path)));
@@ -83,7 +82,7 @@ impl Workspace {
     /// Opens a file for reading. Blocks; run it on the blocking pool.
     pub fn open(&self, path: &str) -> Result<Opened, ToolError> {
         let Resolved { base, real } = self.resolve(path)?;
-        // What is no file is told by its name, and a name that is not there by the directory.
+        // Later checks name what is not a file; a missing name is reported by the directory.
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         };
@@ -94,7 +93,7 @@ impl Workspace {
         self.judge(file.map_err(|error| failed(path, &error))?, path, &base)
     }
 
-    /// Opens a directory to look at its entries; the workspace when `path` is empty. Blocks.
+    /// Opens a directory to read its entries; the workspace if `path` is empty. Blocks.
     pub(crate) fn open_directory(&self, path: &str) -> Result<OpenedDirectory, ToolError> {
         let path = if path.trim().is_empty() { "." } else { path };
         let Resolved { base, real } = self.resolve(path)?;
@@ -103,14 +102,15 @@ impl Workspace {
         Ok(OpenedDirectory { handle, path: real, base })
     }
 
-    /// Whether this real path is a page that the owner writes for the assistant. A change of one is told to the owner.
+    /// Returns whether this real path is a page that the owner writes for the assistant. The owner is told of changes
+    /// to one.
     pub(crate) fn is_page(&self, real: &Path) -> bool {
         let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         real.parent() == Some(&*root)
             && real.file_name().and_then(|name| name.to_str()).is_some_and(|name| PAGES.contains(&name))
     }
 
-    /// How a real path is shown: from the workspace on where it lies in it.
+    /// Formats a real path for display: relative to the workspace if it is inside.
     pub(crate) fn shown(&self, path: &Path) -> String {
         let below = path.strip_prefix(real(&self.root)).ok();
         let home = || Some(Path::new("~").join(path.strip_prefix(real(self.home.as_deref()?)).ok()?));
@@ -118,8 +118,9 @@ impl Workspace {
         if shown.as_os_str().is_empty() { ".".into() } else { shown.display().to_string() }
     }
 
-    /// The directory in which a command is to run; the workspace when `path` is empty. Only a confined workspace limits
-    /// it, and only where a command begins: where it goes from there is the command's affair, and the sandbox's. Blocks.
+    /// Returns the directory in which to start a command; the workspace if `path` is empty. Only a confined workspace
+    /// restricts it, and only the starting point: where the command goes from there is limited by the sandbox alone.
+    /// Blocks.
     pub(crate) fn directory(&self, path: &str) -> Result<PathBuf, ToolError> {
         if path.len() > LONGEST_PATH || path.contains('\0') {
             return Err(ToolError::failed("the directory's path is too long or contains a NUL character"));
@@ -140,17 +141,17 @@ impl Workspace {
         Ok(real)
     }
 
-    /// What a path is that may be opened, as far as its name says; it must exist.
+    /// Resolves an existing path that may be opened, judging by its name.
     fn resolve(&self, path: &str) -> Result<Resolved, ToolError> {
         let wanted = self.wanted(path)?;
         match wanted.canonicalize() {
             Ok(real) => self.named(path, &wanted, real),
-            // What is closed is closed, whether it is there or not.
+            // A closed path is refused as closed whether it exists or not.
             Err(error) => self.named(path, &wanted, real(&wanted)).and(Err(failed(path, &error))),
         }
     }
 
-    /// The same for a path whose end may be missing.
+    /// Like [`Self::resolve`], for a path whose end may be missing.
     pub(super) fn resolve_new(&self, path: &str) -> Result<Resolved, ToolError> {
         let wanted = self.wanted(path)?;
         let real = real(&wanted);
@@ -167,7 +168,7 @@ impl Workspace {
         Ok(resolved)
     }
 
-    /// The path as it is written, if it lies in an open directory.
+    /// Returns the path as written, if it is in an open directory.
     fn wanted(&self, path: &str) -> Result<PathBuf, ToolError> {
         if !is_sound(path) {
             return Err(ToolError::failed("the path is empty, too long or contains a NUL character"));
@@ -187,7 +188,7 @@ impl Workspace {
         Ok(Resolved { base, real })
     }
 
-    /// The last word is about what is open.
+    /// Makes the final decision, about the file that was opened.
     pub(super) fn judge(&self, file: File, path: &str, base: &Path) -> Result<Opened, ToolError> {
         let metadata = file.metadata().map_err(|error| failed(path, &error))?;
         if !metadata.is_file() {
@@ -202,7 +203,7 @@ impl Workspace {
         Ok(Opened { file, path: real, length: metadata.len() })
     }
 
-    /// The same about a directory. Returns its real path.
+    /// Like [`Self::judge`], for a directory. Returns its real path.
     pub(super) fn judge_directory(
         &self,
         handle: &OwnedFd,
@@ -231,7 +232,7 @@ impl Workspace {
         Ok(real)
     }
 
-    /// Refuses to write what git would run later. The owner opens a place by naming it, or something in it.
+    /// Refuses to write what git would execute later. The owner opens such a place by naming it, or something in it.
     pub(super) fn judge_git(&self, path: &str, real: &Path, base: &Path) -> Result<(), ToolError> {
         let home = self.home.as_deref().map(self::real);
         let Some(place) = git::place_of(real, base, home.as_deref()) else { return Ok(()) };
@@ -245,18 +246,18 @@ impl Workspace {
         )))
     }
 
-    /// Whether a confined workspace holds only one of the names of a file.
+    /// Returns whether a confined workspace may contain only one of several names of a file.
     pub(super) fn has_other_names(&self, metadata: &Metadata) -> bool {
         self.is_confined && metadata.nlink() > 1
     }
 
-    /// The list of what is closed.
+    /// Returns the blocklist.
     pub(super) fn blocklist(&self) -> &Blocklist {
         &self.blocklist
     }
 
-    /// The modes of a new file and of a new directory here: the assistant's own are the owner's alone, the others are as the
-    /// person's shell would make them.
+    /// Returns the modes of a new file and a new directory: private in the assistant's workspace, elsewhere as the
+    /// person's shell would create them.
     pub(super) fn new_modes(&self, path: &Path) -> (Mode, Mode) {
         let modes = if path.starts_with(real(&self.root)) { (0o600, 0o700) } else { (0o666, 0o777) };
         (Mode::from_raw_mode(modes.0), Mode::from_raw_mode(modes.1))
@@ -270,7 +271,7 @@ impl Workspace {
         }
     }
 
-    /// The open directory that a path lies in, by its real name.
+    /// Returns the real path of the open directory that contains a path.
     fn base_of(&self, path: &Path) -> Option<PathBuf> {
         let home = self.home.as_ref().filter(|_| !self.is_confined);
         let lies_in = |directory: &&PathBuf| path.starts_with(directory) || path.starts_with(real(directory));
@@ -307,7 +308,7 @@ fn blocked(path: &str) -> ToolError {
     ))
 }
 
-/// What is said when something cannot be opened.
+/// Describes why something cannot be opened.
 pub(super) fn failed(path: &str, error: &std::io::Error) -> ToolError {
     use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
     if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {

@@ -1,9 +1,9 @@
-//! A place that may be written: a directory that is open, a name in it, and what stands there now.
+//! A location that may be written: an open directory, a name in it, and what is there now.
 //!
-//! The same checks as for reading come first, the missing folders are made step by step, and the directory is judged when it
-//! is open. From then on nothing goes through a path any more: the new content is written beside the old one under another
-//! name of the same open directory, brought to the disk, and takes the name in one step. Whoever reads sees the old file or
-//! the new one. A link is never followed and never written through.
+//! After the same checks as for reading, missing folders are created step by step, and the directory is judged once
+//! open. From then on no path is used any more: the new content is written to a temporary file in the same open
+//! directory, flushed to disk, and renamed. Readers see either the old file or the new one. A symlink is never followed
+//! and never written through.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -19,22 +19,22 @@ use super::beneath;
 use super::paths::LONGEST_PATH;
 use super::workspace::{Opened, Resolved, Workspace, failed};
 
-/// Names that are tried for the file beside.
+/// How many names to try for the temporary file.
 const ATTEMPTS: usize = 8;
 
-/// A place that may be written.
+/// A location that may be written.
 pub(crate) struct Writable {
     parent: OwnedFd,
     name: OsString,
     /// Its real path.
     pub(crate) path: PathBuf,
-    /// What stands there now.
+    /// The file that is there now.
     pub(crate) existing: Option<Opened>,
     mode: Mode,
 }
 
 impl Workspace {
-    /// Finds the place of a file that is to be written, and makes the folders that are missing on the way. Blocks.
+    /// Locates a file to write, and creates missing folders on the way. Blocks.
     pub(crate) fn writable(&self, path: &str) -> Result<Writable, ToolError> {
         if path.ends_with('/') {
             return Err(ToolError::failed(format!("{path:?} names a folder; add the name of the file")));
@@ -46,7 +46,7 @@ impl Workspace {
         if real.as_os_str().len() > LONGEST_PATH {
             return Err(ToolError::failed("the path is too long"));
         }
-        // Before a folder is made on the way there, and again when it is open.
+        // Check before any folder is created, and again once the directory is open.
         self.judge_git(path, &real, &base)?;
         let (file_mode, folder_mode) = self.new_modes(&real);
         let parent =
@@ -63,7 +63,7 @@ impl Workspace {
 }
 
 impl Writable {
-    /// Puts this content there, all of it or nothing. Errs when what stands there is not what it was. Blocks.
+    /// Replaces the content atomically. Fails if the file has changed since it was opened. Blocks.
     pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
         let (mut file, beside) = self.beside()?;
         let written = self.write(&mut file, content).and_then(|()| {
@@ -71,7 +71,7 @@ impl Writable {
             Ok(renameat(&self.parent, &beside, &self.parent, &self.name)?)
         });
         if let Err(error) = written {
-            // It is of no use any more; should it stay, it harms nobody.
+            // The temporary file is useless now; if it stays, it is harmless.
             let _ = unlinkat(&self.parent, &beside, AtFlags::empty());
             return Err(error);
         }
@@ -87,7 +87,7 @@ impl Writable {
         file.sync_all()
     }
 
-    /// A new file in the same directory, and its name.
+    /// Creates a temporary file in the same directory.
     fn beside(&self) -> io::Result<(File, OsString)> {
         let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
         for _ in 0..ATTEMPTS {
@@ -102,7 +102,7 @@ impl Writable {
         Err(last)
     }
 
-    /// Another writer must not lose what it wrote since.
+    /// Fails if the file has changed, so that no other writer loses anything.
     fn check_unchanged(&self) -> io::Result<()> {
         let name: &OsStr = &self.name;
         let now = match statat(&self.parent, name, AtFlags::SYMLINK_NOFOLLOW) {

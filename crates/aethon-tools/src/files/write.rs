@@ -1,4 +1,5 @@
-//! `file_write`: a whole file, at once or not at all. Folders that are missing are made; what was there is shown as a diff.
+//! `file_write`: writes a whole file atomically. Creates missing folders; shows the change to an existing file as a
+//! diff.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::diff::unified;
 use super::workspace::{Opened, Workspace};
 use super::writable::Writable;
 
-/// The longest file that is written.
+/// Maximum size of a file.
 const LONGEST: usize = 32 << 20;
 
 /// Writes files.
@@ -69,7 +70,7 @@ impl Tool for FileWrite {
     }
 }
 
-/// What writing this would change in a file that is there.
+/// Returns the diff that a write to an existing file would cause.
 fn difference(workspace: &Workspace, path: &str, content: &str, append: bool) -> Option<String> {
     let opened = workspace.open(path).ok()?;
     let before = text_of(&opened, path).ok()?;
@@ -114,12 +115,12 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
     })
 }
 
-/// The text that stands there now, or why it cannot be shown.
+/// Returns the current text, or why it cannot be shown.
 fn before(place: &Writable, path: &str) -> Option<Result<String, String>> {
     place.existing.as_ref().map(|opened| text_of(opened, path))
 }
 
-/// The whole text of an open file, if it is one of a size that can be worked on.
+/// Returns the whole text of an open file, if its size permits.
 pub(super) fn text_of(opened: &Opened, path: &str) -> Result<String, String> {
     if opened.length > LONGEST as u64 {
         return Err(format!("is longer than {LONGEST} bytes"));

@@ -1,15 +1,15 @@
-//! What language servers answer, in words: a line each, so many lines and no more.
+//! Formats the answers of language servers: one line each, up to a maximum.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// How many lines are told.
+/// Maximum number of lines.
 pub(super) const MOST: usize = 60;
-/// How long a message may be.
+/// Maximum length of a message.
 const LONGEST: usize = 500;
 
-/// A place in a file, with the line counted from 0 as the protocol does.
+/// A position in a file; the line is counted from 0, as in the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) uri: String,
@@ -17,7 +17,7 @@ pub(super) struct Place {
     pub(super) column: u64,
 }
 
-/// What is wrong with a file: errors first.
+/// Formats the diagnostics of a file, errors first.
 pub(super) fn diagnostics(found: &[Value], path: &str) -> String {
     if found.is_empty() {
         return format!("{path}: nothing is wrong");
@@ -35,7 +35,7 @@ pub(super) fn diagnostics(found: &[Value], path: &str) -> String {
     text + &left_out(found.len())
 }
 
-/// Whether any of what is told is an error.
+/// Returns whether formatted diagnostics contain an error.
 pub(crate) fn has_errors(told: &str) -> bool {
     told.contains(": error: ")
 }
@@ -49,7 +49,7 @@ fn severity(one: &Value) -> (u64, &'static str) {
     }
 }
 
-/// The places of an answer: a location, several, or links to them.
+/// Returns the places in an answer: one location, several, or location links.
 pub(super) fn places(answer: &Value) -> Vec<Place> {
     let place = |one: &Value| {
         let uri = one["uri"].as_str().or(one["targetUri"].as_str())?.to_owned();
@@ -63,7 +63,7 @@ pub(super) fn places(answer: &Value) -> Vec<Place> {
     }
 }
 
-/// What is said of a thing, without its markup.
+/// Formats a hover text without its markup.
 pub(super) fn hover(answer: &Value) -> String {
     fn text(of: &Value) -> String {
         match of {
@@ -77,7 +77,7 @@ pub(super) fn hover(answer: &Value) -> String {
     if said.is_empty() { "nothing is known of it".into() } else { said }
 }
 
-/// The things of a file, those within others indented.
+/// Formats the symbols of a file, nested ones indented.
 pub(super) fn outline(answer: &Value) -> String {
     fn add(to: &mut Vec<String>, symbols: &Value, depth: usize) {
         for one in symbols.as_array().into_iter().flatten() {
@@ -96,7 +96,7 @@ pub(super) fn outline(answer: &Value) -> String {
     if lines.is_empty() { "there is nothing in it".into() } else { lines.join("\n") }
 }
 
-/// A thing that was found by its name, and where.
+/// Formats a symbol found by name, and its place.
 pub(super) fn named(one: &Value) -> Option<(String, Place)> {
     let place = places(&one["location"]).into_iter().next().or_else(|| {
         let uri = one["location"]["uri"].as_str()?.to_owned();
@@ -139,7 +139,7 @@ fn kind(one: &Value) -> &'static str {
     at.and_then(|at| KINDS.get(at)).copied().unwrap_or("symbol")
 }
 
-/// What is said of lines that were not told.
+/// Says how many lines were left out.
 pub(super) fn left_out(all: usize) -> String {
     match all.checked_sub(MOST) {
         Some(more @ 1..) => format!("[{more} more]"),
@@ -147,7 +147,7 @@ pub(super) fn left_out(all: usize) -> String {
     }
 }
 
-/// Where a name stands in a line, or a column, as the protocol counts: from 0, in units of UTF-16.
+/// Returns the position of a name or column in a line as the protocol counts it: from 0, in UTF-16 code units.
 pub(super) fn position(
     text: &str,
     line: u64,
@@ -169,7 +169,7 @@ pub(super) fn position(
     Ok(serde_json::json!({"line": at, "character": character}))
 }
 
-/// Where a name begins that is not a part of a longer one; else where it begins at all.
+/// Finds a name that is not part of a longer one; if there is none, its first occurrence.
 fn find_word(line: &str, symbol: &str) -> Option<usize> {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let whole = line.match_indices(symbol).map(|(at, _)| at).find(|at| {

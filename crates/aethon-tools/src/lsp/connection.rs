@@ -1,4 +1,4 @@
-//! A conversation with a language server: requests and their answers, and what it says by itself.
+//! The connection to a language server: matches answers to requests, and collects notifications.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,45 +13,45 @@ use tokio::time::timeout;
 
 use super::framing;
 
-/// How many messages may wait for a server that does not read.
+/// Maximum number of messages queued for a server that does not read.
 const WAITING: usize = 64;
-/// Of how many documents it is kept what a server says.
+/// Maximum number of documents whose diagnostics are kept.
 const MOST_DOCUMENTS: usize = 512;
-/// How much of what it says to its operator is kept.
+/// Maximum characters kept of its stderr.
 const KEPT_WORDS: usize = 1_000;
 
-/// A conversation. It ends when this is dropped.
+/// A connection. Dropping it ends it.
 pub(super) struct Connection {
     outgoing: mpsc::Sender<Value>,
     state: Arc<ConnectionState>,
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// What both ends of a conversation share.
+/// State shared by both directions.
 struct ConnectionState {
     next: AtomicI64,
     waiting: Mutex<BTreeMap<i64, oneshot::Sender<Result<Value, String>>>>,
     said: Mutex<Said>,
-    /// Counts what was said.
+    /// Counts what the server has announced.
     news: watch::Sender<u64>,
 }
 
-/// What a server has said by itself.
+/// What a server has announced by itself.
 #[derive(Default)]
 struct Said {
-    /// By document: how often, and the newest.
+    /// Per document, how often diagnostics were published, and the latest ones.
     diagnostics: BTreeMap<String, (u64, Vec<Value>)>,
-    /// Work that goes on.
+    /// Work in progress.
     progress: BTreeSet<String>,
-    /// Whether it says that it is still reading the project.
+    /// Whether it says that it is still loading the project.
     is_reading: bool,
     is_over: bool,
-    /// Its last words to its operator.
+    /// The last part of its stderr.
     words: String,
 }
 
 impl Connection {
-    /// Talks over these pipes.
+    /// Connects over these pipes.
     pub(super) fn new(
         input: Box<dyn AsyncWrite + Send + Unpin>,
         output: Box<dyn AsyncRead + Send + Unpin>,
@@ -72,7 +72,7 @@ impl Connection {
         Self { outgoing, state, tasks }
     }
 
-    /// Asks, and waits for the answer. The error is a sentence.
+    /// Sends a request and waits for the answer. The error is a sentence.
     pub(super) async fn request(
         &self,
         method: &str,
@@ -94,14 +94,14 @@ impl Connection {
         match timeout(patience, asked).await {
             Ok(answer) => answer,
             Err(_) => {
-                // Where it does not read any more, there is nothing to take back.
+                // If the server no longer reads, there is nothing to cancel.
                 let _ = self.outgoing.try_send(notification("$/cancelRequest", &json!({"id": id})));
                 Err(format!("the language server did not answer within {} s", patience.as_secs()))
             }
         }
     }
 
-    /// Tells, without an answer.
+    /// Sends a notification.
     pub(super) async fn notify(&self, method: &str, params: Value) -> Result<(), String> {
         let sending = self.outgoing.send(notification(method, &params));
         match timeout(Duration::from_secs(30), sending).await {
@@ -111,27 +111,27 @@ impl Connection {
         }
     }
 
-    /// The diagnostics of a document, and how often some were told.
+    /// Returns the diagnostics of a document, and how often any were published.
     pub(super) fn diagnostics(&self, uri: &str) -> (u64, Vec<Value>) {
         self.state.said().diagnostics.get(uri).cloned().unwrap_or_default()
     }
 
-    /// Whether it works on something of its own: reading the project, most of all.
+    /// Returns whether it is busy with work of its own, such as loading the project.
     pub(super) fn is_busy(&self) -> bool {
         let said = self.state.said();
         said.is_reading || !said.progress.is_empty()
     }
 
-    /// Whether it has ended.
+    /// Returns whether it has ended.
     pub(super) fn is_over(&self) -> bool {
         self.state.said().is_over
     }
 
-    /// Waits until this holds, and no longer than that. Says whether it does.
+    /// Waits until a condition holds, up to a timeout. Returns whether it holds.
     pub(super) async fn until(&self, patience: Duration, holds: impl Fn(&Self) -> bool) -> bool {
         let mut news = self.state.news.subscribe();
         let reached = async { while !holds(self) && !self.is_over() && news.changed().await.is_ok() {} };
-        // What holds is looked at again, because time may be up in the moment in which it comes true.
+        // Check again: the condition may have become true just as time ran out.
         let _ = timeout(patience, reached).await;
         holds(self)
     }
@@ -152,7 +152,7 @@ impl Drop for Connection {
     }
 }
 
-/// A request that nobody waits for any more.
+/// Forgets a request when dropped, because nobody waits for the answer any more.
 struct Forgotten<'s> {
     state: &'s ConnectionState,
     id: i64,
@@ -178,7 +178,7 @@ impl ConnectionState {
         self.news.send_modify(|count| *count += 1);
     }
 
-    /// What a server answers or says by itself. What it asks gets the answer that is returned.
+    /// Handles a message from the server. Returns the answer if it is a request.
     fn take(&self, message: &Value) -> Option<Value> {
         let method = message.get("method").and_then(Value::as_str);
         match (method, message.get("id")) {
@@ -192,7 +192,7 @@ impl ConnectionState {
                     }
                     None => Ok(message.get("result").cloned().unwrap_or_default()),
                 };
-                // Who asked may have given up.
+                // The requester may have given up.
                 if let Some(waiting) = waiting {
                     let _ = waiting.send(answer);
                 }
@@ -233,7 +233,7 @@ impl Said {
     }
 }
 
-/// What a server is answered that asks something: it gets no settings, and nothing is changed for it.
+/// Answers a request of the server: it gets no settings, and nothing is changed on its behalf.
 fn answer(method: &str, id: &Value, params: &Value) -> Value {
     let result = match method {
         "workspace/configuration" => {
@@ -268,7 +268,7 @@ async fn write(mut input: Box<dyn AsyncWrite + Send + Unpin>, mut messages: mpsc
             input.write_all(&framing::framed(&message)).await?;
             input.flush().await
         };
-        // A pipe that broke is the end of the program, which the other direction tells.
+        // A broken pipe means that the program has ended, which the reading side reports.
         if written.await.is_err() {
             return;
         }
@@ -285,7 +285,7 @@ async fn read(
         match framing::read(&mut output).await {
             Ok(Some(message)) => {
                 if let Some(answer) = state.take(&message) {
-                    // A server that asks without reading the answers has to do without them.
+                    // A server that sends requests but does not read the answers has to do without them.
                     let _ = answers.try_send(answer);
                 }
             }

@@ -1,16 +1,16 @@
-//! Messages on the pipes of a language server: a head with `Content-Length`, an empty line, and JSON.
+//! Message framing of language servers: a header with `Content-Length`, an empty line, and JSON.
 
 use std::io;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// The longest head.
+/// Maximum size of a header.
 const LONGEST_HEAD: u64 = 8 << 10;
-/// The largest message.
+/// Maximum size of a message.
 const LARGEST: usize = 16 << 20;
 
-/// The next message; `None` at the end.
+/// Reads the next message; `None` at the end.
 pub(super) async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Value>> {
     let (mut length, mut left) = (None, LONGEST_HEAD);
     loop {
@@ -35,7 +35,7 @@ pub(super) async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<O
     serde_json::from_slice(&body).map(Some).map_err(|_| wrong("a message is no JSON"))
 }
 
-/// A message as bytes.
+/// Encodes a message.
 pub(super) fn framed(message: &Value) -> Vec<u8> {
     let body = message.to_string();
     format!("Content-Length: {}\r\n\r\n{body}", body.len()).into_bytes()

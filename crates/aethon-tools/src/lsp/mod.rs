@@ -1,9 +1,9 @@
-//! Code intelligence: language servers, talked to over their pipes.
+//! Code intelligence: language servers, connected through their pipes.
 //!
-//! `framing` reads and writes messages, `connection` matches answers to requests and keeps what a server says by itself,
-//! `server` is one that runs and the documents it knows, `servers` says which one a file needs and starts it where programs
-//! start, `answers` puts what they say into words, and `tool` is what a model sees. A server is somebody else's program: what
-//! it says is bounded, never waited for without an end, and data.
+//! `framing` reads and writes messages, `connection` matches answers to requests and collects notifications, `server`
+//! is a running server and the documents it knows, `servers` chooses the server for a file and starts it where programs
+//! run, `answers` formats what servers say, and `tool` is what a model sees. A server is a foreign program: its output
+//! is bounded, every wait for it has a deadline, and what it says is data.
 
 mod answers;
 mod connection;

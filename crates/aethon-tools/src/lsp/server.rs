@@ -1,4 +1,4 @@
-//! A language server that runs: what was agreed on at the beginning, and the documents that it knows.
+//! A running language server: its negotiated capabilities, and the documents that it knows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,37 +12,37 @@ use url::Url;
 
 use super::connection::Connection;
 
-/// How long a server may take to say what it can do.
+/// How long a server may take to initialize.
 const STARTING: Duration = Duration::from_secs(60);
-/// How many documents are open at once.
+/// Maximum number of open documents.
 const MOST_OPEN: usize = 64;
-/// A server that still works on the project may know the answer before it is done with all of it.
+/// Retry interval: a server that is still loading the project may know the answer before it has finished.
 const AGAIN: Duration = Duration::from_secs(2);
-/// How long it is waited for more diagnostics once some have come: servers tell syntax first.
+/// How long to wait for more diagnostics once some have arrived: servers report syntax errors first.
 const MORE: Duration = Duration::from_millis(400);
-/// For so long after its start an empty answer may mean that the project is not read yet.
+/// For this long after its start, an empty answer may mean that the project is not loaded yet.
 const YOUNG: Duration = Duration::from_secs(120);
 
-/// One that runs.
+/// A running server.
 pub(super) struct Server {
     connection: Connection,
-    /// Its processes; they end when this is dropped.
+    /// Its processes; dropping this ends them.
     _life: Box<dyn ProgramLife>,
     documents: Mutex<BTreeMap<String, Document>>,
-    /// Whether it is asked for diagnostics; the others tell them by themselves.
+    /// Whether it supports pull diagnostics; other servers publish them unasked.
     is_asked_for_diagnostics: bool,
     patience: Duration,
     since: Instant,
 }
 
-/// What a server was told of a document.
+/// The state of a document as sent to the server.
 struct Document {
     version: i64,
     text: String,
 }
 
 impl Server {
-    /// Agrees with a program that was just started.
+    /// Initializes a program that was just started.
     pub(super) async fn agree(
         program: RunningProgram,
         root: &Path,
@@ -64,12 +64,13 @@ impl Server {
         })
     }
 
-    /// Whether it has ended.
+    /// Returns whether it has ended.
     pub(super) fn is_over(&self) -> bool {
         self.connection.is_over()
     }
 
-    /// Tells it what a document says now. `false` where it knows that already: then it says nothing new of it either.
+    /// Sends the current text of a document. Returns `false` if the server has it already, and so will publish nothing
+    /// new.
     pub(super) async fn tell(&self, uri: &str, language: &str, text: String) -> Result<bool, String> {
         let (method, params, closed) = {
             let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +100,7 @@ impl Server {
         self.connection.notify("textDocument/didSave", saved).await.map(|()| true)
     }
 
-    /// What it finds wrong with a document that it was told.
+    /// Returns the diagnostics of a document that was sent to the server.
     pub(super) async fn diagnostics(&self, uri: &str, told_before: u64) -> Result<Vec<Value>, String> {
         if self.is_asked_for_diagnostics {
             let asked = json!({"textDocument": {"uri": uri}});
@@ -120,7 +121,7 @@ impl Server {
                 self.patience.as_secs()
             ));
         }
-        // An end is certain: each round takes a telling more, and no server tells for ever.
+        // Bounded: each round needs another publication, and a server might publish forever.
         for _ in 0..8 {
             let (times, _) = self.connection.diagnostics(uri);
             if !self.connection.until(MORE, has_more(times)).await {
@@ -130,12 +131,12 @@ impl Server {
         Ok(self.connection.diagnostics(uri).1)
     }
 
-    /// How often diagnostics of a document were told.
+    /// Returns how often diagnostics of a document were published.
     pub(super) fn told(&self, uri: &str) -> u64 {
         self.connection.diagnostics(uri).0
     }
 
-    /// Asks. An empty answer of a server that is still reading the project is asked for again when it has read it.
+    /// Sends a request. Retries an empty answer while the server is still loading the project.
     pub(super) async fn ask(
         &self,
         method: &str,
@@ -146,7 +147,7 @@ impl Server {
         loop {
             let answer = self.connection.request(method, params.clone(), self.patience).await;
             let left = until.saturating_duration_since(Instant::now());
-            // Some refuse while they read, with words of their own.
+            // Some servers refuse requests while loading, each with its own message.
             let is_early = self.connection.is_busy() || self.since.elapsed() < Duration::from_secs(2);
             let may_be_early =
                 answer.as_ref().map_or(!self.is_over(), &is_empty) && self.since.elapsed() < YOUNG;
@@ -164,13 +165,13 @@ impl Server {
     }
 }
 
-/// The address of a path.
+/// Returns the URI of a path.
 pub(super) fn uri(path: &Path) -> Result<String, String> {
     let url = Url::from_file_path(path).map_err(|()| format!("{} has no address", path.display()))?;
     Ok(url.into())
 }
 
-/// What this client is able to do: little, so that answers stay simple.
+/// Declares the client's capabilities: few, so that answers stay simple.
 fn beginning(root: &str) -> Value {
     json!({
         "processId": null,

@@ -1,5 +1,5 @@
-//! Which language server a file needs, and the servers that run: one for each project, started when it is first needed, and
-//! ended when nobody has needed it for a while.
+//! Chooses the language server for a file, and manages the running servers: one per project, started when first needed,
+//! and ended when idle.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,15 +20,15 @@ use super::server::{Server, uri};
 use crate::files::Workspace;
 use crate::options::Options;
 
-/// How many run at once; the longest unused ends for a further one.
+/// Maximum number of running servers; the least recently used one makes room for another.
 const MOST: usize = 4;
-/// One that was not needed for so long ends when another file is looked at.
+/// A server idle for this long is ended when another file is looked at.
 const IDLE: Duration = Duration::from_secs(15 * 60);
-/// The largest file that is looked at.
+/// Maximum size of a file.
 const LARGEST: u64 = 2 << 20;
-/// How far above a file its project may begin.
+/// How many levels above a file its project root may be.
 const MOST_STEPS: usize = 12;
-/// What stands where a project begins.
+/// Files that mark a project root.
 const BEGINNINGS: [&str; 10] = [
     "Cargo.toml",
     "pyproject.toml",
@@ -42,29 +42,29 @@ const BEGINNINGS: [&str; 10] = [
     ".git",
 ];
 
-/// Language servers, and how long each may take to answer.
+/// Settings of the language servers.
 #[derive(Debug, Clone)]
 pub struct LspOptions {
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub timeout: Duration,
-    /// Those that may be started; of two for the same files the first counts.
+    /// The available servers; if several handle a file, the first one counts.
     pub servers: Vec<LanguageServer>,
-    /// Whether they see the workspace and nothing else, as in a container.
+    /// Whether they see only the workspace, as in a container.
     pub workspace_only: bool,
 }
 
 /// A language server.
 #[derive(Debug, Clone)]
 pub struct LanguageServer {
-    /// Its name, for people.
+    /// Its display name.
     pub name: String,
     /// The program.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its own variables.
+    /// Additional environment variables.
     pub environment: Vec<(String, Secret)>,
-    /// The endings of its files, without a dot.
+    /// The extensions of its files, without the dot.
     pub extensions: Vec<String>,
 }
 
@@ -83,12 +83,12 @@ struct Running {
     used: Instant,
 }
 
-/// A file that a server was told about.
+/// A file that was sent to a server.
 pub(super) struct Document {
     pub(super) server: Arc<OnceCell<Server>>,
     pub(super) uri: String,
     pub(super) text: String,
-    /// How often diagnostics of it had been told before.
+    /// How often its diagnostics had been published before that.
     pub(super) told_before: u64,
 }
 
@@ -98,7 +98,7 @@ impl Document {
     }
 }
 
-/// A file as it was read.
+/// A file that was read.
 struct File {
     path: PathBuf,
     text: String,
@@ -112,33 +112,34 @@ impl fmt::Debug for LanguageServers {
 }
 
 impl LanguageServers {
-    /// These servers, started by `programs`, for what the file tools of these options may read. None runs yet.
+    /// Creates the set of servers. `programs` starts them, and the file tools' options in `tools` decide which files
+    /// they may see. None is running yet.
     pub fn new(options: LspOptions, programs: Arc<dyn Programs>, tools: &Options) -> Self {
         let workspace = Arc::new(Workspace::new(tools));
         let root = tools.workspace.clone();
         Self { options, programs, workspace, root, running: Mutex::default() }
     }
 
-    /// The names of the servers and their files, for the model and for people.
+    /// Returns the names of the servers and their file types, for the model and for people.
     pub(super) fn names(&self) -> Vec<String> {
         let name = |server: &LanguageServer| format!("{} ({})", server.name, server.extensions.join(", "));
         self.options.servers.iter().map(name).collect()
     }
 
-    /// What is wrong with a file after an edit, in words; nothing where no server looks after such files.
+    /// Returns the formatted diagnostics of a file after an edit; `None` if no server handles such files.
     pub(crate) async fn after_edit(&self, path: &str) -> Option<Result<String, String>> {
         self.of(path)?;
         Some(self.diagnostics(path).await.map_err(|error| error.to_string()))
     }
 
-    /// What is wrong with a file.
+    /// Returns the formatted diagnostics of a file.
     pub(super) async fn diagnostics(&self, path: &str) -> Result<String, ToolError> {
         let document = self.document(path).await?;
         let found = document.server()?.diagnostics(&document.uri, document.told_before).await;
         Ok(answers::diagnostics(&found.map_err(ToolError::failed)?, path))
     }
 
-    /// Tells the server of a file what it says now.
+    /// Sends the current text of a file to its server.
     pub(super) async fn document(&self, path: &str) -> Result<Document, ToolError> {
         let config = self.of(path).ok_or_else(|| self.nobody(path))?;
         let File { path: real, text, project } = self.read(path).await?;
@@ -147,12 +148,12 @@ impl LanguageServers {
         let running = server.get().ok_or_else(|| ToolError::failed("the language server has ended"))?;
         let told = running.told(&uri);
         let is_news = running.tell(&uri, language(path), text.clone()).await.map_err(ToolError::failed)?;
-        // Of what has not changed, what was told before holds.
+        // If the text has not changed, earlier diagnostics are still valid.
         let told_before = if is_news { told } else { 0 };
         Ok(Document { server, uri, text, told_before })
     }
 
-    /// The server of a project that looks for a name: that of the file, or the one that runs.
+    /// Searches for symbols by name in all running servers.
     pub(super) async fn symbols_named(&self, query: &str) -> Result<Vec<Value>, ToolError> {
         let running: Vec<Running> = self.running().values().cloned().collect();
         let mut found = Vec::new();
@@ -170,7 +171,7 @@ impl LanguageServers {
         Ok(found)
     }
 
-    /// How a place is shown, and its line, where the file tools may read the file.
+    /// Returns how to show a place, and its line of text if the file tools may read the file.
     pub(super) async fn line_at(&self, uri: &str, line: u64) -> (String, String) {
         let Some(path) = url::Url::parse(uri).ok().and_then(|url| url.to_file_path().ok()) else {
             return (uri.chars().take(300).collect(), String::new());
@@ -226,7 +227,7 @@ impl LanguageServers {
             .map_err(|_| ToolError::failed("reading the file failed because of a fault in the program"))?
     }
 
-    /// The server of a project. It is started where it does not run.
+    /// Returns the server of a project, starting it if necessary.
     async fn server(
         &self,
         config: &LanguageServer,
@@ -249,7 +250,7 @@ impl LanguageServers {
         Ok(cell)
     }
 
-    /// The place of a project's server; those that have ended or are not needed any more give theirs up.
+    /// Returns the slot of a project's server. Also drops servers that have ended or been idle for too long.
     fn place(&self, config: &LanguageServer, project: &Path) -> Arc<OnceCell<Server>> {
         let mut running = self.running();
         running.retain(|_, running| {
@@ -271,7 +272,8 @@ impl LanguageServers {
     }
 }
 
-/// Where the project of a file begins: the nearest folder that says so, else the workspace, else where the file lies.
+/// Returns the project root of a file: the nearest folder with a marker file, otherwise the workspace, otherwise its
+/// own folder.
 fn project(file: &Path, root: &Path) -> PathBuf {
     let folder = file.parent().unwrap_or(root);
     let end = if folder.starts_with(root) { root } else { folder };
@@ -280,7 +282,7 @@ fn project(file: &Path, root: &Path) -> PathBuf {
     above.into_iter().find(begins).unwrap_or(end).to_owned()
 }
 
-/// What the protocol calls the language of a file.
+/// Returns the protocol's language id for a file.
 fn language(path: &str) -> &str {
     match Path::new(path).extension().and_then(|ending| ending.to_str()).unwrap_or_default() {
         "rs" => "rust",

@@ -1,4 +1,4 @@
-//! `lsp`: what a language server knows of code.
+//! `lsp`: what a language server knows about code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::answers::{self, MOST, Place};
 use super::servers::{Document, LanguageServers};
 
-/// How long a call may take: a server that is started first reads the project.
+/// Timeout of a call: a server that has to be started loads the project first.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Asks language servers.
+/// Queries language servers.
 pub(crate) struct Lsp {
     spec: ToolSpec,
     servers: Arc<LanguageServers>,
@@ -84,7 +84,7 @@ impl Lsp {
         let query = arguments.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
         if let (Action::Symbols, Some(query)) = (arguments.action, query) {
             if let Some(path) = path {
-                // The server of this project is to run.
+                // Make sure that the server of this project is running.
                 self.servers.document(path).await?;
             }
             return self.named(query).await;
@@ -140,7 +140,7 @@ impl Lsp {
         Ok(told + &answers::left_out(found.len()))
     }
 
-    /// A place as a line: where, and what stands there.
+    /// Formats a place as one line: its location and its text.
     async fn told(&self, place: &Place, what: &str) -> String {
         let (path, line) = self.servers.line_at(&place.uri, place.line).await;
         let what = if what.is_empty() { line } else { what.to_owned() };

@@ -1,4 +1,4 @@
-//! Messages that a turn sends to people while it runs.
+//! Messages that a turn sends to people while it is running.
 
 mod send;
 

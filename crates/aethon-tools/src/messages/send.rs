@@ -1,7 +1,8 @@
-//! `send_message`: a message to somebody on a channel, before the turn has ended.
+//! `send_message`: sends a message to somebody on a channel before the turn has ended.
 //!
-//! It takes the durable way of every reply: stored first, delivered then, tried again when the channel fails. What the model
-//! had seen of strangers' words by then is told with it, so that nobody takes them for the assistant's own.
+//! It takes the same durable path as every reply: stored first, then delivered, retried when the channel fails. It also
+//! names the outside sources that the model has seen so far, so that nobody takes strangers' words for the assistant's
+//! own.
 
 use std::sync::Arc;
 
@@ -17,11 +18,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest message, in bytes.
+/// Maximum length of a message in bytes.
 const LONGEST: usize = 64 * 1024;
-/// After how long it is of no use any more.
+/// After this long a message is no longer useful.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
-/// How far back the words of strangers are looked for.
+/// How many messages back strangers' words are looked for.
 const LOOKED_BACK: usize = 200;
 
 /// Sends messages.
@@ -60,7 +61,7 @@ impl SendMessage {
         Self { spec, courier, transcripts, clock }
     }
 
-    /// Whose words besides the owner's the model has seen in this conversation.
+    /// Returns whose words, besides the owner's, the model has seen in this conversation.
     async fn outside(&self, session: &SessionId) -> Result<Option<String>, ToolError> {
         let messages = self.transcripts.messages(session, None, LOOKED_BACK).await.map_err(|error| {
             tracing::warn!(%error, "the conversation could not be read");

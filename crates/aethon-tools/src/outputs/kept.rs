@@ -1,7 +1,8 @@
-//! The folder of kept outputs: a file each, readable by the owner alone, found by a handle that counts in its own session only.
+//! The folder of kept outputs: one file each, readable only by the owner, found by a handle that is valid only in its
+//! session.
 //!
-//! The folder is bounded in bytes, files and days; each new file sweeps out what is beyond. A file name is a random number
-//! and a digest of the session, so a handle that another session got to see opens nothing there.
+//! The folder is bounded in bytes, files and age; each new file evicts what exceeds the limits. A file name consists of
+//! a random number and a digest of the session, so a handle that leaks into another session opens nothing there.
 
 use std::cmp::Reverse;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -17,17 +18,17 @@ use aethon_core::ids::SessionId;
 use aethon_core::tool::OutputStore;
 use async_trait::async_trait;
 
-/// What a handle begins with.
+/// Prefix of a handle.
 const PREFIX: &str = "output:";
-/// The most of one output that is kept; no tool returns as much.
+/// Maximum bytes kept of one output; no tool returns more.
 const LONGEST: usize = 16 << 20;
-/// What all outputs take together.
+/// Maximum size of all outputs together.
 const MOST_BYTES: u64 = 256 << 20;
-/// How many there are.
+/// Maximum number of outputs.
 const MOST_FILES: usize = 1000;
-/// How long one is kept.
+/// Maximum age.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 3600);
-/// How many letters of a random number make a handle.
+/// Number of random hex digits in a handle.
 const LETTERS: usize = 12;
 
 /// The kept outputs of one home.
@@ -38,17 +39,17 @@ pub struct KeptOutputs {
 }
 
 impl KeptOutputs {
-    /// Those in this folder, which is made when it is needed.
+    /// Opens this folder, which is created when needed.
     pub fn new(folder: impl Into<PathBuf>, clock: Arc<dyn Clock>) -> Self {
         Self { folder: folder.into(), clock }
     }
 
-    /// Whether a path is a handle.
+    /// Returns whether a path is a handle.
     pub(crate) fn is_handle(path: &str) -> bool {
         path.starts_with(PREFIX)
     }
 
-    /// Opens what the handle stands for in this session. Blocks.
+    /// Opens the output behind a handle of this session. Blocks.
     pub(crate) fn open(&self, session: &SessionId, handle: &str) -> io::Result<File> {
         let letters = handle.strip_prefix(PREFIX).unwrap_or_default();
         let is_plain = letters.len() == LETTERS && letters.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -59,7 +60,7 @@ impl KeptOutputs {
         OpenOptions::new().read(true).custom_flags(flags).open(self.place(session, letters))
     }
 
-    /// Removes what has had its time. Blocks.
+    /// Removes what has expired. Blocks.
     pub fn sweep(&self) {
         sweep(&self.folder, self.now());
     }
@@ -74,10 +75,10 @@ impl KeptOutputs {
 
     fn store(&self, session: &SessionId, text: &str) -> io::Result<String> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        // The end of a version 7 UUID is random; its beginning is the time.
+        // The end of a version 7 UUID is random; its start is the time.
         let letters = uuid::Uuid::now_v7().simple().to_string().split_off(32 - LETTERS);
         let path = self.place(session, &letters);
-        // A reader learns the handle when this has returned, so nobody sees half a file under its name.
+        // A reader learns the handle only after this has returned, so nobody sees half a file under its name.
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         for piece in pieces(text) {
             file.write_all(piece.as_bytes())?;
@@ -98,7 +99,7 @@ impl OutputStore for KeptOutputs {
     }
 }
 
-/// The text, or its head and its tail where it is longer than is kept.
+/// Returns the text, or its head and tail if it is too long to keep.
 fn pieces(text: &str) -> Vec<String> {
     if text.len() <= LONGEST {
         return vec![text.to_owned()];
@@ -109,13 +110,13 @@ fn pieces(text: &str) -> Vec<String> {
     vec![head.to_owned(), format!("\n[... {gone} bytes were not kept ...]\n"), tail.to_owned()]
 }
 
-/// What tells sessions apart in the names of files (FNV-1a). It keeps no secret: the folder is the owner's alone.
+/// Distinguishes sessions in file names (FNV-1a). It protects no secret: the folder belongs to the owner alone.
 fn digest(session: &SessionId) -> String {
     let step = |digest: u64, byte: u8| (digest ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     format!("{:016x}", session.as_str().bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
-/// Removes the oldest files until the folder is within its bounds. What cannot be removed now is removed another time.
+/// Removes the oldest files until the folder is within its limits. What cannot be removed now is retried later.
 fn sweep(folder: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
@@ -179,7 +180,7 @@ mod tests {
     #[tokio::test]
     async fn old_and_surplus_outputs_are_swept() {
         let folder = tempfile::tempdir().unwrap();
-        // Files carry the machine's time, so the clock of the test is set by it.
+        // File times come from the machine, so the test clock starts from them.
         let clock = Arc::new(ManualClock::at(modified(folder.path())));
         let kept = KeptOutputs::new(folder.path(), clock.clone());
         let first = kept.keep(&session("a"), "first").await.unwrap();

@@ -1,5 +1,5 @@
-//! What the pages say, in the order in which they draw it. Where a line begins and where two words are apart is told by how
-//! far the pen moves.
+//! Extracts the text of the pages in the order in which they draw it. The movement of the pen tells where lines begin
+//! and where words are separate.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use super::document::Document;
 use super::fonts::Font;
 use super::syntax::{Dictionary, Object, Reader};
 
-/// The most text.
+/// Maximum size of the text.
 const MOST_TEXT: usize = 8 << 20;
-/// The most pages.
+/// Maximum number of pages.
 const MOST_PAGES: usize = 5_000;
-/// The most operators of all pages.
+/// Maximum number of operators on all pages.
 const MOST_OPERATORS: usize = 5_000_000;
-/// How deep pages lie in their tree, and drawings in each other.
+/// Maximum nesting of the page tree, and of form objects.
 const DEEPEST: usize = 24;
-/// How far the pen moves within a word, in thousandths of the size of the letters.
+/// How far the pen moves within a word, in thousandths of the font size.
 const APART: f64 = 180.0;
 
-/// The text of a document, or why there is none.
+/// Returns the text of a document, or why there is none.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, String> {
     let mut document = Document::new(bytes);
     if document.is_encrypted() {
@@ -54,7 +54,7 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, String> {
     Ok(writer.text)
 }
 
-/// The pages with their resources, in their order.
+/// Returns the pages in order, each with its resources.
 fn pages(document: &Document<'_>) -> Vec<(Dictionary, Dictionary)> {
     let of_type = |object: &Object, name: &[u8]| {
         object.as_dictionary().is_some_and(|entries| document.entry(entries, b"Type").as_name() == Some(name))
@@ -108,7 +108,7 @@ fn collect(
     }
 }
 
-/// What a page draws.
+/// Returns the content stream of a page.
 fn content(document: &mut Document<'_>, page: &Dictionary) -> Vec<u8> {
     let parts = match page.get(b"Contents".as_slice()) {
         Some(Object::Reference(number)) => match document.get(*number) {
@@ -133,13 +133,13 @@ fn content(document: &mut Document<'_>, page: &Dictionary) -> Vec<u8> {
 struct Writer {
     text: String,
     operators: usize,
-    /// The fonts that were met, by the number of their object.
+    /// Fonts seen so far, by object number.
     fonts: HashMap<u32, Font>,
-    /// The height at which the last text stood.
+    /// Vertical position of the last text.
     pen: Option<f64>,
 }
 
-/// Where text is drawn.
+/// The text state.
 #[derive(Default)]
 struct Pen {
     font: Option<u32>,
@@ -211,7 +211,7 @@ impl Writer {
             }
             _ => return,
         }
-        // Where the pen was moved within a line, another word begins.
+        // Moving the pen within a line starts another word.
         if matches!(word, b"Td" | b"TD" | b"Tm") {
             self.part();
         }
@@ -229,7 +229,7 @@ impl Writer {
         }
     }
 
-    /// Keeps two words apart.
+    /// Separates two words.
     fn part(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with(char::is_whitespace) {
             self.text.push(' ');
@@ -244,7 +244,7 @@ impl Writer {
         }
     }
 
-    /// The font of this name, by the number of its object.
+    /// Returns the object number of the font with this name.
     fn font(
         &mut self,
         document: &mut Document<'_>,
@@ -263,7 +263,7 @@ impl Writer {
         Some(*number)
     }
 
-    /// A drawing within the drawing.
+    /// Draws a form object inside the drawing.
     fn inner(
         &mut self,
         document: &mut Document<'_>,
@@ -286,7 +286,7 @@ impl Writer {
     }
 }
 
-/// A picture that stands in the page itself is bytes, and no operators.
+/// Skips an inline image, which is raw bytes and not operators.
 fn skip_picture(content: &[u8], reader: &mut Reader<'_>) {
     let rest = content.get(reader.at..).unwrap_or_default();
     let end = rest.windows(4).position(|window| {

@@ -1,7 +1,7 @@
-//! Where the objects of a document are, and what its streams hold.
+//! Finds the objects of a document, and decompresses its streams.
 //!
-//! The tables at the end of a file are not believed: the file is looked through for objects, so that a damaged one can be
-//! read as well. What all streams unpack to together is bounded before it is unpacked.
+//! The cross-reference tables are not trusted: the file is scanned for objects, so that damaged files can be read as
+//! well. The total size of all decompressed streams is bounded in advance.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -11,32 +11,32 @@ use flate2::read::ZlibDecoder;
 
 use super::syntax::{Dictionary, Object, Reader, digit, is_blank};
 
-/// The most objects of a document.
+/// Maximum number of objects.
 const MOST_OBJECTS: usize = 500_000;
-/// What one stream unpacks to at most, and all of them together.
+/// Maximum decompressed size of one stream, and of all streams.
 const MOST_UNPACKED: (usize, usize) = (16 << 20, 96 << 20);
-/// How long a document is read.
+/// Time limit for a document.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How many references to references are followed.
+/// Maximum length of a chain of references.
 const MOST_STEPS: usize = 16;
 
 /// A document.
 pub(super) struct Document<'b> {
     bytes: &'b [u8],
     places: HashMap<u32, Place>,
-    /// What object streams hold.
+    /// Decompressed object streams.
     unpacked: Vec<Vec<u8>>,
-    /// How much may still be unpacked.
+    /// Remaining budget for decompression.
     left: usize,
-    /// When reading ends at the latest; then everything that is not read yet is missing.
+    /// Deadline; everything not read by then counts as missing.
     until: Instant,
 }
 
 #[derive(Clone, Copy)]
 enum Place {
-    /// In the file, from here to where the next one begins.
+    /// In the file, from here to the start of the next object.
     At(usize, usize),
-    /// In an unpacked object stream.
+    /// In a decompressed object stream.
     In(usize, usize),
 }
 
@@ -49,21 +49,21 @@ impl<'b> Document<'b> {
         document
     }
 
-    /// Whether its text is encrypted.
+    /// Returns whether the document is encrypted.
     pub(super) fn is_encrypted(&self) -> bool {
         let tail = &self.bytes[self.bytes.len().saturating_sub(1 << 20)..];
         tail.windows(9).any(|window| window == b"/Encrypt ")
             || tail.windows(9).any(|window| window == b"/Encrypt<")
     }
 
-    /// The numbers of all objects, in their order.
+    /// Returns the numbers of all objects in order.
     pub(super) fn numbers(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = self.places.keys().copied().collect();
         numbers.sort_unstable();
         numbers
     }
 
-    /// What a reference stands for; other objects are themselves.
+    /// Resolves a reference; other objects are returned as they are.
     pub(super) fn resolve(&self, object: &Object) -> Object {
         let mut found = object.clone();
         for _ in 0..MOST_STEPS {
@@ -75,7 +75,7 @@ impl<'b> Document<'b> {
         Object::Null
     }
 
-    /// The object of this number.
+    /// Returns the object with this number.
     pub(super) fn get(&self, number: u32) -> Object {
         if Instant::now() > self.until {
             return Object::Null;
@@ -88,12 +88,12 @@ impl<'b> Document<'b> {
         object.unwrap_or(Object::Null)
     }
 
-    /// An entry of a dictionary, with references followed.
+    /// Returns an entry of a dictionary with references resolved.
     pub(super) fn entry(&self, dictionary: &Dictionary, name: &[u8]) -> Object {
         dictionary.get(name).map_or(Object::Null, |object| self.resolve(object))
     }
 
-    /// What the stream of this number unpacks to; `None` when it is none, or packed in a way that pictures are.
+    /// Decompresses the stream with this number; `None` if there is none, or if it has an image compression.
     pub(super) fn stream(&mut self, number: u32) -> Option<Vec<u8>> {
         let Some(Place::At(at, end)) = self.places.get(&number).copied() else { return None };
         if Instant::now() > self.until {
@@ -121,7 +121,7 @@ impl<'b> Document<'b> {
         Some(data)
     }
 
-    /// The bytes of a stream as they lie in the file.
+    /// Returns the raw bytes of a stream.
     fn raw(&self, dictionary: &Dictionary, behind: usize) -> Option<&'b [u8]> {
         let rest = self.bytes.get(behind..)?;
         let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
@@ -136,11 +136,11 @@ impl<'b> Document<'b> {
         told.filter(is_right).or_else(|| Some(&rest[..find(rest, b"endstream")?]))
     }
 
-    /// What it unpacks to, within what is left. What is broken off is as good as it got.
+    /// Decompresses data within the budget. Damaged data yields what precedes the damage.
     fn inflate(&mut self, data: &[u8]) -> Vec<u8> {
         let most = self.left.min(MOST_UNPACKED.0);
         let mut unpacked = Vec::new();
-        // An error at the end leaves what was unpacked before it.
+        // An error leaves what was decompressed before it.
         let _ = ZlibDecoder::new(data).take(most as u64).read_to_end(&mut unpacked);
         self.left -= unpacked.len();
         unpacked
@@ -174,7 +174,7 @@ impl<'b> Document<'b> {
     }
 }
 
-/// Where `N G obj` stands, by N; of several the last counts, because changes are added at the end.
+/// Scans for `N G obj` and returns the places by N; the last one counts, because updates are appended.
 fn places(bytes: &[u8]) -> HashMap<u32, Place> {
     let mut found: Vec<(u32, usize)> = Vec::new();
     let mut from = 0;
@@ -190,7 +190,7 @@ fn places(bytes: &[u8]) -> HashMap<u32, Place> {
     found.iter().zip(ends).map(|((number, start), end)| (*number, Place::At(*start, end))).collect()
 }
 
-/// The number of the object whose `obj` stands right behind.
+/// Returns the object number in front of an `obj`.
 fn number_before(before: &[u8]) -> Option<u32> {
     let trimmed = |bytes: &[u8]| bytes.len() - bytes.iter().rev().take_while(|byte| is_blank(**byte)).count();
     let digits = |bytes: &[u8]| {

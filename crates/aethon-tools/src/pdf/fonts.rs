@@ -1,23 +1,23 @@
-//! What the codes of a font mean.
+//! Maps the codes of a font to text.
 //!
-//! A font that says so itself (`ToUnicode`) is believed. Else a code is a byte of the usual Western encoding, with the
-//! differences that the font names. A font of two-byte codes that says nothing has no text.
+//! A font's own map (`ToUnicode`) is used if present. Otherwise a code is a byte of the usual Western encoding, with
+//! the differences that the font lists. A font with two-byte codes and no map yields no text.
 
 use std::collections::HashMap;
 
 use super::document::Document;
 use super::syntax::{Dictionary, Object, Reader};
 
-/// The most codes of one font.
+/// Maximum number of codes per font.
 const MOST_CODES: usize = 70_000;
 
-/// The bytes from 0x80 on that Windows gives a meaning of its own.
+/// The Windows-1252 characters from 0x80 on.
 const WINDOWS: [char; 32] = [
     '€', '\u{fffd}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{fffd}', 'Ž', '\u{fffd}',
     '\u{fffd}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{fffd}', 'ž', 'Ÿ',
 ];
 
-/// Names of characters that are no single letters.
+/// Names of characters that are not single letters.
 const NAMES: [(&str, &str); 44] = [
     ("space", " "),
     ("exclam", "!"),
@@ -65,11 +65,11 @@ const NAMES: [(&str, &str); 44] = [
     ("Euro", "€"),
 ];
 
-/// What the codes of one font mean.
+/// The character map of one font.
 pub(super) struct Font {
-    /// How many bytes a code has.
+    /// Bytes per code.
     width: usize,
-    /// Whether a code that is not in the table is a byte of the Western encoding.
+    /// Whether a code missing from the table is a byte of the Western encoding.
     is_western: bool,
     codes: HashMap<u32, String>,
 }
@@ -99,7 +99,7 @@ impl Font {
         this
     }
 
-    /// The text of these codes.
+    /// Appends the text of these codes.
     pub(super) fn read(&self, codes: &[u8], text: &mut String) {
         for code in codes.chunks(self.width) {
             let number = code.iter().fold(0, |number, byte| number * 256 + u32::from(*byte));
@@ -129,7 +129,7 @@ impl Font {
         }
     }
 
-    /// Reads the map of a font from codes to characters.
+    /// Parses a `ToUnicode` map.
     fn read_map(&mut self, map: &[u8]) {
         let mut reader = Reader::new(map, 0);
         let mut before: Vec<Object> = Vec::new();
@@ -169,7 +169,7 @@ impl Font {
                 let mut meaning = meaning.clone();
                 for code in first..=last {
                     self.note(code, utf16(&meaning));
-                    // The next code means the next character.
+                    // In a range, the next code maps to the next character.
                     if let [.., high, low] = meaning.as_mut_slice() {
                         let next = u16::from_be_bytes([*high, *low]).wrapping_add(1).to_be_bytes();
                         (*high, *low) = (next[0], next[1]);

@@ -1,8 +1,9 @@
-//! The text of a PDF, for models: no layout, no pictures, page by page.
+//! Extracts the text of a PDF for models: page by page, without layout or images.
 //!
-//! Written here because a document may be hostile: what the crates for PDFs unpack is not bounded. `syntax` reads objects,
-//! `document` finds them and unpacks streams within a budget, `fonts` turns codes into characters, `content` follows what a
-//! page draws. What is broken is skipped, so that the rest can be read. Encrypted documents and scanned pages have no text here.
+//! A custom implementation, because documents may be hostile and the existing PDF crates do not bound decompression.
+//! `syntax` parses objects, `document` finds them and decompresses streams within a budget, `fonts` maps codes to
+//! characters, `content` follows what a page draws. Broken parts are skipped, so that the rest can be read. Encrypted
+//! documents and scanned pages have no text here.
 
 mod content;
 mod document;

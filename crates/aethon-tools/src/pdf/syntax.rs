@@ -1,10 +1,10 @@
-//! The objects of a PDF as they are written, and the operators of its pages.
+//! Parses PDF objects and the operators of page contents.
 
 use std::collections::HashMap;
 
-/// The deepest nesting of arrays and dictionaries.
+/// Maximum nesting of arrays and dictionaries.
 const DEEPEST: usize = 32;
-/// The most entries of one of them.
+/// Maximum number of entries of each.
 const MOST_ENTRIES: usize = 100_000;
 
 /// An object.
@@ -16,9 +16,9 @@ pub(super) enum Object {
     Text(Vec<u8>),
     Array(Vec<Object>),
     Dictionary(Dictionary),
-    /// Another object, by its number.
+    /// A reference to an object, by its number.
     Reference(u32),
-    /// A word that is none of these: an operator of a page, `true`, `endobj`.
+    /// Any other keyword: a page operator, `true`, `endobj`.
     Word(Vec<u8>),
 }
 
@@ -30,7 +30,7 @@ impl Object {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
-    /// The number as a count, if it is one.
+    /// Returns the number as a count, if it is one.
     pub(super) fn as_count(&self) -> Option<usize> {
         let number = self.as_number()?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it was looked at first")]
@@ -50,7 +50,7 @@ impl Object {
     }
 }
 
-/// Reads objects one after the other.
+/// Reads consecutive objects.
 pub(super) struct Reader<'b> {
     bytes: &'b [u8],
     pub(super) at: usize,
@@ -61,7 +61,7 @@ impl<'b> Reader<'b> {
         Self { bytes, at }
     }
 
-    /// The next object; `None` at the end. A closing bracket that closes nothing is skipped.
+    /// Returns the next object; `None` at the end. Skips unmatched closing brackets.
     pub(super) fn next(&mut self) -> Option<Object> {
         self.object(0)
     }
@@ -133,14 +133,14 @@ impl<'b> Reader<'b> {
                         entries.insert(name, value);
                     }
                 }
-                // Not what it should be: the next thing may be.
+                // Malformed here; resume at the next byte.
                 _ => self.at += 1,
             }
         }
         Object::Dictionary(entries)
     }
 
-    /// A number, or a reference where two more words make one.
+    /// Parses a number, or a reference if two more words make it one.
     fn number(&mut self) -> Object {
         let number = self.digits();
         let after = self.at;
@@ -188,7 +188,7 @@ impl<'b> Reader<'b> {
             }
         }
         if name.is_empty() {
-            // Something has to be gone past, or nothing ever would.
+            // Always advance, or the reader would never finish.
             self.at += 1;
         }
         name

@@ -1,4 +1,4 @@
-//! All sets, in their order.
+//! All sets in order.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::tool_set::ToolSet;
 use super::{basics, code, conversation, desktop, files, messages, remembering, shell, web};
 use crate::options::Options;
 
-/// All sets. The order is fixed, so that the prefix of the requests stays the same.
+/// Returns all sets. The order is fixed, so that the prefix of model requests stays the same.
 pub fn sets(options: &Options, needs: &Needs) -> Vec<ToolSet> {
     let ground = Ground::new(options, needs);
     vec![
@@ -25,7 +25,7 @@ pub fn sets(options: &Options, needs: &Needs) -> Vec<ToolSet> {
     ]
 }
 
-/// The tools of all sets.
+/// Returns the tools of all sets.
 pub fn tools(sets: &[ToolSet]) -> Vec<Arc<dyn Tool>> {
     sets.iter().flat_map(|set| set.tools.iter().cloned()).collect()
 }

@@ -1,4 +1,4 @@
-//! The tools that know code.
+//! The tools for code intelligence.
 
 use super::ground::Ground;
 use super::tool_set::ToolSet;

@@ -1,4 +1,4 @@
-//! The tools that look into the conversation they are called in.
+//! The tools that look into their own conversation.
 
 use super::ground::Ground;
 use super::tool_set::ToolSet;

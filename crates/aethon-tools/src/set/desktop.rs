@@ -1,4 +1,4 @@
-//! The tools that reach the person's desktop, as far as the machine has one.
+//! The tools for the person's desktop, if the machine has one.
 
 use super::ground::Ground;
 use super::tool_set::ToolSet;

@@ -1,4 +1,4 @@
-//! What sets are made of.
+//! The ingredients of tool sets.
 
 use std::sync::Arc;
 
@@ -15,30 +15,30 @@ use crate::lsp::LanguageServers;
 use crate::options::Options;
 use crate::outputs::KeptOutputs;
 
-/// What tools need of the rest of the program. The facade fills it; what tools *may* is in [`Options`].
+/// What tools need from the rest of the program. The facade fills it; what tools *may do* is in [`Options`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Needs {
-    /// The time.
+    /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Passages of what was said.
+    /// Search in what was said.
     pub history: Arc<dyn History>,
-    /// Conversations as they are kept.
+    /// The stored conversations.
     pub transcripts: Arc<dyn Transcripts>,
-    /// Long-term memory, which refuses secrets; none where it is switched off.
+    /// Long-term memory, which refuses secrets; `None` if disabled.
     pub memory: Option<Arc<dyn Memory>>,
-    /// What is taken out of whatever is shown while a tool runs.
+    /// Redacts secrets from what is shown while a tool runs.
     pub redactor: Live<Redactor>,
-    /// Output that was too long, where it is kept.
+    /// Store for output that was too long; `None` if it is not kept.
     pub outputs: Option<KeptOutputs>,
-    /// The way out to channels, where there is one.
+    /// Sends to channels; `None` if there are none.
     pub courier: Option<Arc<dyn Courier>>,
-    /// The language servers, where there are any.
+    /// The language servers, if any.
     pub lsp: Option<Arc<LanguageServers>>,
 }
 
 impl Needs {
-    /// What every assistant has.
+    /// Creates the needs that every assistant has.
     pub fn new(clock: Arc<dyn Clock>, history: Arc<dyn History>, transcripts: Arc<dyn Transcripts>) -> Self {
         Self {
             clock,
@@ -53,11 +53,11 @@ impl Needs {
     }
 }
 
-/// What a set makes its tools of.
+/// What sets create their tools from.
 pub(super) struct Ground<'g> {
     pub(super) options: &'g Options,
     pub(super) needs: &'g Needs,
-    /// The one way to files.
+    /// The only way to files.
     pub(super) workspace: Arc<Workspace>,
 }
 

@@ -1,4 +1,4 @@
-//! The tool that sends to channels, where there are any.
+//! The tool that sends to channels, if there are any.
 
 use super::ground::Ground;
 use super::tool_set::ToolSet;

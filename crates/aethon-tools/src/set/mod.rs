@@ -1,8 +1,9 @@
 //! Which tools exist, in the order in which models see them.
 //!
-//! Tools come in sets: what belongs together and stands or falls together. Each set is a file of this folder that makes its
-//! tools of the [`Ground`](ground::Ground) (what the options say, what the facade hands in, the one way to files) and says which of its
-//! tools are absent here, and why. To add a set, write its file and add its line to [`sets`] (`all`); `docs/how-to` adds a tool.
+//! Tools come in sets that belong together. Each set is a file in this folder that creates its tools from the
+//! [`Ground`](ground::Ground) (the options, what the facade passes in, the only way to files) and says which of its
+//! tools are absent here, and why. To add a set, write its file and add a line to [`sets`] (`all`); `docs/how-to` shows
+//! how to add a tool.
 
 mod all;
 mod basics;

@@ -1,4 +1,4 @@
-//! The tools by which the assistant keeps something for later conversations: the memory, and the pages of the workspace that
+//! The tools by which the assistant keeps something for later conversations: the memory, and the workspace pages that
 //! it writes for its later self.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Tools that belong together, and what is missing of them here.
+//! A set of tools, and which of them are missing here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use aethon_core::tool::Tool;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ToolSet {
-    /// A stable word for it, such as `files`.
+    /// A stable id, such as `files`.
     pub id: &'static str,
-    /// What a person calls it.
+    /// A title for people.
     pub title: &'static str,
-    /// The tools that are here, in their fixed order.
+    /// The available tools in their fixed order.
     pub tools: Vec<Arc<dyn Tool>>,
-    /// Those that are not, and why.
+    /// The unavailable ones, and why.
     pub absent: Vec<Absence>,
 }
 
-/// Tools that are not here.
+/// Tools that are not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Absence {
     /// Their names.
     pub tools: &'static [&'static str],
-    /// A sentence for the owner: what is missing, and what would mend that.
+    /// A sentence for the owner: what is missing, and how to fix that.
     pub why: String,
-    /// The key that switches them on, where it is the configuration that leaves them out, and not the machine.
+    /// The key that enables them, if the configuration and not the machine is the reason.
     pub config_key: Option<&'static str>,
 }
 
 impl ToolSet {
-    /// A set without tools.
+    /// Creates an empty set.
     pub fn new(id: &'static str, title: &'static str) -> Self {
         Self { id, title, tools: Vec::new(), absent: Vec::new() }
     }
 
-    /// With one more tool.
+    /// Adds a tool.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Self {
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// With this tool, or without it under these names, because the machine lacks what it needs.
+    /// Adds a tool, or marks these names as absent because the machine lacks what they need.
     #[must_use]
     pub fn with_or(self, tool: Result<impl Tool + 'static, String>, names: &'static [&'static str]) -> Self {
         match tool {
@@ -53,14 +53,14 @@ impl ToolSet {
         }
     }
 
-    /// Without these, because the machine lacks something.
+    /// Marks tools as absent because the machine lacks something.
     #[must_use]
     pub fn lacking(mut self, tools: &'static [&'static str], why: impl Into<String>) -> Self {
         self.absent.push(Absence { tools, why: why.into(), config_key: None });
         self
     }
 
-    /// Without these, because the configuration leaves them out.
+    /// Marks tools as absent because the configuration disables them.
     #[must_use]
     pub fn switched_off(
         mut self,

@@ -1,4 +1,4 @@
-//! The tools that go out into the web.
+//! The tools that access the web.
 
 use super::ground::Ground;
 use super::tool_set::ToolSet;

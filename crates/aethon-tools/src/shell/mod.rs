@@ -1,5 +1,6 @@
-//! Running commands. What is started, watched and ended is in `process`, the course of a call in `run`, what is kept of
-//! its output in `output`, what is shown of it meanwhile in `progress`; `runner` knows where it runs, `slots` how many at once, `bounds` what each may take; `tool` is what a model sees. Which commands are refused is judged elsewhere, by a hook.
+//! Runs commands. `process` starts, watches and ends processes, `run` controls a call, `output` keeps the output,
+//! `progress` shows it meanwhile; `runner` decides where a command runs, `slots` how many run at once, `bounds` what
+//! each may use; `tool` is what a model sees. A hook elsewhere judges which commands are refused.
 
 mod bounds;
 mod output;

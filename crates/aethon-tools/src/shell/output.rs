@@ -1,25 +1,24 @@
-//! The output of a command: a bounded head and tail while it comes, and a readable text in the end.
+//! The output of a command: bounded to a head and a tail while it arrives, and converted to readable text in the end.
 //!
-//! Commands write what they like: more than memory holds, bytes that are no text, sequences that colour a terminal. A
-//! model needs the beginning and the end, in characters.
+//! Commands write anything: more than fits in memory, bytes that are not text, escape sequences that color a terminal.
+//! A model needs the beginning and the end, in characters.
 
 use aethon_core::tool::left_out;
 
-/// The most bytes that are kept, whatever the caller asks for. Several commands may write at once, and each text is copied a few
+/// Maximum bytes kept, whatever the caller asks for. Several commands may write at once, and each text is copied a few
 /// times on its way.
 const MOST_KEPT: usize = 4 << 20;
-/// The fewest, so that an error message always fits.
+/// Minimum, so that an error message always fits.
 const FEWEST_KEPT: usize = 256;
-/// How far a cut may move, so that it does not fall inside a line or a word. A secret that is cut in half would not be
-/// recognised when secrets are masked.
+/// How far a cut may move to avoid splitting a line or a word. Half a secret would escape redaction.
 const LONGEST_MOVE: usize = 2048;
-/// The most characters of a terminal's command sequence that are dropped; what is longer is none.
+/// Maximum length of an escape sequence that is removed; anything longer is not one.
 const LONGEST_SEQUENCE: usize = 256;
-/// How much of the end is looked at for those who watch, and how much of that they get. Of what lies between the two, a
-/// secret that begins before can be masked.
+/// How much of the end is inspected for viewers, and how much of that they get. The difference allows to redact a
+/// secret that begins before the part shown.
 const WATCHED: usize = 16 * 1024;
 const SHOWN: usize = 4 * 1024;
-/// How many bytes of binary output are shown.
+/// Number of bytes shown of binary output.
 const SAMPLE: usize = 32;
 
 /// The head and the tail of a stream of bytes.
@@ -33,7 +32,7 @@ pub(super) struct Kept {
 }
 
 impl Default for Kept {
-    /// Keeps as much as is ever kept. What of it is too much for a model is cut later, and kept elsewhere.
+    /// Keeps the maximum. What is too long for a model is cut later, and kept elsewhere.
     fn default() -> Self {
         Self::new(MOST_KEPT)
     }
@@ -47,13 +46,13 @@ impl Kept {
         Self { head: Vec::new(), tail: Vec::new(), head_limit, tail_limit: limit - head_limit, total: 0 }
     }
 
-    /// Takes the next bytes.
+    /// Adds bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = self.head_limit - self.head.len();
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(first);
-        // Twice the limit, so that the tail is moved once in a while and not with every byte.
+        // Buffer up to twice the limit, so that the tail moves only now and then instead of with every byte.
         let newest = &rest[rest.len().saturating_sub(2 * self.tail_limit)..];
         if self.tail.len() + newest.len() > 2 * self.tail_limit {
             let spare = (self.tail.len() + newest.len()).saturating_sub(self.tail_limit);
@@ -62,17 +61,17 @@ impl Kept {
         self.tail.extend_from_slice(newest);
     }
 
-    /// How many bytes came.
+    /// Returns how many bytes arrived in total.
     pub(super) fn total(&self) -> u64 {
         self.total
     }
 
-    /// The end of what came, for those who watch: whole lines, masked by `mask`. What is half a line may be half a secret, so
-    /// it is held back.
+    /// Returns the latest output for viewers: whole lines, redacted by `mask`. An incomplete line is held back, because
+    /// it may end in half a secret.
     pub(super) fn latest(&self, mask: impl FnOnce(&str) -> String) -> String {
         let from_tail = &self.tail[self.tail.len().saturating_sub(WATCHED)..];
         let from_head = &self.head[self.head.len().saturating_sub(WATCHED - from_tail.len())..];
-        // Between the two something may be missing; then only the newest counts.
+        // If anything between head and tail is missing, only the tail counts.
         let is_whole = self.total == (self.head.len() + self.tail.len()) as u64;
         let bytes = if is_whole { [from_head, from_tail].concat() } else { from_tail.to_vec() };
         let Some(end) = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) else {
@@ -85,7 +84,7 @@ impl Kept {
         text[line..].to_owned()
     }
 
-    /// The text, with a line where something was left out.
+    /// Returns the text, with a line that marks what was left out.
     pub(super) fn text(&self) -> String {
         let whole = self.head.len() + self.tail.len();
         if self.total == whole as u64 && whole <= self.head_limit + self.tail_limit {
@@ -121,13 +120,13 @@ fn start_of_line(tail: &[u8]) -> usize {
     at.unwrap_or_else(|| tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count())
 }
 
-/// How many bytes at the end begin a character that is cut off.
+/// Returns how many bytes at the end belong to an incomplete character.
 fn broken_end(bytes: &[u8]) -> usize {
     let chunk = bytes.utf8_chunks().last();
     chunk.map_or(0, |chunk| chunk.invalid().len())
 }
 
-/// The bytes as text that can be read: no terminal sequences, no control characters, what is no text as `\xNN`.
+/// Converts bytes to readable text: removes escape sequences and control characters, shows invalid bytes as `\xNN`.
 pub(super) fn readable(bytes: &[u8]) -> String {
     if is_binary(bytes) {
         let sample: Vec<String> = bytes.iter().take(SAMPLE).map(|byte| format!("{byte:02x}")).collect();
@@ -146,7 +145,7 @@ pub(super) fn readable(bytes: &[u8]) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
 
-/// Whether more than a third of the bytes are neither text nor what terminals understand.
+/// Returns whether more than a third of the bytes are neither text nor terminal control.
 fn is_binary(bytes: &[u8]) -> bool {
     let mut strange = 0;
     for chunk in bytes.utf8_chunks() {
@@ -158,12 +157,12 @@ fn is_binary(bytes: &[u8]) -> bool {
     strange >= 8 && strange > bytes.len() / 3
 }
 
-/// Where in a terminal's command sequence a character stands.
+/// Position within an escape sequence.
 #[derive(Clone, Copy)]
 enum EscapeState {
     Text,
     Escape,
-    /// `ESC [ … letter`: colours, movements of the cursor.
+    /// `ESC [ … letter`: colors, cursor movements.
     Control(usize),
     /// `ESC ] … BEL`: titles, links.
     System(usize),
@@ -175,7 +174,7 @@ impl EscapeState {
             (_, '\u{1b}') => Self::Escape,
             (Self::Escape, '[') => Self::Control(0),
             (Self::Escape, ']' | 'P' | '_' | '^') => Self::System(0),
-            // Two letters that choose a character set, and the end of a title.
+            // Two-letter sequences that select a character set, and the end of a title.
             (Self::Escape, '(' | ')') => Self::Control(LONGEST_SEQUENCE),
             (Self::Escape, '\\' | '=' | '>' | '7' | '8' | 'M') => Self::Text,
             (Self::Control(_), '@'..='~') => Self::Text,

@@ -1,19 +1,19 @@
-//! The processes of one call: how they are started, and how it is made sure that all of them end.
+//! The processes of one call: how they are started, and how all of them are made to end.
 //!
-//! A thread a call starts them, waits for them and reaps them, so that no worker of the runtime blocks.
+//! A thread per call starts them, waits for them and reaps them, so that no worker of the runtime blocks.
 //!
-//! - The *leader* becomes a session of its own (`setsid`), so that it has no terminal to ask at and its group can be
-//!   killed as one. It waits at a gate, a line on its stdin, and becomes the shell when that is opened; should this
-//!   program die before, it ends.
-//! - The *watcher* is a small shell in yet another session, whose stdin is a pipe that this program holds. When the pipe
-//!   closes, because the call is over or because this program died, however that came about, it kills the group. Then it
-//!   kills what left the group. Where the kernel binds the two together ([`Confinement::bind_thread`]), "everything that I
-//!   may signal" is exactly what the call started, and one signal ends it. Elsewhere the watcher looks for the call's own
-//!   mark in the environment of processes, which is inherited across `setsid`, `nohup` and double forks; a process that
-//!   leaves the group *and* clears its environment escapes there. (`PR_SET_PDEATHSIG` reaches no grandchildren.)
+//! - The *leader* starts a session of its own (`setsid`), so that it has no terminal to prompt on and its group can be killed
+//!   at once. It waits at a gate, a line on its stdin, and becomes the shell when the gate opens; if this program dies before,
+//!   the leader exits.
+//! - The *watcher* is a small shell in another session, whose stdin is a pipe held by this program. When the pipe closes,
+//!   because the call is over or because this program died, however that happened, it kills the group. Then it kills what has
+//!   left the group. If the kernel binds the two together ([`Confinement::bind_thread`]), "everything that I may signal" is
+//!   exactly what the call started, and one signal ends it. Otherwise the watcher searches the environment of all processes
+//!   for the call's mark, which is inherited across `setsid`, `nohup` and double forks; a process that leaves the group *and*
+//!   clears its environment escapes there. (`PR_SET_PDEATHSIG` does not reach grandchildren.)
 //!
-//! The leader is reaped last. Until then its number, which is the group's, cannot be given to another process, so nothing
-//! else can be hit.
+//! The leader is reaped last. Until then its pid, which is also the group's id, cannot be reused, so no other process
+//! can be hit.
 
 use std::ffi::OsString;
 use std::io::{self, PipeReader, Write};
@@ -31,14 +31,15 @@ use crate::confine::Confinement;
 
 const SH: &str = "/bin/sh";
 
-/// Waits for the gate, then becomes the shell with nothing to read.
+/// Waits at the gate, then becomes the shell, with empty input.
 const LEADER: &str = r#"read -r _ && exec "$0" "$@" </dev/null"#;
 
-/// The same for a program that is talked to: what stands behind the line is for it.
+/// The same for a program that is talked to: the input after the gate's line belongs to the program.
 const TALKING_LEADER: &str = r#"read -r _ && exec "$0" "$@""#;
 
-/// Waits for the end of the call or of the program; `$1` is the group, `$2` the mark. `$3` is this program where the watcher
-/// is bound, and that is tried first: a watcher that is not bound must never signal everything.
+/// Waits for the end of the call or of this program, then kills; `$1` is the group, `$2` the mark. `$3` is the pid of
+/// this program if the watcher is bound. The script verifies that first: a watcher that is not bound must never signal
+/// everything.
 const WATCHER: &str = r#"
 trap '' HUP INT QUIT TERM
 bound=$3
@@ -61,46 +62,46 @@ while [ "$rounds" -lt 50 ]; do
 done
 "#;
 
-/// The variable that carries the mark of a call. Whatever the assistant starts has it.
+/// The variable that carries the mark of a call. All child processes have it.
 pub const MARK: &str = "SHELL_CALL_ID";
 
-/// What a call's processes read and write.
+/// How a call's processes are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Streams {
-    /// They read nothing, and what they write is one text.
+    /// They read nothing, and stdout and stderr are one stream.
     Output,
-    /// They are talked to; what they say to their operator comes apart from what they answer.
+    /// They are talked to; stdout and stderr are separate.
     Conversation,
 }
 
-/// What is to be run.
+/// What to run.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// What it reads and writes.
+    /// How it is connected.
     pub(crate) streams: Streams,
-    /// The shell and its arguments, the command among them.
+    /// The shell and its arguments, including the command.
     pub(crate) shell: Vec<OsString>,
-    /// Where.
+    /// The working directory.
     pub(crate) directory: PathBuf,
-    /// The whole environment.
+    /// The complete environment.
     pub(crate) environment: Vec<(String, String)>,
-    /// `setsid`, where the machine has it.
+    /// Path of `setsid`, if the machine has it.
     pub(crate) setsid: Option<PathBuf>,
-    /// The walls round it.
+    /// The walls around it.
     pub(crate) confinement: Arc<Confinement>,
-    /// Whether the words begin with a sandbox that puts up walls of its own, and could not from within these.
+    /// Whether the words start with a sandbox that puts up its own walls, which it could not do from inside these.
     pub(crate) is_sandboxed: bool,
 }
 
-/// A call that runs.
+/// A running call.
 pub(crate) struct Running {
-    /// Its processes; they end when this is dropped.
+    /// Its processes; dropping this kills them.
     pub(crate) group: Group,
-    /// What they read, if they are talked to.
+    /// Their stdin, if they are talked to.
     pub(crate) input: Option<ChildStdin>,
-    /// What they write; without a conversation stdout and stderr in the order in which it was written.
+    /// Their stdout; unless they are talked to, stdout and stderr in the order written.
     pub(crate) output: PipeReader,
-    /// What they say to their operator in a conversation.
+    /// Their stderr, if they are talked to.
     pub(crate) errors: Option<PipeReader>,
     /// Yields how the command ended.
     pub(crate) ended: oneshot::Receiver<Ended>,
@@ -109,11 +110,11 @@ pub(crate) struct Running {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// By itself, with this status.
+    /// It exited with this status.
     Status(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
-    /// The system did not say.
+    /// Unknown to the system.
     Unknown,
 }
 
@@ -125,9 +126,9 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Kills what is in the group.
+    /// Kills the group.
     pub(crate) fn kill(&self) {
-        // It fails when they have ended, or when the leader has not made its group yet; then there is only itself.
+        // Fails if they have ended, or if the leader has not created its group yet; then there is only the leader.
         let _ = kill_process_group(self.leader, Signal::KILL);
         let _ = kill_process(self.leader, Signal::KILL);
     }
@@ -139,19 +140,19 @@ impl Drop for Group {
     }
 }
 
-/// Starts a call. Dropping this future, or what it yields, ends the call.
+/// Starts a call. Dropping this future, or what it returns, ends the call.
 pub(crate) async fn start(launch: Launch) -> io::Result<Running> {
     let (started, starting) = oneshot::channel();
     thread::Builder::new().name("shell".into()).spawn(move || live(&launch, started))?;
     starting.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the command ended early")))
 }
 
-/// The life of a call, on its own thread.
+/// Runs a call from start to end on its own thread.
 fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     let Spawned { mut leader, mut watcher, output, errors } = match spawn(launch) {
         Ok(spawned) => spawned,
         Err(error) => {
-            // Nobody waits any more: then nobody has to be told.
+            // If nobody waits any more, nobody needs to be told.
             let _ = started.send(Err(error));
             return;
         }
@@ -160,13 +161,13 @@ fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     let (held, released) = mpsc::channel();
     let (tell, ended) = oneshot::channel();
     let mut gate = leader.stdin.take();
-    // Whoever talks to a program gets the pipe behind the gate's line, so that line goes first.
+    // In a conversation the pipe of the gate is passed on, so write the gate's line first.
     let input = (launch.streams == Streams::Conversation).then(|| opened(gate.take())).flatten();
-    // When nobody waits any more, what is sent is dropped, and that kills the leader at its gate.
+    // If nobody waits any more, the dropped value kills the leader at its gate.
     let group = Group { leader: pid, _held: held };
     let _ = started.send(Ok(Running { group, input, output, errors, ended }));
     drop(opened(gate));
-    // Nobody listens when the call was given up; the waiting still has to be done.
+    // Nobody listens if the call was given up; the wait is needed all the same.
     let _ = tell.send(wait(pid));
     // Nothing is ever sent: this returns when the group is dropped.
     let _ = released.recv();
@@ -180,13 +181,13 @@ fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
 /// Opens the gate at which a leader waits.
 fn opened(mut gate: Option<ChildStdin>) -> Option<ChildStdin> {
     if let Some(gate) = &mut gate {
-        // It fails when the leader is dead already, which its end tells.
+        // Fails if the leader is already dead, which its exit will show.
         let _ = gate.write_all(b"\n");
     }
     gate
 }
 
-/// The processes of a call, and what they write.
+/// The processes of a call and their output.
 struct Spawned {
     leader: Child,
     watcher: Child,
@@ -195,8 +196,9 @@ struct Spawned {
 }
 
 fn spawn(launch: &Launch) -> io::Result<Spawned> {
-    // From here on this thread, and so the watcher, may signal nothing but itself and what it starts. A sandbox is not bound: it
-    // could not make a view of the files of its own any more. It ends as a whole with its first process, which is the leader.
+    // From here on this thread, and so the watcher, can signal nothing but itself and what it starts. A sandbox is not
+    // bound: it could no longer create its own view of the file system. It ends as a whole with its first process, the
+    // leader.
     let is_bound = !launch.is_sandboxed && launch.confinement.bind_thread()?;
     let mark = uuid::Uuid::now_v7().to_string();
     let (output, writer) = io::pipe()?;
@@ -215,12 +217,12 @@ fn spawn(launch: &Launch) -> io::Result<Spawned> {
     let mut leader =
         if launch.is_sandboxed { command.spawn()? } else { launch.confinement.spawn(&mut command)? };
     bounds::apply(&leader);
-    // The command holds the writing ends; as long as it lives the output has no end.
+    // The command holds the write ends; while it exists the output has no end.
     drop(command);
     match watch(launch, &leader, &mark, is_bound) {
         Ok(watcher) => Ok(Spawned { leader, watcher, output, errors }),
         Err(error) => {
-            // Its gate closes with the wait, and it ends without having done anything.
+            // Waiting closes its gate, so it exits without having done anything.
             leader.wait()?;
             Err(error)
         }
@@ -239,11 +241,11 @@ fn watch(launch: &Launch, leader: &Child, mark: &str, is_bound: bool) -> io::Res
     command.spawn()
 }
 
-/// `sh` in a session of its own; where there is no `setsid`, in a group of its own.
+/// Returns a command for `sh` in its own session, or in its own group if there is no `setsid`.
 #[expect(clippy::disallowed_methods, reason = "this is the one place of the tools that starts processes")]
 fn in_own_session(setsid: Option<&Path>) -> Command {
     if let Some(setsid) = setsid {
-        // It does not fork, because a new process leads no group.
+        // `setsid` does not fork here, because a new process is no group leader.
         let mut command = Command::new(setsid);
         command.arg(SH);
         return command;

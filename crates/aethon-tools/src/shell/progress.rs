@@ -1,5 +1,5 @@
-//! What those who watch see of a command while it runs: the end of its output, a few times a second at most, with secrets
-//! masked. It is for showing only; what the command came to is told when it has ended.
+//! What viewers see of a running command: the end of its output, a few times a second at most, with secrets redacted.
+//! It is for display only; the result is reported when the command has ended.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use aethon_core::tool::ToolContext;
 
 use super::output::Kept;
 
-/// How long a command runs before anything of it is shown: most have ended by then.
+/// How long a command runs before any output is shown: most have ended by then.
 pub(super) const FIRST_LOOK: Duration = Duration::from_millis(800);
 
-/// How far apart it is shown.
+/// Interval between updates.
 pub(super) const PACE: Duration = Duration::from_millis(400);
 
 /// The output of one call, as it is shown.
 pub(super) struct Progress<'c> {
     context: &'c ToolContext,
     redactor: &'c Live<Redactor>,
-    /// How much had come when it was shown last.
+    /// How many bytes had arrived at the last update.
     shown: u64,
 }
 
@@ -28,7 +28,7 @@ impl<'c> Progress<'c> {
         Self { context, redactor, shown: 0 }
     }
 
-    /// Shows what came, if anything did.
+    /// Shows new output, if there is any.
     pub(super) fn show(&mut self, kept: &Kept) {
         if kept.total() == self.shown {
             return;

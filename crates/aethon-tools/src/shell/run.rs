@@ -1,7 +1,7 @@
-//! The course of a call: read until the command ends or its time is up, then end what is left of it.
+//! Controls one call: reads until the command ends or times out, then ends what is left of it.
 //!
-//! A command has ended when its shell has; what it left in the background may still hold the pipe, so the end of the
-//! output is waited for only briefly. Everything that a call started ends with it.
+//! A command has ended when its shell has. What it left in the background may still hold the pipe, so the end of the
+//! output is awaited only briefly. Everything that a call started ends with it.
 
 use std::io;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use super::output::Kept;
 use super::process::{Ended, Launch, Running, start};
 use super::progress::{FIRST_LOOK, PACE, Progress};
 
-/// How long the output may go on when the command has ended: a process substitution may still be writing.
+/// How long to read on after the command has ended: a process substitution may still be writing.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// How long a killed process may take to be gone.
+/// How long a killed process may take to disappear.
 const DYING: Duration = Duration::from_secs(2);
 
-/// What became of a command.
+/// Result of a command.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// How it ended; `None` when its time was up.
+    /// How it ended; `None` if it timed out.
     pub(super) ended: Option<Ended>,
     /// What it wrote.
     pub(super) output: Kept,
     /// How long it took.
     pub(super) took: Duration,
-    /// Whether processes were still there that it had left in the background.
+    /// Whether processes that it left in the background were still running.
     pub(super) left_running: bool,
 }
 
-/// Runs a command to its end, and shows how it goes. Dropping the future ends it.
+/// Runs a command to its end and shows its progress. Dropping the future ends it.
 pub(super) async fn run(
     launch: Launch,
     limit: Duration,
@@ -66,11 +66,11 @@ pub(super) async fn run(
     }
     group.kill();
     if status.is_none() {
-        // What is not gone by then hangs in the kernel; the thread of the call goes on waiting for it.
+        // A process that is still there hangs in the kernel; the thread of the call keeps waiting for it.
         let _ = timeout(DYING, ended).await;
     }
     if is_open && (left_running || status.is_none()) {
-        // Who left the group may hold the pipe still; it is the watcher's, and nobody waits for it.
+        // A process that left the group may still hold the pipe; the watcher ends it, so do not wait for it.
         let _ = timeout(LAST_WORDS, drain(&mut output, &mut buffer, &mut kept)).await;
     }
     Ok(Outcome { ended: status, output: kept, took, left_running })
@@ -98,7 +98,8 @@ mod tests {
     use crate::confine::Confinement;
     use crate::options::Options;
 
-    /// `cargo test -p aethon-tools --release walls_cost -- --ignored --nocapture` prints what decision 0038 quotes.
+    /// `cargo test -p aethon-tools --release walls_cost -- --ignored --nocapture` prints the numbers quoted in decision
+    /// 0038.
     #[tokio::test]
     #[ignore = "a measurement"]
     async fn walls_cost() {

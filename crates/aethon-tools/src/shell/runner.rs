@@ -1,5 +1,5 @@
-//! Where a command runs: here inside the usual walls, in the sandbox of the kernel, or in a container. One place for every tool
-//! that runs code, so that nothing goes round the sandbox that the owner has chosen.
+//! Decides where a command runs: here inside the usual walls, in the kernel sandbox, or in a container. Every tool that
+//! runs code uses it, so that nothing bypasses the sandbox that the owner has chosen.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) struct Runner {
     name: &'static str,
 }
 
-/// A command and where it begins.
+/// A command and the place where it starts.
 #[derive(Debug, Clone)]
 pub(crate) struct Script<'s> {
     pub(crate) session: &'s SessionId,
@@ -69,17 +69,17 @@ impl Runner {
         }
     }
 
-    /// The name of the shell that commands are for.
+    /// Returns the name of the shell that commands are written for.
     pub(crate) fn shell_name(&self) -> &'static str {
         self.name
     }
 
-    /// Where commands run.
+    /// Returns where commands run.
     pub(crate) fn sandbox(&self) -> Sandbox {
         self.options.sandbox
     }
 
-    /// Runs a command to its end, and shows how it goes. Dropping the future ends it. The error is a sentence.
+    /// Runs a command to its end and shows its progress. Dropping the future ends it. The error is a sentence.
     pub(super) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
         let _slot = self.slots.take(&context.channel).await?;
         let progress = Progress::new(context, &self.redactor);
@@ -90,7 +90,8 @@ impl Runner {
                 let (kernel, directory) = (self.kernel.clone(), script.directory.clone());
                 let words = tokio::task::spawn_blocking(move || kernel.words(&directory)).await;
                 let words = words.map_err(|error| error.to_string())?.map_err(not_started)?;
-                // The step goes to the directory itself; the path to it may be closed to whom the command runs as.
+                // The sandbox step changes to the directory itself; the user that the command runs as may be unable to
+                // traverse the path to it.
                 self.launch(words, script.command, "/".into())
             }
         };
@@ -137,7 +138,7 @@ fn not_started(error: std::io::Error) -> String {
     format!("the command could not be started: {error}")
 }
 
-/// The first program of this name on a search path; only absolute directories count.
+/// Finds a program on a search path; only absolute directories count.
 pub(crate) fn program(name: &str, path: &str) -> Option<PathBuf> {
     path.split(':')
         .map(Path::new)

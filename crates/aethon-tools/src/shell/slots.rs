@@ -1,7 +1,7 @@
-//! How many commands run at once: `tools.max_shells`, for everything that runs commands together.
+//! Limits how many commands run at once: `tools.max_shells`, shared by everything that runs commands.
 //!
-//! Who finds all places taken waits a while. Callers whom anybody may be (webhooks) never take the last places, so that a
-//! flood of them leaves room for the owner.
+//! If all slots are taken, a command waits a while. Callers that may be anybody (webhooks) never get the last slots, so
+//! that a flood of them leaves room for the owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// How long a command waits for a place.
+/// How long a command waits for a slot.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// How many places run at once unless the configuration says otherwise.
+/// Number of slots unless the configuration says otherwise.
 const USUAL: usize = 8;
 /// The channel whose sessions may be anybody's.
 const OF_STRANGERS: &str = "webhook";
 
-/// The places for commands. Cheap to clone; clones share them.
+/// The slots for commands. Cheap to clone; clones share them.
 #[derive(Debug, Clone)]
 pub struct CommandSlots {
     all: Arc<Semaphore>,
@@ -24,7 +24,7 @@ pub struct CommandSlots {
     most: usize,
 }
 
-/// A place; it is free again when this is dropped.
+/// A slot, released when dropped.
 pub(crate) struct Slot {
     _of_all: OwnedSemaphorePermit,
     _of_strangers: Option<OwnedSemaphorePermit>,
@@ -37,15 +37,15 @@ impl Default for CommandSlots {
 }
 
 impl CommandSlots {
-    /// So many places, and at least one.
+    /// Creates this many slots, and at least one.
     pub fn of(most: usize) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
-        // A quarter is the owner's, where there are enough to share.
+        // A quarter is reserved for the owner, if there are enough to share.
         let strangers = (most - most / 4).max(1);
         Self { all: Arc::new(Semaphore::new(most)), strangers: Arc::new(Semaphore::new(strangers)), most }
     }
 
-    /// A place for a command of this channel. The error is a sentence.
+    /// Acquires a slot for a command of this channel. The error is a sentence.
     pub(crate) async fn take(&self, channel: &str) -> Result<Slot, String> {
         let taking = async {
             let of_strangers = match channel == OF_STRANGERS {
@@ -54,7 +54,7 @@ impl CommandSlots {
             };
             Some(Slot { _of_all: self.all.clone().acquire_owned().await.ok()?, _of_strangers: of_strangers })
         };
-        // They are never closed.
+        // The semaphores are never closed.
         timeout(LONGEST_WAIT, taking).await.ok().flatten().ok_or_else(|| {
             format!(
                 "{} commands run already, which is as many as may (`tools.max_shells`), and none of them ended within {} s; \

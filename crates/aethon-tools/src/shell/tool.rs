@@ -1,7 +1,7 @@
-//! `shell`: a command in a shell.
+//! `shell`: runs a command in a shell.
 //!
-//! It runs with `bash` where there is one, because that is what models write, and with `sh` elsewhere; without a terminal,
-//! without input, and with an environment that holds nothing of the assistant's.
+//! Uses `bash` if available, because that is what models write, and `sh` otherwise; without a terminal, without input,
+//! and with an environment that contains nothing of the assistant's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,9 +22,9 @@ use super::slots::LONGEST_WAIT;
 use crate::files::Workspace;
 use crate::options::{Options, ShellOptions};
 
-/// The longest command; the system takes arguments of 128 KiB.
+/// Maximum length of a command; the system accepts arguments of 128 KiB.
 const LONGEST_COMMAND: usize = 100_000;
-/// How much longer than a command's own limit and its wait for a place a call may take.
+/// How much longer a call may take than the command's own timeout plus its wait for a slot.
 const LEEWAY: Duration = Duration::from_secs(10);
 
 /// Runs commands.
@@ -76,7 +76,7 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
         .with_timeout(options.max_timeout + LONGEST_WAIT + LEEWAY)
 }
 
-/// What a command finds, in words for the model.
+/// Describes the environment of a command for the model.
 fn place(sandbox: Sandbox) -> &'static str {
     match sandbox {
         Sandbox::None => {
@@ -115,7 +115,7 @@ impl Tool for Shell {
     }
 }
 
-/// Runs a command and tells a model what came of it.
+/// Runs a command and reports the result to the model.
 pub(crate) async fn report_of(
     runner: &Runner,
     script: Script<'_>,
@@ -147,8 +147,8 @@ fn checked(command: &str) -> Result<&str, ToolError> {
     Ok(command)
 }
 
-/// What the model is told. The time is told in whole seconds, and only where it matters: two runs with the same outcome
-/// must read the same, or a turn that goes in circles would not be noticed.
+/// Formats the report for the model. The time is in whole seconds, and only given if it matters: two runs with the same
+/// outcome must read the same, or a turn that goes in circles would not be noticed.
 fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
     let mut text = outcome.output.text();
     if text.is_empty() {

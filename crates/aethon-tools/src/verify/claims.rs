@@ -1,14 +1,14 @@
-//! What counts as a claim of success, and what as evidence for it, by turn.
+//! Tracks, per turn, claims of success and the evidence for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::ids::{SessionId, TurnId};
 
-/// How many turns and sessions are remembered: more than run at once.
+/// Maximum number of turns and sessions remembered: more than run at once.
 const MOST: usize = 4096;
 
-/// Words by which an answer claims that something works.
+/// Phrases by which an answer claims that something works.
 const CLAIMS: [&str; 14] = [
     "works now",
     "is fixed",
@@ -26,7 +26,7 @@ const CLAIMS: [&str; 14] = [
     "ready to use",
 ];
 
-/// Turns with edits, and whether something was run since the last of them.
+/// Turns with edits, and whether something was run since the last edit.
 #[derive(Default)]
 pub(super) struct Claims {
     turns: Mutex<Noted>,
@@ -34,14 +34,14 @@ pub(super) struct Claims {
 
 #[derive(Default)]
 struct Noted {
-    /// Whether something that succeeded was run since the last edit of the turn.
+    /// Whether any command succeeded since the last edit of the turn.
     is_proven: BTreeMap<TurnId, bool>,
-    /// Sessions whose last answer claimed what nothing showed.
+    /// Sessions whose last answer made an unproven claim.
     unproven: BTreeSet<SessionId>,
 }
 
 impl Claims {
-    /// A file was edited.
+    /// Notes that a file was edited.
     pub(super) fn edited(&self, turn: &TurnId) {
         let mut noted = self.lock();
         noted.is_proven.insert(turn.clone(), false);
@@ -50,19 +50,19 @@ impl Claims {
         }
     }
 
-    /// Something was run, and it succeeded.
+    /// Notes that something was run successfully.
     pub(super) fn proven(&self, turn: &TurnId) {
         if let Some(is_proven) = self.lock().is_proven.get_mut(turn) {
             *is_proven = true;
         }
     }
 
-    /// Whether an answer of the turn claims what nothing has shown.
+    /// Returns whether an answer of the turn makes an unproven claim.
     pub(super) fn is_empty_claim(&self, turn: &TurnId, answer: &str) -> bool {
         self.lock().is_proven.get(turn) == Some(&false) && claims_success(answer)
     }
 
-    /// The turn is over. What it has claimed is remembered for the next one of the session.
+    /// Ends a turn. An unproven claim is remembered for the next turn of the session.
     pub(super) fn over(&self, session: &SessionId, turn: &TurnId, answer: &str) {
         let is_empty = self.is_empty_claim(turn, answer);
         let mut noted = self.lock();
@@ -72,7 +72,7 @@ impl Claims {
         }
     }
 
-    /// Whether the last answer of a session claimed what nothing had shown; told once.
+    /// Returns, once, whether the last answer of a session made an unproven claim.
     pub(super) fn take(&self, session: &SessionId) -> bool {
         self.lock().unproven.remove(session)
     }

@@ -1,7 +1,7 @@
-//! The hook: after an edit it runs the check, and tells the model what it showed in the result of the edit.
+//! The hook that runs a check after each edit, and adds its output to the result of the edit.
 //!
-//! A check is a command of the project, so it runs what stands in the project's files; it runs where every command runs, in
-//! the sandbox when there is one. What it writes is data like the output of every command.
+//! A check is a project command, so it executes what the project's files say; it runs where every command runs, in the
+//! sandbox if there is one. Its output is data, like that of every command.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,52 +26,52 @@ use crate::lsp::{LanguageServers, has_errors};
 use crate::options::Options;
 use crate::shell::{Runner, Script, report_of};
 
-/// How much of what a check writes is told, in characters: the end, where compilers sum up.
+/// Maximum characters shown of a check's output: the end, where compilers summarize.
 const LONGEST: usize = 4_000;
 
-/// How many edits are remembered that have not come back.
+/// Maximum number of pending edits remembered.
 const MOST_EDITS: usize = 1024;
 
-/// How a report begins of a command that succeeded.
+/// How the report of a successful command begins.
 const SUCCEEDED: &str = "[exit status 0";
 
-/// The status by which a shell says that there is no such program.
+/// How the report begins if the shell did not find the program.
 const NO_PROGRAM: &str = "[exit status 127";
 
 const REMINDER: &str = "A note of the program: your last answer reported success, but after your last edit nothing was run \
 that shows it. Run the check now, or say plainly that it is unchecked.";
 
-/// What is checked, and how.
+/// Settings of the checks.
 #[derive(Debug, Clone)]
 pub struct VerifyOptions {
-    /// The command of the owner; without one, what the project's files suggest.
+    /// The owner's command; if absent, one is derived from the project's files.
     pub command: Option<String>,
-    /// Whether a command may be made of the project's files.
+    /// Whether to derive a command from the project's files.
     pub detects: bool,
-    /// How long a check may take.
+    /// Timeout of a check.
     pub timeout: Duration,
-    /// Whether a check that fails makes the edit a failed call, and an empty claim is sent back.
+    /// Whether a failing check turns the edit into a failed call, and an unproven claim is sent back.
     pub strict: bool,
-    /// Whether commands check at all; without them only language servers say what is wrong.
+    /// Whether to check by commands at all; without them only language servers report problems.
     pub runs: bool,
-    /// What says more about code than a command.
+    /// The language servers, which know more about code than a command.
     pub lsp: Option<Arc<LanguageServers>>,
 }
 
-/// Checks what was edited.
+/// Checks edits.
 pub struct VerifyEdits {
     runner: Runner,
     workspace: Arc<Workspace>,
     root: PathBuf,
     options: VerifyOptions,
-    /// Edits that have begun: turn, call, and the argument that names the file. The file itself is read when the call is over,
-    /// because a person who is asked may change it.
+    /// Edits in progress: turn, call, and the argument that names the file. The file name is read from the call when it
+    /// is over, because a person asked for approval may change it.
     edits: Mutex<Vec<(TurnId, String, String)>>,
     claims: Claims,
 }
 
 impl VerifyEdits {
-    /// Checks with what commands may reach.
+    /// Creates the hook with the access that commands have.
     pub fn new(tools: &Options, redactor: Live<Redactor>, options: VerifyOptions) -> Self {
         Self {
             runner: Runner::new(tools, redactor),
@@ -83,7 +83,7 @@ impl VerifyEdits {
         }
     }
 
-    /// An edit begins. The hooks see a call again when a person has changed it, and it counts once.
+    /// Notes the start of an edit. Hooks see a call again after a person has changed it; it counts once.
     fn begin(&self, turn: &TurnId, call: &ToolCall, argument: &str) {
         let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         edits.retain(|(of, id, _)| of != turn || *id != call.id);
@@ -93,7 +93,7 @@ impl VerifyEdits {
         edits.push((turn.clone(), call.id.clone(), argument.to_owned()));
     }
 
-    /// The file that a call has edited, if it has begun here.
+    /// Returns the file that a call has edited, if its start was noted.
     fn take(&self, turn: &TurnId, call: &ToolCall) -> Option<String> {
         let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         let at = edits.iter().position(|(of, id, _)| of == turn && *id == call.id)?;
@@ -101,7 +101,7 @@ impl VerifyEdits {
         call.input.get(&argument).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// What checks this file.
+    /// Finds the check for a file.
     async fn check(&self, file: String) -> Option<Check> {
         if !self.options.runs {
             return None;
@@ -118,14 +118,14 @@ impl VerifyEdits {
                 path.parent().map(|parent| parent.to_string_lossy().into_owned()).unwrap_or_default();
             let directory = workspace.directory(&parent).ok()?;
             let name = path.file_name()?.to_str()?;
-            // Outside the workspace a project begins where the file lies.
+            // Outside the workspace, do not look above the file's own folder.
             let end = if directory.starts_with(&whole) { whole } else { directory.clone() };
             detect(&directory, name, &end).filter(|_| detects)
         });
         found.await.ok().flatten()
     }
 
-    /// Puts what a language server finds wrong with the file into the result of the edit.
+    /// Adds the language server's diagnostics of the file to the result of the edit.
     async fn look(&self, file: &str, result: &mut ToolResult) {
         let Some(lsp) = &self.options.lsp else { return };
         match timeout(self.options.timeout, lsp.after_edit(file)).await {
@@ -146,7 +146,7 @@ impl VerifyEdits {
         }
     }
 
-    /// Runs a check and puts what it showed into the result of the edit.
+    /// Runs a check and adds its output to the result of the edit.
     async fn verify(&self, context: &ToolContext, check: Check, result: &mut ToolResult) {
         let Check { command, directory } = check;
         let script =
@@ -206,7 +206,7 @@ impl Hook for VerifyEdits {
 
     async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
         let Some(file) = self.take(&context.turn, call) else {
-            // A command that succeeded is evidence, whatever it was: what it shows, the model has seen.
+            // Any successful command is evidence: the model has seen what it shows.
             if result.output.lines().last().is_some_and(|last| last.starts_with(SUCCEEDED)) {
                 self.claims.proven(&context.turn);
             }

@@ -1,7 +1,7 @@
-//! Checks after edits, and evidence for success: an edit that breaks the build is told to the model with the edit, and an answer
-//! that claims success although nothing was run since the last edit is not left at that.
+//! Checks after edits, and evidence for success. If an edit breaks the build, the model is told with the result of the
+//! edit. An answer that claims success although nothing was run since the last edit does not pass unchallenged.
 //!
-//! `project` says what checks a file, `claims` what counts as a claim and as evidence, `hook` runs the check where every command
+//! `project` finds the check for a file, `claims` tracks claims and evidence, `hook` runs the check where every command
 //! runs.
 
 mod claims;

@@ -1,8 +1,8 @@
-//! What checks a file: the command of the project that it belongs to, or that of its kind.
+//! Finds the check for a file: the command of its project, or that of its file type.
 
 use std::path::{Path, PathBuf};
 
-/// How far above a file its project may begin.
+/// How many levels above a file its project root may be.
 const MOST_STEPS: usize = 12;
 
 /// A check.
@@ -12,7 +12,7 @@ pub(super) struct Check {
     pub(super) directory: PathBuf,
 }
 
-/// Files that begin a project, and what checks it.
+/// Files that mark a project, and the command that checks it.
 const PROJECTS: [(&str, &str); 4] = [
     ("Cargo.toml", "cargo check --quiet --message-format short"),
     ("go.mod", "go build ./..."),
@@ -20,7 +20,7 @@ const PROJECTS: [(&str, &str); 4] = [
     ("pyrightconfig.json", "pyright"),
 ];
 
-/// Kinds of files that are checked by themselves, and what checks one.
+/// File types that are checked one by one, and the command.
 const KINDS: [(&str, &str); 5] = [
     ("py", "python3 -m py_compile"),
     ("sh", "sh -n"),
@@ -29,7 +29,7 @@ const KINDS: [(&str, &str); 5] = [
     ("mjs", "node --check"),
 ];
 
-/// The check of a file in this directory; `root` is where looking ends.
+/// Finds the check for a file in this directory; the search goes up to `root`.
 pub(super) fn detect(directory: &Path, file: &str, root: &Path) -> Option<Check> {
     if !is_plain(file) {
         return None;
@@ -48,7 +48,7 @@ pub(super) fn detect(directory: &Path, file: &str, root: &Path) -> Option<Check>
     Some(Check { command: format!("{command} './{file}'"), directory: directory.to_owned() })
 }
 
-/// Whether a change of such a file can break such a project.
+/// Returns whether a change to such a file can break such a project.
 fn fits(project: &str, ending: &str) -> bool {
     match project {
         "Cargo.toml" => matches!(ending, "rs" | "toml"),
@@ -58,7 +58,7 @@ fn fits(project: &str, ending: &str) -> bool {
     }
 }
 
-/// Whether a name can stand in a command between quotes.
+/// Returns whether a name can be quoted safely in a command.
 fn is_plain(file: &str) -> bool {
     !file.is_empty() && !file.contains(['\'', '\\', '\n', '\0', '/'])
 }

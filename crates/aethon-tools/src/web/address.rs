@@ -1,15 +1,15 @@
-//! What kind of address one is. A tool reaches public addresses; every other kind stays inside this machine, this network or
-//! this continent's test labs, and is told by its name in the refusal.
+//! Classifies IP addresses. Tools may reach public addresses; every other class belongs to this machine, this network
+//! or some special purpose, and a refusal names it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A kind of address that is not public.
+/// A class of addresses that are not public.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AddressClass {
     /// Its name in a refusal.
     pub(super) name: &'static str,
-    /// Whether a host's name is not enough to open it: the owner must allow the very address. A name can be pointed at the
-    /// service that hands out a cloud machine's credentials, and nobody means that.
+    /// Whether allowing a host's name does not open it: the owner must allow the very address. A name can be pointed at
+    /// the service that hands out a cloud machine's credentials, and nobody means to allow that.
     pub(super) by_address_only: bool,
 }
 
@@ -33,7 +33,7 @@ const DOCUMENTATION: AddressClass = inside("documentation");
 const RESERVED: AddressClass = never_by_name("reserved");
 const EMBEDDED: AddressClass = never_by_name("IPv4 inside IPv6");
 
-/// The first that fits counts.
+/// The first matching block counts.
 const BLOCKS_4: &[Block4] = &[
     ([169, 254, 169, 254], 32, METADATA),
     ([168, 63, 129, 16], 32, METADATA),
@@ -57,7 +57,7 @@ const BLOCKS_4: &[Block4] = &[
     ([240, 0, 0, 0], 4, RESERVED),
 ];
 
-/// The first that fits counts; what is in none of them and outside of 2000::/3 is not public either.
+/// The first matching block counts; anything in none of them and outside of 2000::/3 is not public either.
 const BLOCKS_6: &[Block6] = &[
     ([0, 0, 0, 0, 0, 0, 0, 0], 128, never_by_name("unspecified")),
     ([0, 0, 0, 0, 0, 0, 0, 1], 128, LOOPBACK),
@@ -77,7 +77,7 @@ const BLOCKS_6: &[Block6] = &[
     ([0xff00, 0, 0, 0, 0, 0, 0, 0], 8, MULTICAST),
 ];
 
-/// What keeps an address from being public; `None` for a public one.
+/// Returns the class of an address; `None` if it is public.
 pub(super) fn class_of(address: IpAddr) -> Option<AddressClass> {
     match address {
         IpAddr::V4(address) => {

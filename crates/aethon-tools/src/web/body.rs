@@ -1,33 +1,33 @@
-//! Reading an answer within bounds: so many bytes and no more, packed or not.
+//! Reads response bodies within a limit, compressed or not.
 
 use std::io::{self, Read};
 
 use flate2::read::GzDecoder;
 use ureq::http::{HeaderMap, header};
 
-/// Bytes read at once.
+/// Bytes per read.
 const PIECE: usize = 16 * 1024;
-/// How much more than the wanted bytes a packed body may have; packing what cannot be packed adds a little.
+/// How much a compressed body may exceed the limit: compressing incompressible data adds a little.
 const SLACK: usize = 64 * 1024;
 
-/// What was read of an answer.
+/// The part of a body that was read.
 #[derive(Debug, Default)]
 pub(super) struct Body {
     pub(super) bytes: Vec<u8>,
-    /// Why there is more of it, if there is.
+    /// Why it is incomplete, if it is.
     pub(super) cut: Option<Cut>,
 }
 
-/// Why a body is not whole.
+/// Why a body is incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// It is longer than what is read.
+    /// It exceeds the limit.
     Long,
-    /// It broke off, or did not come to an end in time.
+    /// The connection broke, or it did not end in time.
     Broken,
 }
 
-/// Reads at most so many bytes. What had come before the connection broke counts.
+/// Reads at most `most` bytes. If the connection breaks, returns what had arrived by then.
 pub(super) fn read(body: impl Read, headers: &HeaderMap, most: usize) -> io::Result<Body> {
     if most == 0 {
         return Ok(Body::default());
@@ -43,7 +43,7 @@ pub(super) fn read(body: impl Read, headers: &HeaderMap, most: usize) -> io::Res
     }
 }
 
-/// An error of the connection stays what it is; what is left is that of unpacking.
+/// Passes connection errors on; anything else is a decompression error.
 fn packing(error: io::Error) -> io::Error {
     if error.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) {
         return error;

@@ -1,12 +1,12 @@
-//! From bytes to text: which encoding a page is in, as a browser decides it.
+//! Decodes a page to text, detecting its encoding as a browser does.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
-/// How much of a page is searched for what it says of its encoding; the standard asks for so much.
+/// How much of a page is searched for its encoding declaration, as the HTML standard requires.
 const HEAD: usize = 1024;
 
-/// The text of a body. A mark at its beginning counts most, then what the server says, then what the page says of itself.
-/// What cannot be read becomes a replacement character.
+/// Decodes a body. A byte order mark takes precedence, then the server's header, then the page's own declaration.
+/// Invalid bytes become replacement characters.
 pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
     let served = label(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
@@ -14,7 +14,7 @@ pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     encoding.decode(bytes).0.into_owned()
 }
 
-/// The value of `charset` in a media type.
+/// Returns the `charset` parameter of a media type.
 fn label(content_type: &str) -> Option<&str> {
     let at = content_type.to_ascii_lowercase().find("charset=")?;
     let value = content_type[at + "charset=".len()..].trim_start_matches(['"', '\'', ' ']);
@@ -24,12 +24,12 @@ fn label(content_type: &str) -> Option<&str> {
 fn declared(bytes: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(HEAD)]);
     let encoding = Encoding::for_label(label(&head)?.as_bytes())?;
-    // A page whose declaration could be read is in no encoding of two-byte units.
+    // If the declaration was readable as ASCII, the page cannot be in an encoding of two-byte units.
     Some(encoding.output_encoding())
 }
 
 fn usual(bytes: &[u8]) -> &'static Encoding {
-    // A body that was cut may end within a character.
+    // A truncated body may end within a character.
     let is_utf_8 = std::str::from_utf8(bytes).map_or_else(|error| error.error_len().is_none(), |_| true);
     if is_utf_8 { UTF_8 } else { WINDOWS_1252 }
 }

@@ -1,8 +1,8 @@
-//! One request out, one bounded answer in: what every web tool sends goes through here.
+//! Sends one request and reads one bounded response; all web tools use it.
 //!
-//! A request runs on the blocking pool with an agent of its own, which can be shut down from outside: dropping the future
-//! closes the socket under the thread that is blocked on it. Proxies of the environment are ignored, and the library follows
-//! no redirect by itself.
+//! A request runs on the blocking pool with an agent of its own, which can be shut down from outside: dropping the
+//! future closes the socket under the thread that is blocked on it. Proxies from the environment are ignored, and the
+//! library follows no redirects by itself.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,16 +21,17 @@ use super::refusal::Refusal;
 use super::rules::Rules;
 use super::target::Target;
 
-/// The longest wait for a connection, the lookup of the name apart.
+/// Timeout for connecting, after the name is resolved.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The longest wait for the next bytes.
+/// Timeout for the next bytes.
 const SILENCE: Duration = Duration::from_secs(15);
-/// How many requests run at once; more wait. A lookup that hangs cannot be ended, so this bounds the threads too.
+/// Maximum number of concurrent requests; further ones wait. A DNS lookup cannot be aborted, so this bounds the
+/// threads, too.
 const MOST_AT_ONCE: usize = 8;
-/// How many redirects are followed.
+/// Maximum number of redirects.
 const MOST_REDIRECTS: usize = 5;
 
-/// Sends what the web tools ask for.
+/// Sends the requests of the web tools.
 pub(super) struct WebClient {
     rules: Arc<Rules>,
     names: Option<Arc<dyn Names>>,
@@ -45,11 +46,11 @@ pub(super) struct WebClient {
 pub(super) struct WebRequest {
     pub(super) target: Target,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    /// With one it is a POST, without a GET.
+    /// If present, the request is a POST, otherwise a GET.
     pub(super) body: Option<Vec<u8>>,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug)]
 pub(super) struct WebResponse {
     pub(super) status: u16,
@@ -57,21 +58,21 @@ pub(super) struct WebResponse {
     pub(super) body: Body,
 }
 
-/// How many bytes of an answer with this head are worth reading.
+/// Decides by status and headers how many bytes of a body to read.
 pub(super) type Appetite = fn(u16, &HeaderMap) -> usize;
 
-/// An answer, and how it was come by.
+/// A response and how it was reached.
 #[derive(Debug)]
 pub(super) struct Fetched {
     pub(super) response: WebResponse,
-    /// Where it came from in the end.
+    /// Where it finally came from.
     pub(super) target: Target,
-    /// How many redirects led there.
+    /// Number of redirects followed.
     pub(super) redirects: usize,
 }
 
 impl WebClient {
-    /// A client with these rules.
+    /// Creates a client with these rules.
     pub(super) fn new(rules: Rules, options: &WebOptions) -> Self {
         let timeout = options.timeout;
         let config = Agent::config_builder()
@@ -93,12 +94,12 @@ impl WebClient {
         Self { rules, names: options.names.clone(), config, tls: Tls::default(), places, timeout }
     }
 
-    /// How long one request may take.
+    /// Returns the timeout of a request.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Fetches a page, wherever redirects lead as long as each step is allowed.
+    /// Fetches a page and follows redirects, as long as each step is allowed.
     pub(super) async fn get(
         &self,
         mut target: Target,
@@ -128,7 +129,7 @@ impl WebClient {
         }
     }
 
-    /// Sends one request and nothing else. A redirect is refused: the data and the keys of a request are for one place.
+    /// Sends a single request. A redirect is refused: the data and keys of a request are meant for one place only.
     pub(super) async fn send(
         &self,
         request: WebRequest,
@@ -195,14 +196,14 @@ fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// Where an answer sends whoever asked.
+/// Returns the target of a redirect.
 fn location(response: &WebResponse) -> Option<String> {
     let location = response.headers.get(header::LOCATION).filter(|_| is_redirect(response.status))?;
-    // Some servers forget to encode blanks.
+    // Some servers forget to encode spaces.
     Some(String::from_utf8_lossy(location.as_bytes()).trim().replace(' ', "%20"))
 }
 
-/// Ends the request of an agent when nobody waits for it any more.
+/// Aborts the request of an agent when nobody waits for it any more.
 struct CutOnDrop(Option<Agent>);
 
 impl Drop for CutOnDrop {

@@ -1,6 +1,5 @@
-//! How every connection of a tool is made: the host's addresses are looked up once, each of them is judged, and the connection
-//! goes to one of those that were judged and nowhere else. Nothing asks for the name again in between, so an answer that
-//! changes (DNS rebinding) changes nothing. No proxy has a place in the chain.
+//! Makes the connections of all tools: resolves the host once, judges every address, and connects only to those that
+//! were judged. The name is not resolved again in between, so DNS rebinding has no effect. The chain contains no proxy.
 
 use std::sync::Arc;
 
@@ -15,10 +14,10 @@ use ureq::unversioned::transport::{
 use super::options::Names;
 use super::rules::Rules;
 
-/// How many addresses of a host are taken; the library has room for so many.
+/// Maximum number of addresses taken per host; the library's capacity.
 const MOST_ADDRESSES: usize = 16;
 
-/// Looks hosts up.
+/// Resolves hosts.
 #[derive(Debug, Default)]
 pub(super) struct Lookup {
     pub(super) names: Option<Arc<dyn Names>>,
@@ -65,7 +64,7 @@ impl Connector<()> for Judged {
     }
 }
 
-/// TLS whose certificates are read once for all requests.
+/// TLS whose root certificates are loaded once for all requests.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tls(Arc<RustlsConnector>);
 

@@ -1,4 +1,4 @@
-//! Why a request came to nothing, in a sentence for the model. Nothing of what was sent stands in one: a key may be among it.
+//! Describes why a request failed, for the model. Never quotes what was sent, because it may contain a key.
 
 use std::io;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use ureq::{Error, Timeout};
 
 use super::refusal::Refusal;
 
-/// A request that came to nothing.
+/// A failed request.
 #[derive(Debug)]
 pub(super) enum WebError {
     /// A rule forbids it.
     Refused(Refusal),
-    /// It did not work.
+    /// It was tried and failed.
     Failed(String),
 }
 
 impl WebError {
-    /// It did not work, for this reason.
+    /// Creates a failure with this reason.
     pub(super) fn failed(why: impl Into<String>) -> Self {
         Self::Failed(why.into())
     }
 
-    /// What an error of the library means for a request to this place.
+    /// Converts an error of the library for a request to this place.
     pub(super) fn of(error: Error, place: &str, timeout: Duration) -> Self {
         let seconds = timeout.as_secs_f64();
         Self::Failed(match error {
@@ -62,7 +62,7 @@ fn of_io(error: &io::Error, place: &str) -> String {
             format!("there is no way to {place} from here")
         }
         io::ErrorKind::Unsupported => error.to_string(),
-        // What the system's lookup says has no kind of its own.
+        // Errors of the system resolver have no kind of their own.
         _ if error.to_string().contains("lookup") => unknown(place),
         _ => format!("the connection to {place} broke: {error}"),
     }

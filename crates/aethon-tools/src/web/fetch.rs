@@ -1,4 +1,4 @@
-//! `web_fetch`: a page as text.
+//! `web_fetch`: fetches a page as text.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::html::Readable;
 use super::target::Target;
 use super::{call_timeout, page};
 
-/// What a fetch would like best.
+/// Preferred media types.
 const ACCEPT: &str =
     "text/html,application/xhtml+xml,application/json;q=0.9,text/*;q=0.9,application/pdf;q=0.8,*/*;q=0.5";
-/// How much of a page is shown that says why there is no other, in characters.
+/// How much of an error page is shown, in characters.
 const REASON: usize = 1000;
 
 /// Fetches pages.
@@ -74,7 +74,7 @@ impl Tool for WebFetch {
     }
 }
 
-/// What the model is told.
+/// Formats the result for the model.
 fn told(fetched: &Fetched, read: Result<Readable, String>) -> Result<ToolOutput, ToolError> {
     let Fetched { response, target, redirects } = fetched;
     let address = target.as_str();
@@ -115,7 +115,7 @@ fn told(fetched: &Fetched, read: Result<Readable, String>) -> Result<ToolOutput,
     Ok(ToolOutput::text(text))
 }
 
-/// A status in numbers and words.
+/// Formats a status code with its reason phrase.
 pub(super) fn status(code: u16) -> String {
     let known = ureq::http::StatusCode::from_u16(code).ok().and_then(|status| status.canonical_reason());
     known.map_or_else(|| code.to_string(), |reason| format!("{code} {reason}"))

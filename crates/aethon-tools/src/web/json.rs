@@ -1,4 +1,4 @@
-//! Asking a service that speaks JSON: the request, the key that opens it, and the answer.
+//! Talks to JSON services: the request, its key, and the response.
 
 use aethon_core::secret::{MASK, Secret};
 use aethon_core::tool::ToolError;
@@ -11,25 +11,25 @@ use super::failure::WebError;
 use super::fetch::status;
 use super::target::Target;
 
-/// The most bytes of an answer.
+/// Maximum size of a response in bytes.
 const MOST: usize = 8 << 20;
-/// How much is shown of an answer that is no JSON, in characters.
+/// How much of a response that is not JSON is shown, in characters.
 const SHOWN: usize = 500;
 
-/// A request to a service that speaks JSON.
+/// A request to a JSON service.
 pub(super) struct Exchange {
     request: WebRequest,
     keys: Vec<Secret>,
 }
 
 impl Exchange {
-    /// A GET.
+    /// Creates a GET request.
     pub(super) fn get(target: Target) -> Self {
         let accept = (header::ACCEPT, HeaderValue::from_static("application/json"));
         Self { request: WebRequest { target, headers: vec![accept], body: None }, keys: Vec::new() }
     }
 
-    /// A POST of this document.
+    /// Creates a POST request with this document.
     pub(super) fn post(target: Target, document: &Value) -> Self {
         let mut exchange = Self::get(target);
         exchange.request.headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json")));
@@ -37,7 +37,7 @@ impl Exchange {
         exchange
     }
 
-    /// With this key in a header, behind a word such as `Bearer `.
+    /// Adds a key as a header, after a prefix such as `Bearer `.
     pub(super) fn with_key(mut self, name: HeaderName, word: &str, key: &Secret) -> Result<Self, ToolError> {
         let value = HeaderValue::from_str(&format!("{word}{}", key.expose().trim()));
         let mut value = value.map_err(|_| {
@@ -51,7 +51,7 @@ impl Exchange {
         Ok(self)
     }
 
-    /// Sends it. The status and the document that came back; the error says what went wrong, without the key.
+    /// Sends the request and returns status and document. The error says what went wrong, without the key.
     pub(super) async fn send(self, client: &WebClient) -> Result<(u16, Value), ToolError> {
         let keys = self.keys;
         let place = self.request.target.place();
@@ -65,7 +65,7 @@ impl Exchange {
                 MOST >> 20
             )));
         }
-        // A service may say the key again, in an error above all.
+        // A service may echo the key, above all in an error.
         let text = without(&keys, &String::from_utf8_lossy(&response.body.bytes));
         serde_json::from_str(&text).map(|document| (response.status, document)).map_err(|_| {
             let said: String = text.trim().chars().take(SHOWN).collect();
@@ -77,7 +77,7 @@ impl Exchange {
     }
 }
 
-/// Text with a mask where a key stood.
+/// Masks the keys in a text.
 fn without(keys: &[Secret], text: &str) -> String {
     let keys = keys.iter().map(|key| key.expose().trim()).filter(|key| !key.is_empty());
     keys.fold(text.to_owned(), |text, key| text.replace(key, MASK))
@@ -87,11 +87,11 @@ fn appetite(_status: u16, _headers: &HeaderMap) -> usize {
     MOST
 }
 
-/// A document for reading. Text stands for itself.
+/// Formats a document for reading. A string stands for itself.
 pub(super) fn pretty(document: &Value) -> String {
     match document {
         Value::String(text) => text.clone(),
-        // Writing what was read cannot fail.
+        // Serializing a parsed document cannot fail.
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
     }
 }

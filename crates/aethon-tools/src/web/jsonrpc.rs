@@ -1,4 +1,4 @@
-//! `jsonrpc`: one call of a method over HTTP, as JSON-RPC 2.0 has it.
+//! `jsonrpc`: calls a method over HTTP with JSON-RPC 2.0.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ impl Tool for JsonRpc {
     }
 }
 
-/// The parameters in the form that they go out in.
+/// Converts the parameters to the form in which they are sent.
 fn params(given: Value) -> Result<Option<Value>, ToolError> {
     match given {
         Value::Null => Ok(None),
@@ -88,7 +88,7 @@ fn params(given: Value) -> Result<Option<Value>, ToolError> {
     }
 }
 
-/// What the service answered.
+/// Returns the result of the service's answer.
 fn outcome(answer: Value, id: &str, status: u16) -> Result<ToolOutput, ToolError> {
     let Value::Object(mut answer) = answer else {
         return Err(ToolError::failed("the service answered something that is no JSON-RPC response"));

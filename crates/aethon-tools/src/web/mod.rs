@@ -1,8 +1,8 @@
-//! The web: what tools fetch, search and call there, and the one way in which they get out.
+//! The web: what tools fetch, search and call there, through one exit.
 //!
-//! Every request goes through `client`: its address is read by `target`, its host looked up and every address judged by
-//! `rules` where the connection is made (`connect`), its answer read within bounds (`body`). `fetch`, `search`, `jsonrpc` and
-//! `github` are the tools. What they return is a stranger's text, and marked as such by their descriptions.
+//! Every request goes through `client`: `target` validates its URL, `connect` resolves the host and has every address
+//! judged by `rules` before it connects, `body` reads the response within limits. `fetch`, `search`, `jsonrpc` and
+//! `github` are the tools. What they return is untrusted text, and their descriptions mark it as such.
 
 mod address;
 mod body;

@@ -1,4 +1,5 @@
-//! What the web tools may reach and which services they use, as values. The facade fills them from the configuration.
+//! Settings of the web tools: what they may reach and which services they use. The facade fills them from the
+//! configuration.
 
 use std::fmt::Debug;
 use std::io;
@@ -9,19 +10,19 @@ use std::time::Duration;
 use aethon_core::egress::HostRule;
 use aethon_core::secret::Secret;
 
-/// The reach of the web tools. Begin with the default and set what differs.
+/// Settings of the web tools. Start from the default and change what differs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WebOptions {
     /// `security.egress_allowed_hosts`: hosts that may be reached although their address is not public.
     pub allowed_hosts: Vec<HostRule>,
-    /// `tools.web_search`: who searches; without it there is no `web_search`.
+    /// `tools.web_search`: the search service; without it there is no `web_search`.
     pub search: Option<SearchOptions>,
     /// `tools.github`: without it there is no `github`.
     pub github: Option<GitHubOptions>,
-    /// How long a whole request may take, redirects apart.
+    /// Timeout of a whole request, not counting redirects.
     pub timeout: Duration,
-    /// Who knows the addresses of hosts; the system when absent.
+    /// Resolver for host names; the system's if absent.
     pub names: Option<Arc<dyn Names>>,
 }
 
@@ -38,7 +39,7 @@ impl Default for WebOptions {
 }
 
 impl WebOptions {
-    /// With what this changes.
+    /// Applies a change and returns the result.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
@@ -46,18 +47,18 @@ impl WebOptions {
     }
 }
 
-/// Who searches, and what opens it.
+/// A search service with its credentials.
 #[derive(Debug, Clone)]
 pub struct SearchOptions {
     /// The service.
     pub service: SearchService,
-    /// The base address; the service's own when absent.
+    /// Base URL; the service's own if absent.
     pub base: Option<String>,
-    /// The key.
+    /// The API key.
     pub key: Secret,
 }
 
-/// A service that searches the web.
+/// A web search service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchService {
     /// A SearXNG instance.
@@ -68,17 +69,17 @@ pub enum SearchService {
     Tavily,
 }
 
-/// GitHub's GraphQL interface.
+/// GitHub's GraphQL API.
 #[derive(Debug, Clone)]
 pub struct GitHubOptions {
-    /// The base address; `/graphql` is appended.
+    /// Base URL, to which `/graphql` is appended.
     pub base: String,
-    /// What opens it.
+    /// The access token.
     pub token: Secret,
 }
 
-/// Knows the addresses of hosts.
+/// Resolves host names.
 pub trait Names: Debug + Send + Sync {
-    /// The addresses of this host for a connection to this port. May block.
+    /// Returns the addresses of a host for a connection to this port. May block.
     fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
 }

@@ -1,4 +1,4 @@
-//! What an answer is, by what its server calls it and by how it begins; and the text of what can be read.
+//! Determines what a response is, by its media type and its first bytes, and extracts the text.
 
 use std::borrow::Cow;
 
@@ -9,29 +9,29 @@ use super::body::Body;
 use super::html::{self, Readable};
 use super::{charset, pdf};
 
-/// The most bytes of text, HTML and data that are read.
+/// Maximum bytes read of text, HTML and data.
 const MOST_TEXT: usize = 5 << 20;
-/// The most bytes of a PDF, which is of no use in part.
+/// Maximum bytes read of a PDF, which is useless in part.
 const MOST_PDF: usize = 20 << 20;
-/// The most bytes of an answer that says why there is no page.
+/// Maximum bytes read of an error page.
 const MOST_REASON: usize = 64 << 10;
-/// The most bytes of text that are shown.
+/// Maximum bytes of text shown.
 const LONGEST: usize = 2 << 20;
 
-/// What an answer is.
+/// Kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Html,
     Pdf,
-    /// As it is: plain text, JSON, XML, source code.
+    /// Shown as it is: plain text, JSON, XML, source code.
     Text,
-    /// Nothing that could be read.
+    /// Not readable as text.
     Binary,
     /// The server does not say.
     Unknown,
 }
 
-/// How much of an answer is worth reading.
+/// Returns how many bytes of a response to read.
 pub(super) fn appetite(status: u16, headers: &HeaderMap) -> usize {
     match kind_of(&media_type(headers)) {
         _ if status >= 400 => MOST_REASON,
@@ -41,7 +41,7 @@ pub(super) fn appetite(status: u16, headers: &HeaderMap) -> usize {
     }
 }
 
-/// The media type of an answer, without parameters and in small letters; empty when there is none.
+/// Returns the media type without parameters, in lower case; empty if there is none.
 pub(super) fn media_type(headers: &HeaderMap) -> String {
     content_type(headers).split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -73,7 +73,8 @@ fn kind_of(media_type: &str) -> Kind {
     }
 }
 
-/// What a body is that has come, whatever it was called: many servers call a PDF a download and a page plain text.
+/// Determines the kind of a body that has arrived, whatever it is labelled: many servers serve a PDF as a download and
+/// a page as plain text.
 fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
     let start = bytes.trim_ascii_start();
     let begins_with = |words: &str| {
@@ -88,8 +89,7 @@ fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
     }
 }
 
-/// The text of an answer. The error is why there is none. Reading a PDF or a long page takes a while: call it where blocking
-/// is fine.
+/// Extracts the text of a response. The error says why there is none. Blocks: a PDF or a long page takes a while.
 pub(super) fn read(headers: &HeaderMap, body: &Body, address: &Url) -> Result<Readable, String> {
     let media_type = media_type(headers);
     let kind = kind_by_content(kind_of(&media_type), &body.bytes);

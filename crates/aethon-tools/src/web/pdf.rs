@@ -1,8 +1,8 @@
-//! The text of a PDF that was fetched.
+//! The text of a fetched PDF.
 
 use super::html::Readable;
 
-/// The text, as far as it is kept of any page.
+/// Extracts the text, up to `most` bytes.
 pub(super) fn read(bytes: &[u8], most: usize) -> Result<Readable, String> {
     let text = crate::pdf::text(bytes)?;
     let end = text.floor_char_boundary(most);

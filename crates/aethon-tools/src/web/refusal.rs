@@ -1,21 +1,21 @@
-//! Why a request was not made: a rule's word, which names the key that governs it.
+//! Describes why a rule forbids a request, and names the key that governs it.
 
 use std::fmt;
 
-/// The key with which the owner opens hosts.
+/// The key by which the owner allows hosts.
 const KEY: &str = "security.egress_allowed_hosts";
 
-/// A rule against a request.
+/// A request forbidden by a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal(String);
 
 impl Refusal {
-    /// The address itself is not one that tools ask for.
+    /// The URL itself is not acceptable.
     pub(super) fn address(why: impl fmt::Display) -> Self {
         Self(format!("the address {why}"))
     }
 
-    /// The host of this place turned out to have an address of this kind.
+    /// The host has an address of a class that is not public.
     pub(super) fn not_public(place: &str, address: &str, class: &str) -> Self {
         let is_same = place.starts_with(address);
         let address = if is_same { "which".to_owned() } else { format!("whose address {address}") };
@@ -24,14 +24,14 @@ impl Refusal {
         ))
     }
 
-    /// It would have been the assistant's own door.
+    /// The request would have gone to the assistant's own port.
     pub(super) fn own_port(place: &str) -> Self {
         Self(format!(
             "{place} is the assistant's own port, which its tools never reach, whatever `{KEY}` says"
         ))
     }
 
-    /// A redirect of a request that is not repeated elsewhere.
+    /// A redirect of a request that must not be repeated elsewhere.
     pub(super) fn redirect(from: &str, to: &str) -> Self {
         Self(format!(
             "{from} redirects to {to}, which is not followed, because the request carries data; name the final address"

@@ -1,5 +1,5 @@
-//! Which machines the web tools reach: public addresses, and the hosts that the owner has allowed. Never the assistant's own
-//! port, which would let a page that was fetched speak to it from inside.
+//! Decides which machines the web tools may reach: public addresses, and the hosts that the owner has allowed. Never
+//! the assistant's own port, or a fetched page could talk to it from inside.
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -13,17 +13,17 @@ use super::refusal::Refusal;
 /// The rules of one client.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
-    /// `security.egress_allowed_hosts`, and what the owner has configured as a service.
+    /// `security.egress_allowed_hosts`, and the service that the owner has configured.
     pub(super) allowed: Vec<HostRule>,
-    /// The port that is configured for the assistant.
+    /// The configured port of the assistant.
     pub(super) own_port: Option<u16>,
-    /// Where a running daemon writes its address.
+    /// The file in which a running daemon publishes its address.
     pub(super) address_file: Option<PathBuf>,
 }
 
 impl Rules {
-    /// Whether a connection may be made to this address of a host. Every address of a host is judged, and one refusal counts
-    /// for all: a name that has a public address and a private one is a trap, or soon will be.
+    /// Judges whether a connection may be made to this address of a host. Every address of a host is judged, and one
+    /// refusal applies to all: a name with both a public and a private address is a trap, or soon will be.
     pub(super) fn judge(&self, host: &str, address: SocketAddr) -> Result<(), Refusal> {
         let (ip, port) = (address.ip(), address.port());
         let place = format!("{host}:{port}");
@@ -43,14 +43,14 @@ impl Rules {
         self.own_port == Some(port) || self.running_port() == Some(port)
     }
 
-    /// The port in the file of a running daemon. Read anew each time: it may have been started meanwhile.
+    /// Returns the port published by a running daemon. Read each time, because the daemon may have started meanwhile.
     fn running_port(&self) -> Option<u16> {
         let text = fs::read_to_string(self.address_file.as_ref()?).ok()?;
         text.trim().trim_end_matches('/').rsplit(':').next()?.parse().ok()
     }
 }
 
-/// Whether an address is one of this machine's, by whatever interface.
+/// Returns whether an address belongs to this machine, on any interface.
 fn is_of_this_machine(address: IpAddr) -> bool {
     let address = address.to_canonical();
     address.is_loopback() || address.is_unspecified() || UdpSocket::bind((address, 0)).is_ok()

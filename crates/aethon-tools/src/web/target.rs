@@ -1,19 +1,19 @@
-//! Where a request goes: an address that was read and found to be one that a tool may ask for at all. Which machines it may
-//! reach is judged later, by the addresses that its host turns out to have.
+//! The validated URL of a request. Which machines it may reach is judged later, by the addresses that its host resolves
+//! to.
 
 use url::{Host, Url};
 
 use super::refusal::Refusal;
 
-/// The longest address.
+/// Maximum length of a URL.
 const LONGEST: usize = 8 * 1024;
 
-/// An http or https address without credentials, whose host is written as what it is.
+/// An http or https URL without credentials, whose host is written in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target(Url);
 
 impl Target {
-    /// Reads an address.
+    /// Parses and validates a URL.
     pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
         let text = text.trim();
         let url = checked(text, Url::parse(text))?;
@@ -23,7 +23,7 @@ impl Target {
         Ok(Self(url))
     }
 
-    /// Where a redirect leads, which may be relative to this.
+    /// Returns the target of a redirect, which may be relative to this URL.
     pub(super) fn redirected(&self, location: &str) -> Result<Self, Refusal> {
         let location = location.trim();
         let url = checked(location, self.0.join(location))?;
@@ -33,7 +33,7 @@ impl Target {
         Ok(Self(url))
     }
 
-    /// The same with these parameters.
+    /// Adds query parameters.
     pub(super) fn with_query(mut self, parameters: &[(&str, &str)]) -> Self {
         if !parameters.is_empty() {
             self.0.query_pairs_mut().extend_pairs(parameters);
@@ -41,27 +41,27 @@ impl Target {
         self
     }
 
-    /// The address, for the request.
+    /// Returns the URL as text, for the request.
     pub(super) fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The address itself.
+    /// Returns the URL.
     pub(super) fn url(&self) -> &Url {
         &self.0
     }
 
-    /// Its host, as rules name it.
+    /// Returns the host as rules name it.
     pub(super) fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// Its port.
+    /// Returns the port.
     pub(super) fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// Host and port, to name it in a sentence. Nothing else of an address is repeated there: a stranger may have written it.
+    /// Returns host and port for a message. Nothing else of the URL is repeated there: a stranger may have written it.
     pub(super) fn place(&self) -> String {
         format!("{}:{}", self.host(), self.port())
     }
@@ -71,7 +71,7 @@ fn checked(text: &str, parsed: Result<Url, url::ParseError>) -> Result<Url, Refu
     if text.len() > LONGEST {
         return Err(Refusal::address("is longer than 8 KiB"));
     }
-    // The reader of addresses drops some of these and takes others for slashes.
+    // The URL parser drops some of these characters and takes others for slashes.
     if text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
         return Err(Refusal::address(
             "contains blanks, control characters or backslashes; percent-encode them",
@@ -93,8 +93,8 @@ fn checked(text: &str, parsed: Result<Url, url::ParseError>) -> Result<Url, Refu
     Ok(url)
 }
 
-/// Whether the host stands in the text as it was read. `http://2130706433/`, `http://0x7f.1/` and `http://127.1/` all mean
-/// 127.0.0.1, and nobody who means it honestly writes it so.
+/// Returns whether the host was written as it was parsed. `http://2130706433/`, `http://0x7f.1/` and `http://127.1/`
+/// all mean 127.0.0.1, and nobody writes it like that with good intent.
 fn is_plainly_written(text: &str, url: &Url) -> bool {
     let written = text.split_once("//").map_or("", |(_, rest)| rest);
     let written = written.split(['/', '?', '#']).next().unwrap_or_default();

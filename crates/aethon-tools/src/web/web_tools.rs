@@ -1,4 +1,4 @@
-//! The web tools that the options allow, and why the others are absent.
+//! Creates the web tools that the options allow, and says why the others are absent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use super::search::WebSearch;
 use super::target::Target;
 use crate::options::Options;
 
-/// How much longer than a request a call may take: it may be redirected, and what came is read.
+/// Timeout of a call: this many request timeouts, for redirects, plus some time to process the response.
 const REQUESTS: u32 = 2;
 const LEEWAY: Duration = Duration::from_secs(15);
 
-/// The tools; where there is none, why.
+/// The tools, or why they are absent.
 pub(crate) struct WebTools {
     pub(crate) fetch: WebFetch,
     pub(crate) json_rpc: JsonRpc,
@@ -27,8 +27,8 @@ pub(crate) struct WebTools {
     pub(crate) github: Result<GitHub, String>,
 }
 
-/// The web tools with what these options open to them. The services that the owner has named are open to the tools that use
-/// them, wherever they are, and to no others.
+/// Creates the web tools. A service that the owner has configured may be reached by the tool that uses it, wherever it
+/// is, and by no other tool.
 pub(crate) fn web_tools(options: &Options) -> WebTools {
     let web = &options.web;
     let client = |own: Option<&str>| {
@@ -53,12 +53,12 @@ pub(crate) fn web_tools(options: &Options) -> WebTools {
     }
 }
 
-/// How long a call may take.
+/// Returns the timeout of a call.
 pub(super) fn call_timeout(client: &WebClient) -> Duration {
     client.timeout() * REQUESTS + LEEWAY
 }
 
-/// An address of a service with parameters.
+/// Returns the URL of a service with query parameters.
 pub(super) fn with_query(address: &str, parameters: &[(&str, &str)]) -> Result<Target, ToolError> {
     Target::parse(address)
         .map(|target| target.with_query(parameters))

@@ -1,4 +1,4 @@
-//! Tools of workflows: saying which step of a SOP is worked on, and making, listing and removing timed jobs.
+//! Workflow tools: reporting the current step of a SOP, and creating, listing and removing timed jobs.
 
 mod schedule;
 mod sop_step;

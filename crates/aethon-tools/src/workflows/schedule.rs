@@ -1,7 +1,7 @@
-//! `schedule_task`, `list_scheduled_jobs` and `remove_scheduled_job`: the assistant's own way to the schedule.
+//! `schedule_task`, `list_scheduled_jobs` and `remove_scheduled_job`: the assistant's own access to the schedule.
 //!
-//! A job is for the person in whose conversation it was made: it works with their memories, and its results go there. The
-//! owner sees and removes every job, others their own.
+//! A job belongs to the person in whose conversation it was created: it works with their memories, and its results go
+//! there. The owner sees and can remove every job, others only their own.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use serde_json::Value;
 /// The channel whose sessions are also recipients.
 const WEBCHAT: &str = "webchat";
 
-/// How much of a prompt is listed, in characters.
+/// Maximum characters of a prompt in a list.
 const LISTED_PROMPT: usize = 120;
 
-/// Makes a job.
+/// Creates a job.
 pub(super) struct ScheduleTask {
     spec: ToolSpec,
     schedule: Arc<dyn Schedule>,
@@ -96,7 +96,7 @@ impl Tool for ScheduleTask {
         let record = self.schedule.add(request, Origin::Assistant).await.map_err(refused)?;
         let mut text = format!("The job {} is scheduled.", record.job.job_id);
         if let Some(next) = record.next_run {
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, " Its first run is at {}.", time::text(next));
         }
         if !self.schedule.is_enabled() {

@@ -1,5 +1,5 @@
-//! `sop_step`: which step of a SOP is begun or done. The answer to a step that begins is its text, so that a model has it
-//! at hand when it needs it, and a weak one has a reason to call.
+//! `sop_step`: reports that a step of a SOP begins or is done. The answer to the start of a step is its text, so that a
+//! model has it at hand when it needs it, and a weak model has a reason to call.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Notes the step of a run.
+/// Records the step of a run.
 pub(super) struct SopStep {
     spec: ToolSpec,
     sops: Arc<dyn SopCatalog>,
@@ -51,7 +51,7 @@ impl SopStep {
         Self { spec, sops, runs, bus }
     }
 
-    /// The run and its SOP.
+    /// Returns the run and its SOP.
     async fn running(&self, context: &ToolContext) -> Result<(SopRun, Arc<Sop>), ToolError> {
         let failed = |error: aethon_core::error::Error| {
             tracing::warn!(%error, "a step of a SOP could not be looked up");

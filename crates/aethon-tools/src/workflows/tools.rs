@@ -1,4 +1,4 @@
-//! The tools of workflows as a list.
+//! The workflow tools as a list.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use aethon_core::tool::Tool;
 use super::schedule::{ListScheduledJobs, RemoveScheduledJob, ScheduleTask};
 use super::sop_step::SopStep;
 
-/// The tools, in the order in which models see them.
+/// Returns the tools in the order in which models see them.
 pub fn workflow_tools(
     (sops, runs): (Arc<dyn SopCatalog>, Arc<dyn SopRuns>),
     schedule: Arc<dyn Schedule>,

@@ -1,5 +1,5 @@
-//! Calls that nothing in the sandbox needs and that reach deep into the kernel, or would make namespaces within namespaces:
-//! they answer that they are not permitted. Calls for another architecture than the machine's own are missing altogether.
+//! A seccomp filter against system calls that nothing in the sandbox needs and that reach deep into the kernel or would
+//! nest namespaces: they fail with `EPERM`. System calls of a foreign architecture do not exist at all (`ENOSYS`).
 
 use std::io;
 
@@ -11,10 +11,10 @@ use super::super::filter::{
 
 const EPERM: u32 = 1;
 const NEW_USER_NAMESPACE: u32 = 0x1000_0000;
-/// Its flags are where a filter cannot look; programs then use the older call.
+/// Its flags are in memory, where a filter cannot look; with `ENOSYS`, programs fall back to the older call.
 const CLONE3: u32 = 435;
 
-/// The same numbers on every architecture: io_uring, mounts of the newer kind, Landlock is not among them.
+/// The same numbers on every architecture: io_uring and the new mount API. Landlock is not among them.
 const COMMON: [u32; 10] = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442];
 
 /// unshare, setns, mount, umount2, pivot_root, add_key, request_key, keyctl, bpf, perf_event_open, userfaultfd, kexec_load,
@@ -36,7 +36,7 @@ const OWN: &[u32] = &[];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const MACHINE: (u32, u32) = (0, 0);
 
-/// Puts the filter round this process and what it starts.
+/// Applies the filter to this process and what it starts.
 pub(super) fn apply() -> io::Result<()> {
     if OWN.is_empty() {
         return Err(io::Error::other("the numbers of this machine's system calls are not known"));
@@ -48,7 +48,7 @@ pub(super) fn apply() -> io::Result<()> {
 fn program() -> Vec<sock_filter> {
     let (architecture, clone) = MACHINE;
     let mut program = vec![load(ARCHITECTURE), unless(IS, architecture, 1), load(NUMBER)];
-    // A jump over one instruction: what is not of this machine meets the refusal below.
+    // Skip one instruction on this machine's architecture; any other runs into the refusal below.
     program[1] = sock_filter { jt: 1, jf: 0, ..unless(IS, architecture, 0) };
     program.insert(2, refuse(ENOSYS));
     if cfg!(target_arch = "x86_64") {

@@ -1,9 +1,10 @@
-//! A service that runs as root has its commands run as nobody, to whom root's workspace is closed. So what root owns in the
-//! workspace is given to that user before a command runs; root itself still reads and writes all of it.
+//! Gives the workspace to the user that commands run as. A service that runs as root runs its commands as nobody, to
+//! whom root's workspace is closed. So root's files there are given to that user before a command runs; root can still
+//! read and write all of them.
 //!
-//! Commands of another conversation may be at work in the same folders. Everything is opened from the folder above, without
-//! following links, so nothing outside the workspace is ever given away; a file that has a second name is left alone, because
-//! that name may be elsewhere.
+//! Commands of another conversation may be working in the same folders. Everything is opened relative to its parent,
+//! without following links, so nothing outside the workspace is ever given away. A file with several hard links is left
+//! alone, because another link may lie elsewhere.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,12 +12,12 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, openat, statat};
 
-/// How many entries are looked at; who has more gives them over by hand.
+/// Maximum number of entries processed; larger workspaces must be handed over manually.
 const MOST: usize = 200_000;
-/// How deep.
+/// Maximum depth.
 const DEEPEST: usize = 64;
 
-/// Gives what root owns in this folder to a user and a group.
+/// Gives everything that root owns in this folder to a user and a group.
 pub(crate) fn hand_over(workspace: &Path, (user, group): (u32, u32)) -> io::Result<()> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = rustix::fs::open(workspace, flags, Mode::empty())?;
@@ -34,7 +35,7 @@ fn give(folder: OwnedFd, owner: (Uid, Gid), depth: usize, left: &mut usize) -> i
             continue;
         }
         *left = left.checked_sub(1).ok_or_else(|| io::Error::other("the workspace has too many files"))?;
-        // What goes meanwhile needs no owner.
+        // An entry that has disappeared needs no owner.
         let Ok(found) = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         let kind = FileType::from_raw_mode(found.st_mode);
         let is_folder = kind == FileType::Directory;

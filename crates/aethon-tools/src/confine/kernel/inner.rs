@@ -1,6 +1,6 @@
-//! The inner step: the first process of the pid namespace. It puts up what holds for the command and all that it starts, gives
-//! up every right over the namespaces, starts the command, and reaps until that has ended. Then it ends, and with it whatever
-//! is left.
+//! The inner step: the first process of the pid namespace. It sets up everything that applies to the command and its
+//! descendants, drops all rights over the namespaces, starts the command, and reaps children until the command has
+//! ended. Then it exits, and the kernel kills whatever is left.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,7 +20,7 @@ use super::super::{filter as port_filter, landlock};
 use super::plan::Plan;
 use super::{ALONE, filter};
 
-/// What stays open to writing besides the workspace; the folders among them are private by now.
+/// What stays writable besides the workspace; the folders among them are private by now.
 const WRITABLE: [&str; 9] = [
     "/tmp",
     "/var/tmp",
@@ -38,7 +38,7 @@ const STEPS: u64 = 2;
 
 pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // Some containers do not permit it; then the old view stays, and Landlock keeps other processes closed.
+    // Some containers forbid this; then the old `/proc` stays, and Landlock protects other processes.
     let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
     limit(plan)?;
     give_up_rights()?;
@@ -56,18 +56,18 @@ pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
 
 fn limit(plan: &Plan) -> io::Result<()> {
     let at_most = |value: u64| Rlimit { current: Some(value), maximum: Some(value) };
-    // What a process writes to, and not what it only reserves: runtimes reserve far more than they use.
+    // Limits what a process writes to, not what it only reserves: runtimes reserve far more than they use.
     setrlimit(Resource::Data, at_most(plan.memory))?;
     setrlimit(Resource::Nproc, at_most(plan.processes.saturating_add(STEPS)))?;
     setrlimit(Resource::Core, at_most(0))?;
     Ok(())
 }
 
-/// Gives up every right, for good: none is left to get back by starting a program.
+/// Drops every capability for good: none can be regained by starting a program.
 fn give_up_rights() -> io::Result<()> {
     clear_ambient_capability_set()?;
     for one in (0..64).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
-        // An error means that the kernel knows no more of them.
+        // An error means that the kernel knows no further capabilities.
         if remove_capability_from_bounding_set(one).is_err() {
             break;
         }
@@ -87,7 +87,7 @@ fn start(command: &[OsString]) -> io::Result<Pid> {
     Ok(Pid::from_child(&child))
 }
 
-/// Waits for the command, and for what it left to the first process meanwhile.
+/// Waits for the command, and reaps the orphans that the first process inherits.
 fn reap(command: Pid) -> io::Result<ExitCode> {
     loop {
         match wait(WaitOptions::empty()) {

@@ -1,5 +1,5 @@
-//! The outer step: another user where the service is root, new namespaces, and a view of the files in which private places are
-//! covered. It then starts the inner step, waits, and ends as that did.
+//! The outer step: switches to another user if the service is root, creates new namespaces, and covers private places
+//! in the file system. It then starts the inner step, waits, and exits with its status.
 
 use std::ffi::{CString, OsString};
 use std::fs::{self, DirBuilder, File};
@@ -21,13 +21,13 @@ use rustix::thread::{
 use super::plan::Plan;
 use super::{INNER, STEP};
 
-/// Places that many programs write to, and that hold other people's files and sockets. Each is empty here.
+/// Shared writable places that hold other people's files and sockets. Each is covered by an empty one.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
-/// Where names are looked up, within a place that is covered.
+/// DNS configuration inside a covered place.
 const RESOLVER: &str = "/run/systemd/resolve";
 
 pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
-    // From here on `.` is the workspace, whoever may pass through the folders above it.
+    // From here on `.` is the workspace, even if this user cannot pass the directories above it.
     std::env::set_current_dir(&plan.workspace).map_err(about("the workspace"))?;
     if let Some((user, group)) = plan.user {
         become_user(user, group).map_err(about("another user"))?;
@@ -60,10 +60,10 @@ fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(rustix::thread::unshare(flags)?)
 }
 
-/// New namespaces, in which this user is itself. Within them it may do what takes rights over them, until the inner step gives
-/// those up.
+/// Creates new namespaces, in which this user keeps its id. Within them it has full rights until the inner step drops
+/// them.
 fn enter_namespaces(plan: &Plan) -> io::Result<()> {
-    // A program that guards its memory cannot write its own maps.
+    // A process that is not dumpable cannot write its own id maps.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let network = if plan.network { UnshareFlags::empty() } else { UnshareFlags::NEWNET };
@@ -78,7 +78,7 @@ fn enter_namespaces(plan: &Plan) -> io::Result<()> {
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    // What the inner step needs of these rights has to outlive its start.
+    // The capabilities that the inner step needs must survive `exec`.
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP;
     let all = rustix::thread::capabilities(None)?;
     set_capabilities(None, CapabilitySets { inheritable: needed, ..all })?;
@@ -88,11 +88,11 @@ fn enter_namespaces(plan: &Plan) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts empty places over private ones, and what stays back in its place.
+/// Covers private places with empty ones, and puts back what stays visible.
 fn cover(plan: &Plan) -> io::Result<()> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let resolver = plan.network.then(|| PathBuf::from(RESOLVER));
-    // Opened before anything is covered; what is not there or not open to this user is not kept.
+    // Open these before anything is covered; what does not exist or is not accessible to this user is not kept.
     let kept: Vec<(PathBuf, OwnedFd)> = plan
         .kept
         .iter()
@@ -118,7 +118,7 @@ fn cover(plan: &Plan) -> io::Result<()> {
                 done.push(path);
             }
             Ok(found) if found.is_file() => mount_bind_recursive("/dev/null", &path)?,
-            // A link leads somewhere that is covered by itself, or is not.
+            // The target of a symlink is covered, or not, in its own right.
             _ => {}
         }
     }
@@ -143,7 +143,7 @@ fn opened(path: &Path) -> Option<OwnedFd> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
-/// The topmost folder on the way to the workspace that this user may not pass.
+/// Returns the topmost directory above the workspace that this user cannot pass.
 fn blocking(workspace: &Path) -> Option<PathBuf> {
     let me = rustix::process::geteuid().as_raw();
     let mut above: Vec<&Path> = workspace.ancestors().skip(1).collect();
@@ -154,7 +154,7 @@ fn blocking(workspace: &Path) -> Option<PathBuf> {
     above.into_iter().find(|path| !is_open(path)).map(Path::to_path_buf)
 }
 
-/// An empty place of this user's own, which goes with the namespaces.
+/// Mounts an empty tmpfs, which disappears with the namespaces.
 fn empty(path: &Path, memory: u64) -> io::Result<()> {
     let options = CString::new(format!("size={memory},mode=0755")).map_err(io::Error::other)?;
     mount("tmpfs", path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
@@ -177,6 +177,6 @@ fn put_back(source: &str, path: &Path) -> io::Result<()> {
 
 #[expect(clippy::disallowed_methods, reason = "a step starts the next one, which is this very program")]
 fn start_inner(plan: &Plan, command: &[OsString]) -> io::Result<std::process::Child> {
-    // Whatever was covered, the program itself is still open under this name.
+    // This name works for the running program even if its path is covered.
     Command::new("/proc/self/exe").args([STEP, INNER]).arg(plan.to_text()?).args(command).spawn()
 }

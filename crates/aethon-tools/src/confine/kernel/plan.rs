@@ -1,4 +1,4 @@
-//! What the steps are told: one JSON document, passed as an argument. It holds no secrets.
+//! The input of the steps: one JSON document, passed as an argument. It contains no secrets.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -8,31 +8,31 @@ use serde::{Deserialize, Serialize};
 
 use super::{OUTER, STEP};
 
-/// The user and the group that commands of a service that runs as root get.
+/// User and group of commands if the service runs as root.
 const NOBODY: u32 = 65_534;
 
-/// What a command finds.
+/// What a command in the sandbox gets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// What it may change.
+    /// The directory that it may change.
     pub(crate) workspace: PathBuf,
-    /// Where it begins.
+    /// The directory in which it starts.
     pub(crate) directory: PathBuf,
-    /// The person's home, in whose place an empty one stands that goes with the command.
+    /// The person's home, replaced by an empty one that disappears with the command.
     pub(crate) home: Option<PathBuf>,
-    /// Other places that are covered.
+    /// Other places to cover.
     pub(crate) hidden: Vec<PathBuf>,
-    /// Places within those that stay, to be read.
+    /// Places inside covered ones that stay readable.
     pub(crate) kept: Vec<PathBuf>,
     /// Whether it has the machine's network.
     pub(crate) network: bool,
     /// Ports that are closed even then.
     pub(crate) ports: Vec<u16>,
-    /// The memory of each process and of the temporary files, in bytes.
+    /// Memory of each process, and size of the temporary files, in bytes.
     pub(crate) memory: u64,
-    /// How many processes.
+    /// Maximum number of processes.
     pub(crate) processes: u64,
-    /// The user and group to become first.
+    /// The user and group to switch to first.
     pub(crate) user: Option<(u32, u32)>,
 }
 
@@ -43,20 +43,20 @@ impl Plan {
             .map_err(|error| io::Error::other(format!("the plan cannot be read: {error}")))
     }
 
-    /// The plan as the inner step gets it.
+    /// Serializes the plan for the inner step.
     pub(super) fn to_text(&self) -> io::Result<String> {
         serde_json::to_string(self).map_err(io::Error::other)
     }
 
-    /// What stands between the launcher and the command.
+    /// Returns the arguments between the launcher and the command.
     pub(crate) fn words(&self) -> Vec<OsString> {
-        // A path that is no text cannot be told; the step then refuses, and nothing runs.
+        // Serialization fails if a path is not UTF-8; the step then rejects the empty plan, and nothing runs.
         let plan = self.to_text().unwrap_or_default();
         vec![STEP.into(), OUTER.into(), plan.into()]
     }
 }
 
-/// Who commands run as where the service is root; nobody else where it is not.
+/// Returns the user for commands if the service runs as root; `None` means the service's own user.
 pub(crate) fn nobody() -> Option<(u32, u32)> {
     rustix::process::geteuid().is_root().then_some((NOBODY, NOBODY))
 }

@@ -1,4 +1,4 @@
-//! The program as a step of the sandbox.
+//! Entry point of a sandbox step.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use super::plan::Plan;
 use super::{INNER, OUTER, STEP, inner, outer};
 
-/// The exit status of a step that could not do its work.
+/// Exit status of a step that failed.
 const FAILED: u8 = 125;
 
-/// Runs a step when the program was started as one, and says how it ended. Call this first thing in `main`: a step must be
-/// alone in its process.
+/// Runs a step if the program was started as one, and returns its exit code. Call this first in `main`: a step must be
+/// the only thread of its process.
 pub(crate) fn step(arguments: &[OsString]) -> Option<ExitCode> {
     let (first, rest) = arguments.split_first()?;
     if first != STEP {

@@ -1,4 +1,4 @@
-//! Whether this machine can have the sandbox, found out by doing it.
+//! Tests whether the sandbox works on this machine, by trying it.
 
 use std::io;
 use std::path::Path;
@@ -9,10 +9,10 @@ use super::ALONE;
 use super::plan::Plan;
 use crate::confine::landlock;
 
-/// How long the trial may take.
+/// Timeout of the trial.
 const TRIAL: Duration = Duration::from_secs(20);
 
-/// Whether this machine can do it, found out by doing it. The error says what it cannot.
+/// Tests whether the sandbox works on this machine. The error says what does not.
 pub(crate) fn trial(launcher: &Path, plan: &Plan) -> Result<(), String> {
     let (files, _, _) = landlock::abilities();
     if !files {

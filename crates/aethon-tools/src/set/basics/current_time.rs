@@ -1,4 +1,4 @@
-//! `current_time`: the date and time, here or elsewhere. A tool, because the system prompt must not change by itself.
+//! `current_time`: date and time, here or elsewhere. A tool, because the system prompt must stay constant.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! `think`: room for a model to think in between, where it has no reasoning of its own. It does nothing, and what was thought
-//! stays in the conversation.
+//! `think`: room for a model without reasoning of its own to think in between. It does nothing; the thought stays in
+//! the conversation.
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest thought, in bytes.
+/// Maximum length of a thought in bytes.
 const LONGEST: usize = 32 * 1024;
 
-/// Takes a thought.
+/// Accepts a thought.
 pub(super) struct Think(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,29 +1,29 @@
-//! What a GraphQL document asks for: to read, or to change something.
+//! Determines whether a GraphQL document reads or changes something.
 //!
-//! The document is read by the grammar as far as its definitions go: every token is known, every bracket is matched, and what
-//! stands at the top must be an operation or a fragment. A mutation is told by its keyword in that place, and never by a
-//! search for the word: it may stand in a comment, a string or a field's name. What cannot be read by the grammar is refused,
-//! because a service might read it differently.
+//! The document is parsed by the grammar as far as its definitions: every token is checked, every bracket is matched,
+//! and everything at the top level must be an operation or a fragment. A mutation is recognized by its keyword in that
+//! position, never by searching for the word, which may also be in a comment, a string or a field name. A document that
+//! does not parse is refused, because a service might read it differently.
 
 /// What a document asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
-    /// Nothing but reading.
+    /// Only reads.
     ToRead,
-    /// A change, in one of its operations at least.
+    /// A change, in at least one of its operations.
     ToChange,
 }
 
-/// How deep brackets may be nested.
+/// Maximum nesting of brackets.
 const DEEPEST: usize = 256;
 
-/// Reads a document. The error is why it is none.
+/// Parses a document. The error says why it is not valid.
 pub(super) fn read(document: &str) -> Result<Asks, String> {
     let mut tokens = Tokens(document.strip_prefix('\u{feff}').unwrap_or(document));
     let (mut asks, mut operations) = (Asks::ToRead, 0);
     while let Some(token) = tokens.next()? {
         match token {
-            // A query may leave its keyword out.
+            // A query may omit its keyword.
             Token::Open('{') => {
                 skip(&mut tokens, '{')?;
                 operations += 1;
@@ -52,7 +52,7 @@ pub(super) fn read(document: &str) -> Result<Asks, String> {
     Ok(asks)
 }
 
-/// What comes behind the keyword of a definition, to the end of its selection.
+/// Parses a definition after its keyword, up to the end of its selection set.
 fn definition(tokens: &mut Tokens<'_>) -> Result<(), String> {
     while let Some(token) = tokens.next()? {
         match token {
@@ -65,7 +65,7 @@ fn definition(tokens: &mut Tokens<'_>) -> Result<(), String> {
     Err("an operation ends before its `{`".to_owned())
 }
 
-/// Everything to the bracket that closes this one.
+/// Skips everything up to the bracket that closes this one.
 fn skip(tokens: &mut Tokens<'_>, opened: char) -> Result<(), String> {
     let mut open = vec![opened];
     while let Some(token) = tokens.next()? {
@@ -100,11 +100,11 @@ enum Token<'d> {
     Name(&'d str),
     Open(char),
     Close(char),
-    /// A number, a string, a mark.
+    /// A number, a string, a punctuator.
     Other,
 }
 
-/// What is left of a document.
+/// The unread rest of a document.
 struct Tokens<'d>(&'d str);
 
 impl<'d> Tokens<'d> {
@@ -112,7 +112,7 @@ impl<'d> Tokens<'d> {
         loop {
             let rest = self.0.trim_start_matches([' ', '\t', '\n', '\r', ',', '\u{feff}']);
             match rest.strip_prefix('#') {
-                // A comment ends with its line, by either line end.
+                // A comment ends at either kind of line end.
                 Some(comment) => self.0 = comment.find(['\n', '\r']).map_or("", |end| &comment[end..]),
                 None => {
                     self.0 = rest;
@@ -154,7 +154,7 @@ impl<'d> Tokens<'d> {
         taken
     }
 
-    /// Skips a string of either kind, which the rest begins with.
+    /// Skips a string of either kind at the start of the rest.
     fn string(&mut self) -> Result<(), String> {
         let unclosed = || "a string is not closed".to_owned();
         if let Some(block) = self.0.strip_prefix("\"\"\"") {

@@ -1,4 +1,4 @@
-//! `github`: GitHub's GraphQL interface with the owner's token. Reading just runs; what changes something waits for a person.
+//! `github`: GitHub's GraphQL API with the owner's token. Queries run at once; mutations need a person's approval.
 
 mod document;
 mod tool;

@@ -17,7 +17,7 @@ use crate::web::json::{Exchange, pretty};
 use crate::web::options::GitHubOptions;
 use crate::web::target::Target;
 
-/// Asks GitHub.
+/// Queries GitHub.
 pub(crate) struct GitHub {
     spec: ToolSpec,
     client: Arc<WebClient>,
@@ -36,7 +36,7 @@ struct Arguments {
 }
 
 impl GitHub {
-    /// The tool for this service; the error says what is wrong with its address.
+    /// Creates the tool. The error says what is wrong with the service's address.
     pub(in crate::web) fn new(client: Arc<WebClient>, options: &GitHubOptions) -> Result<Self, String> {
         let address = format!("{}/graphql", options.base.trim().trim_end_matches('/'));
         let target = Target::parse(&address).map_err(|refusal| refusal.to_string())?;
@@ -60,7 +60,7 @@ impl Tool for GitHub {
     }
 
     fn asks_first(&self, input: &Value) -> Option<String> {
-        // A document that cannot be read is refused by the call itself.
+        // The call itself refuses a document that does not parse.
         let asks = document::read(input.get("query")?.as_str()?).ok()?;
         (asks == Asks::ToChange).then(|| "a mutation changes something on GitHub".to_owned())
     }
@@ -84,7 +84,7 @@ impl Tool for GitHub {
     }
 }
 
-/// What GitHub answered: data, errors, or both.
+/// Formats GitHub's answer: data, errors, or both.
 fn outcome(answer: &Value, status: u16) -> Result<ToolOutput, ToolError> {
     if status == 401 {
         return Err(ToolError::failed(

@@ -1,50 +1,50 @@
-//! What an element means for the text.
+//! What HTML elements mean for the text.
 
-/// What an element does.
+/// Effect of an element on the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Nothing: its content stands in the line.
+    /// None: its content stays in the line.
     Inline,
-    /// Its content stands on lines of its own.
+    /// Its content is on lines of its own.
     Block,
-    /// As a block, with an empty line round it.
+    /// A block with empty lines around it.
     Paragraph,
     /// A heading of this level.
     Heading(u8),
     /// A list, numbered or not.
     List { is_numbered: bool },
-    /// An item of a list.
+    /// A list item.
     Item,
-    /// A row of a table.
+    /// A table row.
     Row,
-    /// A cell of a row.
+    /// A table cell.
     Cell,
-    /// Text whose blanks count.
+    /// Text with significant whitespace.
     Preformatted,
-    /// Said by somebody else.
+    /// A quotation.
     Quote,
-    /// Code in the line.
+    /// Inline code.
     Code,
     /// A link.
     Link,
     /// The title of the page.
     Title,
-    /// Nobody reads it.
+    /// Invisible.
     Hidden,
 }
 
-/// Which part of a page an element is.
+/// The part of a page that an element belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Region {
-    /// What the page is about.
+    /// The content of the page.
     Main,
-    /// What stands on every page of the site.
+    /// What is repeated on every page of the site.
     Frame,
-    /// What may be either.
+    /// Either of them.
     Other,
 }
 
-/// The role of an element.
+/// Returns the role of an element.
 pub(super) fn role_of(name: &[u8]) -> Role {
     match name {
         b"title" => Role::Title,
@@ -76,19 +76,19 @@ pub(super) fn role_of(name: &[u8]) -> Role {
     }
 }
 
-/// The region that an element opens, by its name or what it says of itself.
+/// Returns the region that an element opens, by its name or its ARIA role.
 pub(super) fn region_of(name: &[u8], says: &[u8], is_in_main: bool) -> Option<Region> {
     match (name, says) {
         (b"main" | b"article", _) | (_, b"main" | b"article") => Some(Region::Main),
         (b"nav" | b"aside" | b"footer", _) => Some(Region::Frame),
         (_, b"navigation" | b"banner" | b"contentinfo" | b"complementary" | b"search") => Some(Region::Frame),
-        // Within the content it holds the heading.
+        // Inside the content it holds the heading.
         (b"header", _) if !is_in_main => Some(Region::Frame),
         _ => None,
     }
 }
 
-/// Whether an element has no content and no end.
+/// Returns whether an element has no content and no end tag.
 pub(super) fn is_void(name: &[u8]) -> bool {
     matches!(
         name,
@@ -109,7 +109,7 @@ pub(super) fn is_void(name: &[u8]) -> bool {
     )
 }
 
-/// Whether an open element ends where this one begins, although nobody closed it.
+/// Returns whether the start of `next` implicitly closes an open element.
 pub(super) fn ends_before(open: &[u8], next: &[u8]) -> bool {
     match open {
         b"p" => {

@@ -1,8 +1,9 @@
-//! HTML as a person would read it, in the Markdown that models know: headings, paragraphs, lists, tables, links.
+//! Converts HTML to what a person would read, in the Markdown that models know: headings, paragraphs, lists, tables,
+//! links.
 //!
-//! A tokenizer is all it takes: no tree is built, so a page that is nested without end costs nothing. `elements` says what an
-//! element means, `reader` walks the tokens and knows which elements are open, `writer` puts words and breaks on lines and
-//! keeps the content of a page apart from its frame.
+//! A tokenizer suffices: no tree is built, so endless nesting costs nothing. `elements` says what an element means,
+//! `reader` processes the tokens and tracks the open elements, `writer` puts words and line breaks together and
+//! separates the content of a page from its frame.
 
 mod elements;
 mod reader;
@@ -19,6 +20,6 @@ pub(super) struct Readable {
     pub(super) title: String,
     /// Its content in Markdown.
     pub(super) text: String,
-    /// Whether it goes on: it has more text than is kept.
+    /// Whether it was truncated.
     pub(super) is_cut: bool,
 }

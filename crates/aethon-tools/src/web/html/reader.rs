@@ -1,4 +1,4 @@
-//! Walks the tokens of a page and knows which elements are open.
+//! Processes the tokens of a page and tracks the open elements.
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 use url::Url;
@@ -7,18 +7,18 @@ use super::Readable;
 use super::elements::{Region, Role, ends_before, is_void, region_of, role_of};
 use super::writer::Writer;
 
-/// How many open elements are known; what is nested deeper is read as text of the deepest.
+/// Maximum number of open elements tracked; deeper ones are read as text of the deepest.
 const DEEPEST: usize = 512;
-/// The most characters of a title.
+/// Maximum characters of a title.
 const LONGEST_TITLE: usize = 300;
 
 type Tag = html5gum::StartTag<()>;
 
-/// The page in Markdown; links are made whole with its address.
+/// Converts a page to Markdown; links are resolved against its URL.
 pub(crate) fn read(html: &str, address: &Url) -> Readable {
     let mut reader = Reader::at(address);
     let mut emitter = DefaultEmitter::default();
-    // Without a tree this is how the text of scripts and styles is known to be no markup.
+    // Without a tree builder, this is what makes the tokenizer treat scripts and styles as raw text.
     emitter.naively_switch_states(true);
     for token in Tokenizer::new_with_emitter(html, emitter) {
         let Ok(token) = token;
@@ -47,16 +47,16 @@ struct Reader {
     has_title: bool,
 }
 
-/// An element whose end has not come.
+/// An element that is still open.
 struct Open {
     name: Vec<u8>,
     role: Role,
-    /// The region that it opened, and whether it is hidden, each with all that is in it.
+    /// The region and visibility of its content.
     region: Region,
     is_hidden: bool,
-    /// Of a numbered list: the number of the next item.
+    /// In a numbered list, the number of the next item.
     number: usize,
-    /// Of a link: where it leads.
+    /// The target of a link.
     link: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Reader {
             self.open.last().map_or((Region::Other, false), |open| (open.region, open.is_hidden));
         let is_in_main = region == Region::Main;
         let opened = region_of(name, attribute(tag, b"role").unwrap_or_default(), is_in_main);
-        // What is framed stays so, whatever it calls itself.
+        // Inside a frame everything belongs to the frame, whatever it calls itself.
         let region = if region == Region::Frame { region } else { opened.unwrap_or(region) };
         let role = role_of(name);
         let is_page = matches!(name, b"html" | b"body");
@@ -268,7 +268,7 @@ fn attribute<'t>(tag: &'t Tag, name: &[u8]) -> Option<&'t [u8]> {
     found.map(|(_, value)| value.value.0.as_slice())
 }
 
-/// Whether nobody who looks at the page sees it: a usual place for words that are meant for machines only.
+/// Returns whether an element is invisible to a person: a common place to hide words meant only for machines.
 fn hides_itself(tag: &Tag) -> bool {
     let style = attribute(tag, b"style").unwrap_or_default();
     let style: String = String::from_utf8_lossy(style).to_ascii_lowercase().split_whitespace().collect();
@@ -279,7 +279,7 @@ fn hides_itself(tag: &Tag) -> bool {
         || style.ends_with("opacity:0")
 }
 
-/// Where a link leads: to a page or a mail address, and not to a place of the same page or into a script.
+/// Resolves the target of a link to a page or mail address; `None` for fragments, scripts and the like.
 fn whole(base: &Url, href: &[u8]) -> Option<String> {
     let href = std::str::from_utf8(href).ok()?.trim();
     if href.is_empty() || href.starts_with('#') {

@@ -1,4 +1,4 @@
-//! Pages and what a person reads of them.
+//! Pages, and what a person reads on them.
 
 use url::Url;
 

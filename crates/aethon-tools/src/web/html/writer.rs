@@ -1,27 +1,28 @@
-//! Words and breaks, put on lines; and which part of the page each line is from.
+//! Assembles words and line breaks, and tracks which part of the page each line comes from.
 
 use super::elements::Region;
 
-/// The most bytes of text that a page comes to.
+/// Maximum size of a page's text in bytes.
 const LONGEST: usize = 2 << 20;
-/// Content counts as found from so many characters on; less is a fragment of a page that is built otherwise.
+/// Minimum characters of a main region that counts as the content; less is a fragment of a page that is built
+/// differently.
 const LEAST_MAIN: usize = 200;
 
-/// Puts a page together.
+/// Assembles the text of a page.
 #[derive(Debug)]
 pub(super) struct Writer {
     text: String,
-    /// Where which region begins.
+    /// The offset at which each region begins.
     regions: Vec<(usize, Region)>,
     region: Region,
-    /// The line ends that come before the next word.
+    /// Line ends to insert before the next word.
     breaks: usize,
     has_space: bool,
-    /// What the next line begins with, once.
+    /// Prefix of the next line, used once.
     bullet: Option<String>,
     /// Whether the next word is the first of a link.
     begins_link: bool,
-    /// How deep lists and quotes are.
+    /// Nesting depth of lists and quotes.
     pub(super) indent: usize,
     pub(super) quotes: usize,
     pub(super) is_preformatted: bool,
@@ -47,7 +48,7 @@ impl Default for Writer {
 }
 
 impl Writer {
-    /// What comes is in this part of the page.
+    /// Assigns the following text to a region.
     pub(super) fn enter(&mut self, region: Region) {
         if self.region != region {
             self.region = region;
@@ -55,18 +56,18 @@ impl Writer {
         }
     }
 
-    /// The next word stands on another line, behind so many line ends.
+    /// Puts the next word on a new line, after this many line ends.
     pub(super) fn break_line(&mut self, breaks: usize) {
         self.breaks = self.breaks.max(breaks);
         self.has_space = false;
     }
 
-    /// The next line begins with this.
+    /// Starts the next line with this prefix.
     pub(super) fn begin_line_with(&mut self, bullet: String) {
         self.bullet = Some(bullet);
     }
 
-    /// Text of the page, whose blanks mean a blank each unless it is preformatted.
+    /// Adds text; runs of whitespace collapse to a space unless preformatted.
     pub(super) fn text(&mut self, text: &str) {
         if self.is_preformatted {
             return self.lines(text);
@@ -80,24 +81,24 @@ impl Writer {
         }
     }
 
-    /// A mark that belongs to what is beside it: no blank comes before it that was not there.
+    /// Adds markup that attaches to the neighbouring text: inserts no space that was not there.
     pub(super) fn mark(&mut self, mark: &str) {
         self.word(mark);
     }
 
-    /// Closes what was opened behind the last word; a blank that was to come stays to come.
+    /// Adds closing markup right after the last word; a pending space stays pending.
     pub(super) fn close(&mut self, mark: &str) {
         let (breaks, has_space) = (std::mem::take(&mut self.breaks), std::mem::take(&mut self.has_space));
         self.push(mark);
         (self.breaks, self.has_space) = (breaks, has_space);
     }
 
-    /// What comes is the text of a link, if it leads anywhere.
+    /// Starts the text of a link, if it has a target.
     pub(super) fn begin_link(&mut self, leads: bool) {
         self.begins_link = leads;
     }
 
-    /// The link that was begun ends, and leads there. One without a word is none.
+    /// Ends the current link with its target. A link without text is dropped.
     pub(super) fn end_link(&mut self, leads: &str) {
         if !std::mem::take(&mut self.begins_link) {
             self.close(&format!("]({leads})"));
@@ -111,7 +112,7 @@ impl Writer {
                 self.word(words);
             }
             if words.len() < line.len() {
-                // Empty lines count here, but not without end.
+                // Empty lines count here, but only up to a limit.
                 self.breaks = (self.breaks + 1).min(3);
             }
         }
@@ -149,7 +150,8 @@ impl Writer {
         }
     }
 
-    /// The page: its content if that can be told from the frame, else all but the frame, else all.
+    /// Returns the page: its content if that can be told from the frame, otherwise all but the frame, otherwise
+    /// everything.
     pub(super) fn finish(self) -> String {
         let with = |wanted: &[Region]| {
             let ends = self.regions.iter().skip(1).map(|(start, _)| *start).chain([self.text.len()]);

@@ -1,4 +1,4 @@
-//! What a search service is to the tool.
+//! Interface between the tool and a search service.
 
 use aethon_core::secret::Secret;
 use aethon_core::tool::ToolError;
@@ -7,31 +7,31 @@ use serde_json::Value;
 
 use crate::web::json::Exchange;
 
-/// A service that searches the web.
+/// A web search service.
 pub(super) trait SearchEngine: Send + Sync {
-    /// Its name in sentences.
+    /// Its name in messages.
     fn name(&self) -> &'static str;
 
-    /// Its own address; a service that anybody runs has none.
+    /// Its default base URL; `None` for software that people host themselves.
     fn usual_base(&self) -> Option<&'static str>;
 
-    /// The request for these words.
+    /// Builds the request for a query.
     fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<Exchange, ToolError>;
 
-    /// What a good answer holds.
+    /// Parses a successful response.
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error>;
 
-    /// What an answer with a bad status means, where the service has its own meaning.
+    /// Explains a status that has a special meaning for this service.
     fn explain(&self, _status: u16) -> Option<&'static str> {
         None
     }
 }
 
-/// What is searched for.
+/// A search query.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Query<'q> {
     pub(super) words: &'q str,
-    /// How many hits are wanted.
+    /// Number of hits wanted.
     pub(super) count: usize,
 }
 
@@ -41,10 +41,10 @@ pub(super) struct Query<'q> {
 pub(super) struct Hit {
     pub(super) title: String,
     pub(super) url: String,
-    /// A passage of it.
+    /// An excerpt.
     #[serde(alias = "content", alias = "description")]
     pub(super) passage: String,
-    /// When it was written, as the service says it.
+    /// The date of the page, as the service formats it.
     #[serde(alias = "publishedDate", alias = "published_date", alias = "age")]
     pub(super) date: Option<String>,
 }

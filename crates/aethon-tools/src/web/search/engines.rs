@@ -1,10 +1,10 @@
-//! Which services there are.
+//! The supported services.
 
 use super::engine::SearchEngine;
 use super::{brave, searxng, tavily};
 use crate::web::options::SearchService;
 
-/// The engine for a service.
+/// Returns the engine for a service.
 pub(super) fn engine(service: SearchService) -> Box<dyn SearchEngine> {
     match service {
         SearchService::SearXng => Box::new(searxng::SearXng),

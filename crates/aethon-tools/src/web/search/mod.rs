@@ -1,5 +1,5 @@
-//! `web_search`: pages that match words, found by a service that the owner has chosen. Each service is a file: how it is asked,
-//! and what its answer means.
+//! `web_search`: finds pages by words, using a service that the owner has chosen. Each service is a file: how to query
+//! it, and how to read its response.
 
 mod brave;
 mod engine;

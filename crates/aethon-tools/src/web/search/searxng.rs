@@ -1,4 +1,4 @@
-//! SearXNG: an instance that anybody runs. It answers in JSON only where its owner has switched that on.
+//! SearXNG, a self-hosted search engine. It returns JSON only if its owner has enabled that.
 
 use aethon_core::secret::Secret;
 use aethon_core::tool::ToolError;
@@ -29,7 +29,7 @@ impl SearchEngine for SearXng {
     fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<Exchange, ToolError> {
         let address = with_query(&format!("{base}/search"), &[("q", query.words), ("format", "json")])?;
         let exchange = Exchange::get(address);
-        // Its own software asks for no key; a proxy in front of it may.
+        // SearXNG itself needs no key, but a proxy in front of it may.
         if key.is_empty() {
             return Ok(exchange);
         }

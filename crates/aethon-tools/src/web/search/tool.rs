@@ -17,13 +17,13 @@ use crate::web::fetch::status;
 use crate::web::options::SearchOptions;
 use crate::web::{call_timeout, with_query};
 
-/// How many hits there are when nobody says.
+/// Default number of hits.
 const USUAL: usize = 8;
-/// How many there are at most.
+/// Maximum number of hits.
 const MOST: usize = 20;
-/// The longest words to search for, in characters; services take no more.
+/// Maximum characters of a query; services accept no more.
 const LONGEST_QUERY: usize = 400;
-/// The most characters of a title, and of a passage.
+/// Maximum characters of a title, and of an excerpt.
 const TITLE: usize = 200;
 const PASSAGE: usize = 600;
 
@@ -46,7 +46,7 @@ struct Arguments {
 }
 
 impl WebSearch {
-    /// The tool for this service; the error says why there is none.
+    /// Creates the tool for this service; the error says why that is not possible.
     pub(in crate::web) fn new(client: Arc<WebClient>, options: &SearchOptions) -> Result<Self, String> {
         let engine = engine(options.service);
         let own = options.base.as_deref().map(str::trim).filter(|base| !base.is_empty());
@@ -106,7 +106,7 @@ impl Tool for WebSearch {
         let exchange = self.engine.ask(&self.base, &Query { words, count }, &self.key)?;
         let (code, answer) = match exchange.send(&self.client).await {
             Ok(answered) => answered,
-            // Some services say no in HTML.
+            // Some services send an HTML page to refuse a request.
             Err(error) => match self.engine.explain(403).filter(|_| error.to_string().contains("403")) {
                 Some(why) => {
                     return Err(ToolError::failed(format!("{} answered 403: {why}", self.engine.name())));
@@ -132,7 +132,7 @@ fn told(words: &str, hits: &[Hit], count: usize) -> String {
         let title = if title.is_empty() { "(without a title)" } else { &title };
         let date = hit.date.as_deref().map(|date| plain(date, 40)).filter(|date| !date.is_empty());
         let date = date.map(|date| format!(" ({date})")).unwrap_or_default();
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "{}. {title}{date}\n   {}\n", place + 1, plain(&hit.url, 2000));
         let passage = plain(&hit.passage, PASSAGE);
         if !passage.is_empty() {
@@ -142,7 +142,7 @@ fn told(words: &str, hits: &[Hit], count: usize) -> String {
     if text.is_empty() { format!("Nothing was found for {words:?}. Try other words.") } else { text }
 }
 
-/// Text of a result in one line, without the tags that some services mark the words with.
+/// Formats text of a result on one line, without the tags by which some services highlight the words.
 fn plain(text: &str, most: usize) -> String {
     let untagged = ["<strong>", "</strong>", "<b>", "</b>", "<em>", "</em>"]
         .iter()

@@ -1,4 +1,4 @@
-//! How much is taken, for how long, and of what.
+//! Limits on size, time and content type.
 
 use std::io::{Read, Write};
 use std::sync::mpsc;
@@ -104,7 +104,7 @@ async fn a_server_that_hangs_or_dribbles_is_left_in_time() {
     assert_eq!(has_gone.recv_timeout(PATIENT).unwrap(), 0, "the socket is closed");
     let slow = Server::new(|_, mut stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\nbegin ");
-        // Ends when the other side does; the test ends long before it would by itself.
+        // Ends when the other side hangs up; the test ends long before this would end by itself.
         while stream.write_all(b".").is_ok() {
             std::thread::park_timeout(Duration::from_millis(20));
         }
@@ -130,6 +130,7 @@ async fn dropping_a_call_closes_its_socket() {
         begun = has_begun => begun.unwrap(),
     }
     let closed = tokio::task::spawn_blocking(move || has_gone.recv_timeout(PATIENT)).await.unwrap();
-    // The limit of silence is 15 s; whether the drop did it is shown by the call's end above, which needs no time at all.
+    // The silence limit is 15 s. That the drop closed the connection is shown by the call's end above, which takes no
+    // time at all.
     assert_eq!(closed.unwrap(), 0);
 }

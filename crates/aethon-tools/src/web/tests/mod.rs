@@ -1,4 +1,4 @@
-//! The web tools against real servers on this machine, which the owner's key opens to them.
+//! The web tools against real servers on this machine, which the owner's setting opens to them.
 
 mod bounds;
 mod reach;
@@ -19,7 +19,7 @@ use crate::options::Options;
 
 pub(super) use self::server::Server;
 
-/// Options that open these hosts.
+/// Options that allow these hosts.
 pub(super) fn options(allowed: &[&str], change: impl FnOnce(&mut WebOptions)) -> Options {
     Options::default().with(|options| {
         options.web.allowed_hosts = allowed.iter().map(|rule| rule.parse().unwrap()).collect();
@@ -38,7 +38,7 @@ pub(super) async fn call(tool: &dyn Tool, input: Value) -> Result<String, ToolEr
     tool.call(&context, input).await.map(|output| output.to_text())
 }
 
-/// Fetches an address with the loopback address open.
+/// Fetches a URL with the loopback address allowed.
 pub(super) async fn fetch(url: &str) -> Result<String, ToolError> {
     let options = options(&["127.0.0.1"], |_| {});
     call(&*fetcher(&options), serde_json::json!({"url": url})).await

@@ -1,4 +1,4 @@
-//! Where the tools get to, and where not.
+//! What the tools can reach, and what they cannot.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::server::{answer, redirect};
 use super::{Server, call, fetch, fetcher, options};
 use crate::web::options::Names;
 
-/// Names with the addresses of each look-up in turn; the last one stays.
+/// A resolver that returns these answers one after the other; the last one stays.
 #[derive(Debug, Default)]
 struct Told {
     answers: Vec<Vec<IpAddr>>,

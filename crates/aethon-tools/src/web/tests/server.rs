@@ -1,28 +1,28 @@
-//! A server on this machine that answers as a test wants.
+//! A local server that answers as a test wants.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What came in.
+/// A received request.
 #[derive(Debug, Clone)]
 pub(in crate::web) struct Request {
-    /// The first line without the version, such as `GET /path`.
+    /// The request line without the version, such as `GET /path`.
     pub(in crate::web) line: String,
-    /// The headers, in small letters.
+    /// The headers, in lower case.
     pub(in crate::web) head: String,
     pub(in crate::web) body: String,
 }
 
-/// A server, and what it was asked. It goes on until the test's process ends.
+/// A server and the requests it received. It runs until the test process ends.
 pub(in crate::web) struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Server {
-    /// Answers each request on a connection of its own, which is closed behind the answer.
+    /// Answers each request on its own connection, and closes it after the answer.
     pub(in crate::web) fn new(answer: impl Fn(&Request, TcpStream) + Send + Sync + 'static) -> Self {
         Self::at("127.0.0.1:0", answer)
     }
@@ -49,7 +49,7 @@ impl Server {
         Self { address, requests }
     }
 
-    /// Always answers with this body of this type.
+    /// Always answers with this body and type.
     pub(in crate::web) fn with(content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
         Self::new(move |_, stream| answer(stream, "200 OK", &[("content-type", content_type)], &body))
@@ -74,7 +74,7 @@ impl Server {
     }
 }
 
-/// Writes a whole answer. That the other side has gone is no failure of the server's.
+/// Writes a complete response. It is no error if the other side has gone.
 pub(in crate::web) fn answer(mut stream: TcpStream, status: &str, headers: &[(&str, &str)], body: &[u8]) {
     let mut head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
     for (name, value) in headers {
@@ -84,7 +84,7 @@ pub(in crate::web) fn answer(mut stream: TcpStream, status: &str, headers: &[(&s
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
 }
 
-/// An answer that sends the asker elsewhere.
+/// Redirects the client.
 pub(in crate::web) fn redirect(stream: TcpStream, to: &str) {
     answer(stream, "302 Found", &[("location", to)], b"");
 }

@@ -1,4 +1,4 @@
-//! The services: how they are asked, what they answer, and that no key comes out again.
+//! The services: how they are queried, what they answer, and that no key leaks.
 
 use aethon_core::secret::Secret;
 use aethon_core::tool::{Tool, ToolError};

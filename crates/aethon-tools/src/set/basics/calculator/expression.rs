@@ -1,22 +1,22 @@
-//! What was typed, read and worked out at once: sums, products, powers, and what stands in parentheses.
+//! Parses and evaluates an expression in one pass: sums, products, powers, functions, and parentheses.
 //!
-//! Bounded in length, in depth and in the size of what is worked out, so that no expression takes long.
+//! Length, depth and the size of results are bounded, so that no expression takes long.
 
 use super::number::Number;
 
-/// The longest expression, in bytes.
+/// Maximum length of an expression in bytes.
 const LONGEST: usize = 1_000;
-/// The deepest nesting.
+/// Maximum nesting.
 const DEEPEST: usize = 64;
-/// The largest number whose factorial is worked out exactly.
+/// The largest number whose factorial is computed exactly.
 const LARGEST_FACTORIAL: i128 = 170;
 
-/// Works out an expression; the error is a sentence that says where it could not be read.
+/// Evaluates an expression; the error is a sentence that says where it could not be parsed.
 pub(super) fn evaluate(text: &str) -> Result<Number, String> {
     if text.len() > LONGEST {
         return Err(format!("the expression is longer than {LONGEST} bytes; work it out in parts"));
     }
-    // What people type for times, minus and divided by.
+    // What people type for times, minus, divided by, and power.
     let text = text.replace(['×', '·'], "*").replace('−', "-").replace('÷', "/").replace("**", "^");
     let mut reader = Reader { text: &text, at: 0, depth: 0 };
     let number = reader.sum()?;
@@ -48,7 +48,7 @@ impl Reader<'_> {
             };
             self.at += 1;
             let (right, is_percent) = self.product_or_percent()?;
-            // "100 - 15%" takes fifteen per cent of the hundred.
+            // "100 - 15%" subtracts fifteen percent of the hundred.
             let right = if is_percent { left.times(right) } else { right };
             left = left.plus(right.times(Number::whole(sign)));
         }
@@ -56,7 +56,7 @@ impl Reader<'_> {
         Ok(left)
     }
 
-    /// A product, and whether it is nothing but a percentage.
+    /// Parses a product, and tells whether it is nothing but a percentage.
     fn product_or_percent(&mut self) -> Result<(Number, bool), String> {
         let begun = self.at;
         let number = self.product()?;
@@ -80,7 +80,7 @@ impl Reader<'_> {
                 }
                 Some('%') => {
                     self.at += 1;
-                    // Behind a number a percent sign is a hundredth, and between two it is what is left over.
+                    // After a number a percent sign means hundredths; between two numbers it means the remainder.
                     if self.begins_operand() {
                         left = left.modulo(self.signed()?).ok_or("it divides by zero")?;
                     } else {
@@ -116,7 +116,7 @@ impl Reader<'_> {
         if self.depth > DEEPEST {
             return Err(format!("the expression is nested more than {DEEPEST} deep"));
         }
-        // From the right: 2^3^2 is 2^9.
+        // Right-associative: 2^3^2 is 2^9.
         let power = self.signed()?;
         self.depth -= 1;
         Ok(base.to_the(power))
@@ -179,7 +179,7 @@ impl Reader<'_> {
         self.peek().is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '(' | '.'))
     }
 
-    /// The next character that is no blank.
+    /// Returns the next character that is not whitespace.
     fn peek(&mut self) -> Option<char> {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
@@ -249,7 +249,7 @@ fn function(name: &str, arguments: &[Number]) -> Result<Number, String> {
     }
 }
 
-/// Half away from zero, as people round.
+/// Rounds half away from zero, as people do.
 fn round_to(number: Number, places: Number) -> Result<Number, String> {
     let Some(places @ -15..=15) = places.as_whole() else {
         return Err("round takes -15 to 15 places".into());
@@ -263,7 +263,7 @@ fn round_to(number: Number, places: Number) -> Result<Number, String> {
     Ok(if is_negative { rounded.negated() } else { rounded })
 }
 
-/// Exact for squares.
+/// Returns the square root, exact for perfect squares.
 fn root(number: Number) -> Number {
     let exact = || {
         let Number::Exact(above, below) = number else { return None };

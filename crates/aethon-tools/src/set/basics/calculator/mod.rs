@@ -1,5 +1,5 @@
-//! `calculator`: sums that models get wrong. `number` is a number, exact as long as it can be, `expression` reads and works
-//! out what was typed, `tool` is what a model sees.
+//! `calculator`: arithmetic that models get wrong. `number` is a number, exact as long as possible, `expression` parses
+//! and evaluates, `tool` is what a model sees.
 
 mod expression;
 mod number;

@@ -1,28 +1,28 @@
-//! A number: a fraction of whole numbers as long as those fit, and else what a processor makes of it.
+//! A number: an exact fraction of integers while those fit, and floating point otherwise.
 
 use std::fmt;
 
-/// The most digits behind the point of a decimal that is told as exact.
+/// Maximum number of decimal places of a decimal shown as exact.
 const MOST_DIGITS: u32 = 30;
 
 /// A number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Number {
-    /// A fraction in its lowest terms; the second is above zero.
+    /// A fraction in lowest terms; the denominator is positive.
     Exact(i128, i128),
-    /// About this.
+    /// An approximation.
     About(f64),
 }
 
 use Number::{About, Exact};
 
 impl Number {
-    /// A whole number.
+    /// Creates an integer.
     pub(super) fn whole(number: i128) -> Self {
         Exact(number, 1)
     }
 
-    /// A number as it is typed: digits, perhaps with a point and an exponent.
+    /// Parses a number as typed: digits, optionally with a decimal point and an exponent.
     pub(super) fn typed(text: &str) -> Option<Self> {
         let (mantissa, exponent) = match text.find(['e', 'E']) {
             Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
@@ -50,7 +50,7 @@ impl Number {
         self.as_float().is_finite()
     }
 
-    /// The whole number that it is, if it is one exactly.
+    /// Returns the integer that it is, if it is exactly one.
     pub(super) fn as_whole(self) -> Option<i128> {
         if let Exact(whole, 1) = self { Some(whole) } else { None }
     }
@@ -80,7 +80,7 @@ impl Number {
         exact().unwrap_or_else(|| About(self.as_float() * other.as_float()))
     }
 
-    /// `None` when the other is zero.
+    /// Divides; `None` if the other number is zero.
     pub(super) fn over(self, other: Self) -> Option<Self> {
         match other {
             Exact(0, _) => None,
@@ -91,7 +91,7 @@ impl Number {
         }
     }
 
-    /// What is left when it is divided; `None` when the other is zero.
+    /// Returns the remainder of a division; `None` if the other number is zero.
     pub(super) fn modulo(self, other: Self) -> Option<Self> {
         let quotient = self.over(other)?;
         Some(self.plus(
@@ -109,7 +109,7 @@ impl Number {
         exact().unwrap_or_else(|| About(self.as_float().powf(power.as_float())))
     }
 
-    /// A whole number near it.
+    /// Rounds to an integer by the given function.
     pub(super) fn rounded(self, float: fn(f64) -> f64, exact: fn(i128, i128) -> i128) -> Self {
         match self {
             Exact(above, below) => Exact(exact(above, below), 1),
@@ -121,11 +121,12 @@ impl Number {
         if let Exact(above, below) = self { Some((above, below)) } else { None }
     }
 
-    /// As a decimal that ends, if it is one.
+    /// Returns a terminating decimal, if the fraction is one.
     fn decimal(above: i128, below: i128) -> Option<String> {
         let (mut left, mut digits, mut power) = (below, 0u32, 1i128);
         while power % below != 0 {
-            // Each digit takes a two and a five out of the denominator, or it never ends.
+            // Each digit removes a factor of two and of five from the denominator; if others remain, the decimal never
+            // ends.
             left /= gcd(left, 10);
             power = power.checked_mul(10)?;
             digits += 1;
@@ -142,7 +143,7 @@ impl Number {
     }
 }
 
-/// In its lowest terms; `None` for what does not fit, and for a zero below.
+/// Reduces to lowest terms; `None` on overflow or if the denominator is zero.
 fn fraction(above: i128, below: i128) -> Option<Number> {
     let divisor = gcd(above, below);
     if below == 0 || divisor == 0 {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::expression::evaluate;
 
-/// Works out sums.
+/// Evaluates expressions.
 pub(crate) struct Calculator(ToolSpec);
 
 #[derive(Deserialize, JsonSchema)]
