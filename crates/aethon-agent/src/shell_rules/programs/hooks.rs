@@ -285,7 +285,7 @@ fn quoted(words: &[String]) -> String {
     words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect::<Vec<_>>().join(" ")
 }
 
-/// `screen -X`, `tmux new-session 'command'`: anything that is not an option may be a command.
+/// `screen -X`, `tmux new-session 'command'`: a word with blanks may be a command, and so may what follows a verb.
 fn terminal(arguments: &[String]) -> Vec<Inner> {
     let mut found: Vec<Inner> =
         arguments.iter().filter(|word| word.contains(' ')).map(|word| Inner::Script(word.clone())).collect();
