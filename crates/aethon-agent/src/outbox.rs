@@ -43,7 +43,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 /// The shortest sleep, so that an unreadable row does not cause a busy loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 
-/// The shortest sleep while a delivery is in progress, because those behind it stay due all the time.
+/// The sleep while a delivery is in progress. Those behind it stay due all the time, so the next due time says nothing.
 const SLEEP_BESIDE: Duration = Duration::from_secs(1);
 
 /// The pause after a storage failure.

@@ -25,7 +25,8 @@ pub trait ModelProvider: Send + Sync {
     /// Returns whether it could answer now, judging by the configuration alone.
     fn readiness(&self) -> Readiness;
 
-    /// Starts one request. Fails if it fails before anything was received; later failures come through the stream.
+    /// Starts one request. An error means that it failed before anything was received; later failures come through the
+    /// stream.
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError>;
 
     /// Checks that the service is reachable and accepts the key, without spending tokens. For `doctor`.

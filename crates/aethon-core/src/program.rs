@@ -1,7 +1,7 @@
 //! Programs that run beside the assistant and talk to it over pipes, such as a tool server.
 //!
-//! Whoever needs one uses [`Programs`], so that everything the assistant starts is started in one place: inside the
-//! sandbox, with a scrubbed environment, and in a process group that ends as a whole.
+//! Whoever needs one uses [`Programs`], so that everything the assistant starts is started in one place: confined, with
+//! a scrubbed environment, and in a process group that ends as a whole.
 
 use std::io;
 

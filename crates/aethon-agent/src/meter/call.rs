@@ -292,7 +292,8 @@ impl Overflow {
     }
 }
 
-/// Checks that a model is set up and its window large enough. Whether the first model's window is, the engine sees to.
+/// Checks that a model is set up and, for a fallback, that its window is large enough. For the first model, the engine
+/// ensures that.
 fn fits(candidate: &Candidate, tokens: u64, place: usize) -> Result<(), ModelError> {
     if let Readiness::NotConfigured(reason) = candidate.provider.readiness() {
         return Err(ModelError::new(ModelErrorKind::Auth, reason));

@@ -124,7 +124,7 @@ impl Plan {
         }
     }
 
-    /// Returns how much may be said for the money that was granted.
+    /// Returns how long the answer may be for the money that was granted.
     pub(super) fn granted(self, tariff: Tariff, reserved: Reserved, ceiling_usd: f64) -> Limited {
         let own_usd = reserved.amount_usd - tariff.input_usd;
         let paid = tariff.tokens(own_usd);

@@ -31,8 +31,9 @@ pub(super) fn check(spec: &ToolSpec, input: &Value) -> Result<(), String> {
     Err(format!("`{}` needs the argument `{}`", spec.name, missing.join("`, `")))
 }
 
-/// Checks that each argument has the type that its schema names and, if the schema is closed, is a known one. The tool
-/// parses its arguments itself; this check is for the person, who should hear of a mistake before anything runs.
+/// Checks that each argument is a known one and has the type that its schema names; unknown arguments pass only if the
+/// schema is open and declares no properties. The tool parses its arguments itself; this check is for the person, who
+/// should hear of a mistake before anything runs.
 pub(super) fn check_types(spec: &ToolSpec, input: &Value) -> Result<(), String> {
     let properties = spec.parameters.get("properties").and_then(Value::as_object);
     let takes_others = spec.parameters.get("additionalProperties") != Some(&Value::Bool(false));

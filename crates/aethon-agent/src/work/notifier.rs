@@ -1,5 +1,5 @@
-//! Notifies whoever planned a piece of work: in the conversation in which it was planned, and through the outbox if
-//! that belongs to a channel.
+//! Notifies whoever planned a piece of work: through the outbox if a channel serves the conversation in which it was
+//! planned, and otherwise by a message in it.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) struct Notifier {
 }
 
 impl Notifier {
-    /// Reports something exactly once, whatever happens in between.
+    /// Reports something at most once per key, whatever crashes in between.
     pub(super) async fn notify(&self, work: &Work, key: &str, text: String) {
         let session = &work.session_id;
         let of_session = || Destination {

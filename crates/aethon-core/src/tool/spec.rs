@@ -77,7 +77,7 @@ impl ToolSpec {
         self
     }
 
-    /// Adds a schema keyword to an argument that is known only at run time, such as its `maximum`.
+    /// Adds to an argument a schema keyword whose value is known only at run time, such as `maximum`.
     #[must_use]
     pub fn with_keyword(mut self, argument: &str, keyword: &str, value: impl Into<Value>) -> Self {
         let properties = self.parameters.get_mut("properties");

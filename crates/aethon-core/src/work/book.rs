@@ -45,7 +45,7 @@ pub trait WorkBook: Send + Sync {
     /// Returns the newest pieces of work, newest first; with `open`, only unfinished ones, oldest first.
     async fn works(&self, open: bool, limit: usize) -> Result<Vec<Work>>;
 
-    /// Returns one by its id, or by an unambiguous prefix of it.
+    /// Returns one by its id, or by an unambiguous beginning or end of it.
     async fn work(&self, id: &str) -> Result<Option<Work>, WorkRefusal>;
 
     /// Accepts a plan. It is worked on as soon as its origin allows.
