@@ -251,6 +251,14 @@ impl Stage {
     }
 
     fn channel_through(&self, token: &str, exchange: Arc<dyn Exchange>) -> Arc<Messenger> {
+        self.channel_of(("", token), exchange)
+    }
+
+    fn channel_as(&self, user_id: &str, token: &str) -> Arc<Messenger> {
+        self.channel_of((user_id, token), self.server.clone())
+    }
+
+    fn channel_of(&self, (user_id, token): (&str, &str), exchange: Arc<dyn Exchange>) -> Arc<Messenger> {
         let rules = Rules {
             channel: "matrix",
             allowed: Live::new(vec!["@ada:hs".into()]),
@@ -276,6 +284,7 @@ impl Stage {
         };
         let options = matrix::Options {
             api_base: "http://hs/".into(),
+            user_id: user_id.into(),
             token: Secret::new(token),
             exchange: exchange.clone(),
             polling: exchange,
@@ -412,6 +421,19 @@ async fn a_token_that_is_wrong_is_told_once_and_not_tried_for_ever() {
     assert!(stage.channel(TOKEN).inspect().await[0].ok);
     assert!(channel.check_recipient(Some("ada")).is_err() && channel.check_recipient(None).is_err());
     assert!(channel.check_recipient(Some(ROOM)).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_of_another_account_than_the_configured_one_is_refused() {
+    let stage = Stage::new();
+    let channel = stage.channel_as("@somebody:hs", TOKEN);
+    let (_trigger, shutdown) = ShutdownTrigger::pair();
+    channel.run(stage.assistant.clone(), shutdown).await.unwrap();
+    let status = channel.status().unwrap();
+    assert_eq!(status.state, ChannelState::Degraded);
+    assert!(status.detail.contains("channels.matrix.user_id") && status.detail.contains(US), "{status:?}");
+    assert!(!channel.inspect().await[0].ok);
+    assert!(stage.channel_as(US, TOKEN).inspect().await[0].ok);
 }
 
 #[tokio::test(start_paused = true)]

@@ -57,8 +57,8 @@ fn commands(config: &Config) -> Reach {
         }
         (Sandbox::None, true) => "It asks you before it runs a command on this machine".into(),
         (Sandbox::None, false) => {
-            "It runs commands on this machine as you, without asking; a command can read and change what you can, \
-             whatever holds for files"
+            "It runs commands on this machine as you, without asking; a command can read and change almost \
+             everything that you can"
                 .into()
         }
     };

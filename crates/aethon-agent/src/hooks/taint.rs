@@ -100,7 +100,7 @@ impl Hook for Taint {
     }
 
     async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
-        if result.untrusted.is_some() {
+        if result.untrusted.is_some() || result.recalled.is_some() {
             self.note(&context.turn, &context.session, format!("what `{}` returned", call.name));
         }
     }
@@ -120,6 +120,9 @@ fn source(block: &Block) -> Option<String> {
     outside.or_else(|| match block {
         Block::Context { source, .. } if source == OWN_CONTEXT => None,
         Block::Context { source, .. } => Some(format!("what was recalled from {source}")),
+        Block::ToolResult(result) if result.recalled.is_some() => {
+            Some(format!("what `{}` recalled", result.name))
+        }
         Block::Folded { .. } => Some("a summary of earlier messages".to_owned()),
         _ => None,
     })

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use aethon_core::message::{ToolCall, ToolResult, begins_like_picture};
-use aethon_core::tool::{OutputBlock, ToolError, ToolOutput};
+use aethon_core::tool::{OutputBlock, OutputOrigin, ToolError, ToolOutput};
 use aethon_core::untrusted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -38,17 +38,24 @@ impl Returned {
 
     pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
         // A refusal is a statement of a rule, and the owner's own content is trusted.
-        let is_own = match &self.outcome {
-            Ok(output) => output.is_owners,
-            Err(error) => error.is_owners(),
+        let origin = match &self.outcome {
+            Ok(output) => output.origin,
+            Err(error) if error.is_owners() => OutputOrigin::Owner,
+            Err(_) => OutputOrigin::AsTool,
         };
         let mut result = match self.outcome {
             Ok(output) => of_output(call, output),
             Err(error) if error.is_denied() => ToolResult::refused(call, error.to_string()),
             Err(error) => ToolResult::failed(call, error.to_string()),
         };
-        if self.is_untrusted && !is_own && !result.output.is_empty() {
-            result.untrusted = Some(untrusted::boundary());
+        let is_untrusted = match origin {
+            OutputOrigin::AsTool => self.is_untrusted,
+            OutputOrigin::Outside => true,
+            OutputOrigin::Owner | OutputOrigin::Recalled => false,
+        };
+        if !result.output.is_empty() {
+            result.untrusted = is_untrusted.then(untrusted::boundary);
+            result.recalled = (origin == OutputOrigin::Recalled).then(untrusted::boundary);
         }
         result.edited = self.edited;
         result.ms = self.took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));

@@ -7,6 +7,7 @@ use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
 use aethon_core::secret::Secret;
 use serde_json::Value;
 
+use super::Options;
 use crate::rest::{self, PATIENCE, encoded};
 use crate::talk::{Failure, Fault};
 
@@ -18,19 +19,31 @@ const POLL_PATIENCE: Duration = Duration::from_secs(60);
 /// A homeserver as our account sees it.
 pub(super) struct Api {
     base: String,
+    /// Whose account it has to be; empty where nobody said.
+    user_id: String,
     token: Secret,
     exchange: Arc<dyn Exchange>,
     polling: Arc<dyn Exchange>,
 }
 
 impl Api {
-    pub(super) fn new(
-        base: &str,
-        token: Secret,
-        exchange: Arc<dyn Exchange>,
-        polling: Arc<dyn Exchange>,
-    ) -> Self {
-        Self { base: base.trim_end_matches('/').to_owned(), token, exchange, polling }
+    pub(super) fn new(options: Options) -> Self {
+        let Options { api_base, user_id, token, exchange, polling } = options;
+        Self { base: api_base.trim_end_matches('/').to_owned(), user_id, token, exchange, polling }
+    }
+
+    /// Returns the account that the token belongs to. Fails for good if the configuration names another one: a token that
+    /// was put in the wrong place must not speak with the rights of somebody else.
+    pub(super) async fn account(&self) -> Result<String, Failure> {
+        let answer = self.get("/_matrix/client/v3/account/whoami").await?;
+        let account = answer["user_id"].as_str().unwrap_or_default();
+        if !self.user_id.is_empty() && account != self.user_id {
+            let wanted = &self.user_id;
+            return Err(Failure::Token(format!(
+                "channels.matrix.token belongs to {account}, but channels.matrix.user_id is {wanted}; change one of them"
+            )));
+        }
+        Ok(account.to_owned())
     }
 
     /// Whether there is a token at all.

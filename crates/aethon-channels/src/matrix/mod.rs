@@ -22,6 +22,8 @@ pub use sync::POLL;
 pub struct Options {
     /// The homeserver's address.
     pub api_base: String,
+    /// The account that the token has to belong to. Empty: whichever it is.
+    pub user_id: String,
     /// The bot's access token.
     pub token: Secret,
     /// For requests that are answered at once.

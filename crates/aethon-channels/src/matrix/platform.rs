@@ -39,8 +39,7 @@ pub(super) struct Matrix {
 
 impl Matrix {
     pub(super) fn new(options: Options) -> Self {
-        let Options { api_base, token, exchange, polling } = options;
-        Self { api: Api::new(&api_base, token, exchange, polling), us: tokio::sync::OnceCell::new() }
+        Self { api: Api::new(options), us: tokio::sync::OnceCell::new() }
     }
 
     async fn send(&self, room: &str, content: &Value, key: &str) -> std::result::Result<String, Fault> {
@@ -50,10 +49,7 @@ impl Matrix {
     }
 
     async fn us(&self) -> std::result::Result<&String, Fault> {
-        let ask = async {
-            let us = self.api.get("/_matrix/client/v3/account/whoami").await?;
-            Ok::<_, Fault>(us["user_id"].as_str().unwrap_or_default().to_owned())
-        };
+        let ask = async { self.api.account().await.map_err(Fault::from) };
         self.us.get_or_try_init(|| ask).await
     }
 }

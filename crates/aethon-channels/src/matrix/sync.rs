@@ -70,8 +70,7 @@ impl Session {
         if !api.has_token() {
             return Err(Failure::Token("channels.matrix.token is empty".into()).into());
         }
-        let us = api.get("/_matrix/client/v3/account/whoami").await?;
-        let us = us["user_id"].as_str().unwrap_or_default().to_owned();
+        let us = api.account().await?;
         let since = door.records().get("matrix", SINCE).await?;
         tracing::info!(channel = "matrix", account = us, "the channel runs");
         door.standing().runs(Some(&us));

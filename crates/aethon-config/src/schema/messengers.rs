@@ -218,7 +218,7 @@ pub struct Matrix {
     pub enabled: bool,
     /// The homeserver's address.
     pub api_base: String,
-    /// The bot's user, such as `@aethon:example.org`.
+    /// The bot's user, such as `@aethon:example.org`. When set, a token of another account is refused.
     pub user_id: String,
     /// The bot's access token.
     #[schemars(schema_with = "crate::json_schema::secret")]

@@ -208,7 +208,8 @@ impl Summary {
             },
             input_tokens: calls().map(|sum| sum.input_tokens).sum(),
             output_tokens: calls().map(|sum| sum.output_tokens).sum(),
-            cost_usd: calls().map(|sum| sum.cost_usd).sum(),
+            // The sum of nothing is -0.0.
+            cost_usd: 0.0 + calls().map(|sum| sum.cost_usd).sum::<f64>(),
         }
     }
 }

@@ -16,7 +16,7 @@ mod spec;
 pub use context::ToolContext;
 pub use contract::{Tool, Toolbox};
 pub use left_out::{find_left_out, left_out};
-pub use output::{OutputBlock, ToolError, ToolOutput};
+pub use output::{OutputBlock, OutputOrigin, ToolError, ToolOutput};
 pub use output_store::OutputStore;
 pub use result::ToolResult;
 pub use source::{FixedTools, ToolSnapshot, ToolSource};

@@ -7,20 +7,41 @@ use serde::{Deserialize, Serialize};
 pub struct ToolOutput {
     /// Its pieces: the model reads the texts; pictures and files are for the person.
     pub blocks: Vec<OutputBlock>,
-    /// Whether this is the owner's own content, although the tool's output is usually untrusted.
-    pub is_owners: bool,
+    /// Where the texts come from, if that differs from call to call.
+    pub origin: OutputOrigin,
+}
+
+/// The origin of a text, which determines how a model sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputOrigin {
+    /// As declared for the tool: see [`ToolSpec::untrusted_output`](super::ToolSpec).
+    #[default]
+    AsTool,
+    /// The owner's own, although the tool's output is usually untrusted.
+    Owner,
+    /// Recalled from earlier. The model sees it between markers, as data, but it does not count as outside content.
+    Recalled,
+    /// From outside, although the tool's output is usually the program's own.
+    Outside,
 }
 
 impl ToolOutput {
     /// Output consisting of text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { blocks: vec![OutputBlock::text(text)], is_owners: false }
+        Self { blocks: vec![OutputBlock::text(text)], origin: OutputOrigin::AsTool }
     }
 
     /// Sets whether it is the owner's own content.
     #[must_use]
     pub fn of_the_owner(self, is_owners: bool) -> Self {
-        Self { is_owners, ..self }
+        let origin = if is_owners { OutputOrigin::Owner } else { self.origin };
+        self.with_origin(origin)
+    }
+
+    /// Sets the origin of the texts.
+    #[must_use]
+    pub fn with_origin(self, origin: OutputOrigin) -> Self {
+        Self { origin, ..self }
     }
 
     /// Adds a picture: its media type and its bytes in standard base64.

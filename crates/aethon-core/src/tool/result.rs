@@ -29,6 +29,10 @@ pub struct ToolResult {
     /// Set if the text came from outside: the boundary of the markers that are put round it whenever a model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
+    /// Set if the text was recalled from earlier: the boundary of the markers, which tell the model to read it as data.
+    /// It does not make the text outside content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recalled: Option<String>,
     /// A note from the program to the model about this call, after the text and outside the markers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -56,6 +60,7 @@ impl ToolResult {
             output: output.into(),
             blocks: Vec::new(),
             untrusted: None,
+            recalled: None,
             note: None,
             edited: None,
             is_error: false,
@@ -74,10 +79,10 @@ impl ToolResult {
         Self { denied: true, ..Self::failed(call, why) }
     }
 
-    /// Returns the text for a model: in its envelope if it came from outside, with a line for each picture and file
-    /// that the model does not see, and with the program's own note.
+    /// Returns the text for a model: in its envelope if it came from outside or was recalled, with a line for each
+    /// picture and file that the model does not see, and with the program's own note.
     pub fn for_model(&self) -> Cow<'_, str> {
-        let text = match &self.untrusted {
+        let text = match self.untrusted.as_ref().or(self.recalled.as_ref()) {
             Some(boundary) => Cow::Owned(untrusted::wrap(&self.output, boundary)),
             None => Cow::Borrowed(self.output.as_str()),
         };

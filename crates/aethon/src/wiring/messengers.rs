@@ -179,6 +179,7 @@ fn matrix(config: &Config, around: &Around) -> Option<Messenger> {
     let section = &config.channels.matrix;
     let options = matrix::Options {
         api_base: section.api_base.clone(),
+        user_id: section.user_id.clone(),
         token: section.token.clone(),
         exchange: exchange("matrix", &section.api_base, SILENCE)?,
         polling: exchange("matrix", &section.api_base, matrix::POLL + POLL_SLACK)?,
