@@ -110,7 +110,7 @@ impl Hook for Taint {
     }
 }
 
-/// The outside content in a block that a model sees, if any.
+/// What in a block taints a turn whose model sees it, in words.
 fn source(block: &Block) -> Option<String> {
     let outside = block.outside().map(|outside| match outside {
         Outside::Words => "a message that is not the owner's".to_owned(),
