@@ -1,4 +1,4 @@
-//! What may come in, and in which form: the user's message is made here, once, from what was sent.
+//! Which inbound messages are admitted, and how the user's message is built from them. It is built here, once.
 
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::TurnId;
@@ -9,10 +9,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 
-/// Pictures that models take.
+/// Picture formats that models accept.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Media types of text whose name does not begin with `text/`.
+/// Textual media types that do not begin with `text/`.
 const TEXTS: [&str; 6] = [
     "application/json",
     "application/xml",
@@ -22,12 +22,12 @@ const TEXTS: [&str; 6] = [
     "application/javascript",
 ];
 
-/// How many retries of retries are followed to find what was said at first.
+/// How many retries of retries are followed to find the original message.
 const LONGEST_CHAIN: usize = 64;
 
-/// A retry or an edit is for the person whose message it repeats, whoever asks for it, and comes from outside where that
-/// did: a person who edits a stranger's words begins with them. One that names no effort of its own keeps that of the
-/// message; an edit that names no files keeps its files.
+/// A retry or an edit belongs to the person whose message it repeats, whoever requests it, and is untrusted if that
+/// message was: a person who edits a stranger's words starts from them. Unless it names an effort of its own, it keeps
+/// that of the message; an edit that names no files keeps the message's files.
 pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound) -> Result<()> {
     let (turn, keeps_attachments) = match &mut inbound.intent {
         Intent::Say => return Ok(()),
@@ -46,7 +46,7 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
     Ok(())
 }
 
-/// The user's message of an inbound one, and the turn that it replaces.
+/// Returns the user's message for an inbound one, and the turn that it replaces.
 pub(crate) async fn admit(
     log: &dyn TurnLog,
     inbound: &Inbound,
@@ -109,7 +109,7 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
     Ok(content)
 }
 
-/// What a file is in a message; refused when it cannot be shown.
+/// The block for a file; refused if it cannot be shown.
 pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     let mime = attachment.mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_image = IMAGES.contains(&mime.as_str());

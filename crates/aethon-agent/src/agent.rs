@@ -1,8 +1,8 @@
-//! Who answers: an agent is its models, its prompt and its tools.
+//! An agent is its models, its prompt and its tools.
 //!
-//! Several agents run over one engine. Storage, hooks, approvals and the meter are [`crate::Services`] that they share, so
-//! no agent gets round a guard or the budget; what makes one a specialist is what it is told, what it may call and
-//! which model it asks. A message names the agent that is to answer it ([`aethon_core::message::Inbound::agent`]).
+//! Several agents run on one engine. They share storage, hooks, approvals and the meter ([`crate::Services`]), so no
+//! agent bypasses a guard or the budget; a specialist differs in what it is told, what it may call and which model it
+//! asks. A message names the agent that is to answer it ([`aethon_core::message::Inbound::agent`]).
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::prompt::Prompt;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Agent {
-    /// Its name, by which messages ask for it.
+    /// Its name, which messages use to address it.
     pub name: AgentName,
     /// What it is for, in a few words: for people, and for the agent that asks it.
     pub role: String,
     /// The models, in the order in which they are tried.
     pub models: Models,
-    /// A smaller model for summaries, if there is one; the others stand in for it.
+    /// A smaller model for summaries, if there is one; the main ones are its fallback.
     pub small: Option<Models>,
-    /// Whether it asks the models of the main agent, whatever those are.
+    /// Whether it uses the main agent's models, whatever those are.
     pub follows_main: bool,
     /// What it is told before every conversation.
     pub prompt: Arc<Prompt>,
-    /// Where its tools come from; the engine puts every guard before them.
+    /// The sources of its tools; the engine puts every guard in front of them.
     pub tools: Vec<Arc<dyn ToolSource>>,
 }
 
-/// The models of an agent, for changing them while it runs.
+/// The models of an agent, for replacing them at run time.
 #[derive(Clone)]
 pub struct AgentModels {
     /// The models, in the order in which they are tried.
@@ -42,12 +42,12 @@ pub struct AgentModels {
 }
 
 impl Agent {
-    /// The main agent, which answers when a message names no other. It has no tools yet.
+    /// Creates the main agent, which answers when a message names no other. It has no tools yet.
     pub fn main(models: Models, prompt: Arc<Prompt>) -> Self {
         Self::new(AgentName::default(), models, prompt).with_role("assistant")
     }
 
-    /// An agent of this name, without tools.
+    /// Creates an agent with this name and no tools.
     pub fn new(name: AgentName, models: Models, prompt: Arc<Prompt>) -> Self {
         Self {
             name,
@@ -60,25 +60,25 @@ impl Agent {
         }
     }
 
-    /// With the models of the main agent, whatever those are, if `follows`.
+    /// Uses the main agent's models, whatever those are, if `follows`.
     #[must_use]
     pub fn following_main(self, follows: bool) -> Self {
         Self { follows_main: follows, ..self }
     }
 
-    /// For this.
+    /// Sets what the agent is for.
     #[must_use]
     pub fn with_role(self, role: impl Into<String>) -> Self {
         Self { role: role.into(), ..self }
     }
 
-    /// With a smaller model for summaries.
+    /// Sets the smaller model for summaries.
     #[must_use]
     pub fn with_small(self, small: Option<Models>) -> Self {
         Self { small, ..self }
     }
 
-    /// With the tools of these sources, in this order.
+    /// Sets the tool sources, in this order.
     #[must_use]
     pub fn with_tools(self, tools: Vec<Arc<dyn ToolSource>>) -> Self {
         Self { tools, ..self }

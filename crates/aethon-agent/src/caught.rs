@@ -1,4 +1,4 @@
-//! Catching panics: a fault in a tool, a hook or a provider ends a turn, never a session.
+//! Catches panics: a bug in a tool, a hook or a provider ends a turn, never a session.
 
 use std::any::Any;
 use std::future::Future;
@@ -6,8 +6,8 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 
-/// The result of a future, or what it said when it panicked. Whatever the future had half changed is dropped with it or
-/// is whole after every statement, which makes going on sound.
+/// Returns the result of a future, or its panic message. Continuing is sound because any state that the future had half
+/// changed is dropped with it, or is consistent after every statement.
 pub(crate) async fn caught<T>(future: impl Future<Output = T>) -> Result<T, String> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(|panic| words(&*panic))
 }

@@ -1,7 +1,7 @@
-//! What can end a turn from outside: a person, the end of the program, the clock.
+//! What can end a turn from outside: a person, the program's shutdown, the clock.
 //!
-//! Everything in a turn that may take long runs under [`Control::guard`]; what must not be torn (writing to the storage)
-//! does not. So a turn ends at once in any state, and what it had stored is whole.
+//! Everything in a turn that may take long runs under [`Control::guard`], except what must not be cut short (writing to
+//! the storage). So a turn can end at once in any state, and what it has stored is consistent.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -13,9 +13,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Why a turn was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Somebody wished it.
+    /// Somebody asked for it.
     Person,
-    /// The program ends.
+    /// The program is shutting down.
     Shutdown,
 }
 
@@ -23,7 +23,7 @@ pub(crate) enum Cause {
 #[derive(Debug, Clone)]
 pub(crate) struct StopSwitch(watch::Sender<Option<Cause>>);
 
-/// Knows whether the turn is to stop.
+/// Tells whether the turn is to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct StopSignal(watch::Receiver<Option<Cause>>);
 
@@ -33,7 +33,7 @@ impl StopSwitch {
         (Self(sender), StopSignal(receiver))
     }
 
-    /// Stops the turn; `false` if it was stopped before.
+    /// Stops the turn; `false` if it was already stopped.
     pub(crate) fn stop(&self, cause: Cause) -> bool {
         self.0.send_if_modified(|current| {
             let first = current.is_none();
@@ -44,7 +44,7 @@ impl StopSwitch {
 }
 
 impl StopSignal {
-    /// The cause, if the turn is to stop.
+    /// Returns the cause, if the turn is to stop.
     pub(crate) fn cause(&self) -> Option<Cause> {
         *self.0.borrow()
     }
@@ -58,16 +58,16 @@ impl StopSignal {
     }
 }
 
-/// Why something was not brought to its end.
+/// Why something was not completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupt {
     /// The turn was stopped.
     Stopped(Cause),
-    /// The turn took longer than it may.
+    /// The turn exceeded its time limit.
     TimedOut(Duration),
 }
 
-/// The end of a turn, as seen from inside.
+/// A turn's own view of what may end it.
 pub(crate) struct Control {
     stop: StopSignal,
     limit: Duration,
@@ -75,13 +75,13 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// A turn that begins now and may take this long.
+    /// The control of a turn that begins now and may take at most `limit`.
     pub(crate) fn new(stop: StopSignal, limit: Duration) -> Self {
         Self { stop, limit, deadline: Box::pin(sleep_until(Instant::now() + limit)) }
     }
 
-    /// Runs something until it is done, or the turn ends. The work is looked at before the clock, so that the timer is
-    /// not even set for what is done at once.
+    /// Runs a future until it completes or the turn ends. The work is polled before the clock, so the timer is not even
+    /// armed for work that completes at once.
     pub(crate) async fn guard<F: Future>(&mut self, work: F) -> Result<F::Output, Interrupt> {
         tokio::select! {
             biased;
@@ -91,7 +91,7 @@ impl Control {
         }
     }
 
-    /// What is left of the turn's time.
+    /// Returns how much of the turn's time is left.
     pub(crate) fn left(&self) -> Duration {
         self.deadline.deadline().saturating_duration_since(Instant::now())
     }

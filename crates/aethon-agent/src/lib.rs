@@ -1,10 +1,12 @@
-//! The engine of the assistant: it takes messages in, keeps their order, asks the model, runs the tools, and stores what
-//! came of it.
+//! The assistant's engine: it accepts messages, keeps them in order, asks the model, runs the tools, and stores the
+//! results.
 //!
-//! The rooms: `admission` (what may come in, and in which form), `dispatcher` (which turn runs when), `engine` (one turn),
-//! `models` (who is asked, in which order), `meter` (what that costs), `window` (what of a conversation a model sees),
-//! `hooks` (one file a concern), `shell_rules` (which commands are refused), `prompt` (the system prompt), `outbox`
-//! (delivering replies elsewhere), `sop` (workflows by name), `schedule` (timed jobs), `specialists` (agents that the main one asks), `work` (what takes more than one turn). Models, tools and storage are traits of the core; this crate knows no other leaf.
+//! The modules: `admission` (what is admitted, and in which form), `dispatcher` (which turn runs when), `engine` (one
+//! turn), `models` (which one is asked, in which order), `meter` (what that costs), `window` (what a model sees of a
+//! conversation), `hooks` (one file per concern), `shell_rules` (which commands are refused), `prompt` (the system
+//! prompt), `outbox` (delivering replies elsewhere), `sop` (workflows by name), `schedule` (scheduled jobs),
+//! `specialists` (agents that the main one asks), `work` (what takes more than one turn). Models, tools and storage are
+//! traits of the core; this crate knows no other leaf.
 
 mod admission;
 mod agent;

@@ -1,4 +1,4 @@
-//! The limits of the engine, as values. The facade fills them from the configuration.
+//! The engine's limits, as values. The facade fills them in from the configuration.
 
 use std::time::Duration;
 
@@ -6,37 +6,37 @@ use aethon_core::model::Capabilities;
 
 use crate::window::Limits;
 
-/// How far the engine goes. Begin with the default and set what differs.
+/// The limits of an engine. Start from the default and set what differs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Requests to a model that one turn may make.
+    /// How many requests to a model one turn may make.
     pub max_iterations: u32,
     /// How long a turn may take.
     pub turn_timeout: Duration,
-    /// How often a failed request is sent again.
+    /// How many times a failed request is sent again.
     pub max_retries: u32,
-    /// How often a turn may repeat itself before it is ended; 0 for as often as it likes.
+    /// How many times a turn may repeat itself before it is ended; 0 for no limit.
     pub loop_limit: usize,
-    /// How long a person may think before a tool that needs an approval counts as denied.
+    /// How long a person may take before a tool that needs approval counts as denied.
     pub approval_timeout: Duration,
     /// The most characters of a tool's output that go to a model.
     pub max_tool_output_chars: usize,
-    /// Turns that may wait in one session; further ones are refused.
+    /// How many turns may wait in one session; further ones are refused.
     pub queue_per_session: usize,
-    /// Turns that may run or wait in all sessions together; further ones are refused.
+    /// How many turns may run or wait in all sessions together; further ones are refused.
     pub max_turns: usize,
-    /// Messages of a session that a model may see; when there are more, the older half is summarised.
+    /// How many messages of a session a model may see; beyond that, the older half is summarised.
     pub window_messages: usize,
     /// When older messages are summarised.
     pub compaction: Compaction,
-    /// How many of the newest messages stay verbatim then, as far as they fit.
+    /// How many of the newest messages then stay verbatim, as far as they fit.
     pub keep_recent: usize,
     /// What is kept in memory between turns.
     pub cache: Cache,
-    /// After how long an undelivered reply is too old to be of use.
+    /// The age at which an undelivered reply is no longer useful.
     pub delivery_lifetime: Duration,
-    /// Which turns are taken up again after a crash.
+    /// Which turns are resumed after a crash.
     pub resume: Resume,
 }
 
@@ -44,9 +44,9 @@ pub struct Options {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Cache {
-    /// Sessions whose newest messages are kept.
+    /// How many sessions' newest messages are kept.
     pub sessions: usize,
-    /// Bytes of messages that are kept.
+    /// How many bytes of messages are kept.
     pub bytes: usize,
 }
 
@@ -56,29 +56,29 @@ pub struct Cache {
 pub struct Compaction {
     /// The share of the model's context window that a request may fill.
     pub share: f64,
-    /// Whether the next summary is made in the background when a turn has ended, before it is needed.
+    /// Whether the next summary is made in the background at the end of a turn, before it is needed.
     pub ahead: bool,
 }
 
-/// Which turns are taken up again after a crash.
+/// Which turns are resumed after a crash.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Resume {
-    /// How old one may be.
+    /// How old a turn may be.
     pub within: Duration,
-    /// How often one may begin; what crashed the program so often is not tried again.
+    /// How many times a turn may begin. A turn that has crashed the program that often is not tried again.
     pub attempts: u32,
 }
 
 impl Options {
-    /// With what this changes.
+    /// Applies a change to the options.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// What a request to this model may take.
+    /// Returns how large a request to this model may be.
     pub(crate) fn limits_of(&self, model: &Capabilities) -> Limits {
         Limits::of(model, self.compaction.share, self.window_messages, self.keep_recent)
     }

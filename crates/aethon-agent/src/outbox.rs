@@ -1,9 +1,9 @@
-//! Delivers replies elsewhere: takes what is due out of the durable outbox and hands it to its channel.
+//! Delivers replies elsewhere: takes what is due from the durable outbox and hands it to its channel.
 //!
-//! One worker, so that no delivery is ever under way twice. It sleeps until the next one is due or the [`DeliveryWake`] rings,
-//! which the engine does when it has stored one. Recipients do not wait for each other, however long one takes; to one of them
-//! there is one delivery under way at a time, so the order is kept. Failures are tried again with growing pauses until the
-//! delivery is too old to be of use; then it is given up, and the log says so.
+//! There is a single worker, so no delivery is ever in progress twice. It sleeps until the next one is due or until the
+//! engine rings the [`DeliveryWake`] after storing one. Recipients do not wait for each other, however long one takes;
+//! each has at most one delivery in progress, so their order is kept. Failures are retried with growing pauses until
+//! the delivery is too old to be useful; then it is given up and logged.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,42 +25,42 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::caught::caught;
 use crate::patience::until_stored;
 
-/// Deliveries that are under way at once.
+/// How many deliveries are in progress at once.
 const SIDE_BY_SIDE: usize = 64;
 
-/// How long a channel may take for one.
+/// How long a channel may take for one delivery.
 const LONGEST_SEND: Duration = Duration::from_secs(60);
 
-/// The first pause after a failure; it doubles with each further one.
+/// The first pause after a failure; it doubles with every further one.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
 /// The longest pause.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(600);
 
-/// The longest sleep: a clock that was set does not hold deliveries up for longer.
+/// The longest sleep, which bounds how long a changed clock delays deliveries.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 
-/// The shortest: a row that cannot be read must not keep it spinning.
+/// The shortest sleep, so that an unreadable row does not cause a busy loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
 
-/// How long it is while something is under way: what waits for that is due all the time.
+/// The sleep while a delivery is in progress. Those behind it stay due all the time, so the next due time says nothing.
 const SLEEP_BESIDE: Duration = Duration::from_secs(1);
 
-/// The pause after the storage has failed.
+/// The pause after a storage failure.
 const STORAGE_PAUSE: Duration = Duration::from_secs(5);
 
-/// Wakes the worker. Cheap to clone; clones ring at the same worker.
+/// Wakes the worker. Cheap to clone; clones wake the same worker.
 #[derive(Debug, Clone, Default)]
 pub struct DeliveryWake(Arc<Notify>);
 
 impl DeliveryWake {
-    /// There is something to deliver.
+    /// Signals that there is something to deliver.
     pub fn ring(&self) {
         self.0.notify_one();
     }
 }
 
-/// What is under way.
+/// The deliveries in progress.
 #[derive(Default)]
 struct Sends<'w> {
     running: FuturesUnordered<BoxFuture<'w, (i64, Result<()>)>>,
@@ -68,8 +68,8 @@ struct Sends<'w> {
 }
 
 impl Sends<'_> {
-    /// Waits until one is settled, and takes the others that are with it; for ever when none is under way. Dropping this future
-    /// loses nothing.
+    /// Waits until a delivery is settled, and collects the others that are ready. Waits for ever if none is in
+    /// progress. Cancel safe.
     async fn next(&mut self) -> Result<()> {
         let Some((id, mut settled)) = self.running.next().await else { return std::future::pending().await };
         self.taken.remove(&id);
@@ -91,7 +91,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker that is woken by this.
+    /// A worker with this wake signal.
     pub fn new(
         outbox: Arc<dyn Outbox>,
         channels: Channels,
@@ -101,18 +101,18 @@ impl Worker {
         Self { outbox, channels, clock, wake, bus: EventBus::default() }
     }
 
-    /// One that tells there how deliveries go.
+    /// Reports the progress of deliveries on this bus.
     #[must_use]
     pub fn telling(self, bus: EventBus) -> Self {
         Self { bus, ..self }
     }
 
-    /// Delivers until the program ends. What is under way then is waited for.
+    /// Delivers until the program shuts down, then waits for deliveries in progress.
     pub async fn run(self, mut shutdown: Shutdown) {
         let mut sends = Sends::default();
         while !shutdown.is_requested() {
             let begun = self.begin(&mut sends, &shutdown).await;
-            // After a failure the wake-up would only bring it back to the same error.
+            // After a failure, waking up would only lead to the same error.
             let (pause, is_readable) = match &begun {
                 Ok(pause) => (*pause, true),
                 Err(error) => {
@@ -144,10 +144,10 @@ impl Worker {
         }
     }
 
-    /// Begins what is due and has a place, and returns how long nothing more will be.
+    /// Begins what is due and has a place. Returns how long to wait before the next pass.
     async fn begin<'w>(&'w self, sends: &mut Sends<'w>, shutdown: &Shutdown) -> Result<Duration> {
         if sends.taken.len() < SIDE_BY_SIDE {
-            // What is under way is due as well.
+            // Deliveries in progress are due as well.
             for delivery in self.outbox.due(self.clock.now(), SIDE_BY_SIDE).await? {
                 if sends.taken.insert(delivery.id) {
                     let shutdown = shutdown.clone();
@@ -163,13 +163,13 @@ impl Worker {
         Ok(Duration::try_from(wait).unwrap_or_default().clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
     }
 
-    /// Delivers one and notes what became of it.
+    /// Makes one delivery and records the outcome.
     async fn carry(&self, delivery: Delivery, shutdown: Shutdown) -> (i64, Result<()>) {
         let started = Instant::now();
         let outcome = self.deliver(&delivery).await;
         self.measure(&delivery, &outcome, started.elapsed());
         match self.settle(delivery.id, outcome, shutdown).await {
-            // Somebody removed it meanwhile.
+            // It was removed meanwhile.
             Err(error) if error.is_not_found() => {
                 tracing::info!(delivery = delivery.id, "a delivery was removed while it was under way");
                 (delivery.id, Ok(()))
@@ -190,7 +190,7 @@ impl Worker {
         self.bus.record(event.within(Some(&delivery.session), Some(&delivery.turn)).with_detail(why));
     }
 
-    /// Notes what became of a delivery, however long that takes: delivered and not noted, it would be delivered once more.
+    /// Records the outcome of a delivery, however long that takes: a delivery that is not recorded would be made again.
     async fn settle(&self, id: i64, outcome: DeliveryOutcome, mut shutdown: Shutdown) -> Result<()> {
         let settle = || self.outbox.settle(id, outcome.clone());
         tokio::select! {
@@ -225,7 +225,7 @@ impl Worker {
 
     async fn send(&self, delivery: &Delivery) -> std::result::Result<(), DeliveryError> {
         let name = &delivery.content.channel;
-        // Channels are fixed while the program runs: one that is not set up will not be there in a minute either.
+        // Channels are fixed while the program runs, so one that is not set up will not appear in a minute.
         let channel = self.channels.get(name).map_err(|error| DeliveryError::lasting(error.to_string()))?;
         match timeout(LONGEST_SEND, caught(channel.send(delivery))).await {
             Ok(Ok(sent)) => sent,
@@ -253,7 +253,7 @@ fn given_up(delivery: &Delivery, why: &str) -> DeliveryOutcome {
     DeliveryOutcome::Failed { error: why.to_owned() }
 }
 
-/// When a delivery that is stored now is too old.
+/// Returns when a delivery that is stored now becomes too old.
 pub(crate) fn expiry(now: Timestamp, lifetime: Duration) -> Timestamp {
     SignedDuration::try_from(lifetime).ok().and_then(|lifetime| now.checked_add(lifetime).ok()).unwrap_or(now)
 }

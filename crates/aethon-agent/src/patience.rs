@@ -1,8 +1,9 @@
-//! Waiting for a storage that fails for a while.
+//! Waits out a temporary failure of the storage.
 //!
-//! What was acknowledged has to be stored, however long that takes: it is tried again with growing pauses until it is, or
-//! until the storage is closed because the program ends. Whatever waits here holds its place in the queue of its session,
-//! and new messages are refused meanwhile, so it is no more than the turns that may be open.
+//! What was acknowledged must be stored, however long that takes: it is retried with growing pauses until it succeeds,
+//! or until the storage is closed because the program is shutting down. Whatever waits here keeps its place in its
+//! session's queue, and new messages are refused meanwhile, so the number of waiters is bounded by the number of open
+//! turns.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,16 +13,16 @@ use tokio::time::sleep;
 
 use crate::storage_log::log_storage;
 
-/// The first pause and the longest.
+/// The first and the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How often a failure is taken for a passing one although the storage does not call it that. It is a fault of the program
-/// then, and waiting does not mend it.
+/// How many failures that the storage does not call temporary are retried. More indicate a bug, which waiting does not
+/// fix.
 const MOST_FAULTS: usize = 4;
 
-/// Does something at the storage until it is done. What the storage refuses (it is gone, it makes no sense, the program
-/// ends) is returned at once.
+/// Repeats a storage operation until it succeeds. What the storage refuses (it is gone, it makes no sense, the program
+/// is shutting down) is returned at once.
 pub(crate) async fn until_stored<T, F>(what: &'static str, mut attempt: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
@@ -54,7 +55,7 @@ fn is_passing(error: &Error, faults: &mut usize) -> bool {
     if error.is_unavailable() {
         return true;
     }
-    // Busy and not unavailable: the storage is closed.
+    // Busy but not unavailable: the storage is closed.
     if is_refusal || error.is_busy() {
         return false;
     }
@@ -68,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// How often something is tried that always fails like this; the storage is closed after a while.
+    /// Counts how often an operation is tried that always fails like this. The storage is closed after a while.
     async fn attempts(fail: impl Fn() -> Error) -> usize {
         let tried = Cell::new(0);
         let attempt = || async {

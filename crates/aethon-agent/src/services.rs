@@ -19,43 +19,43 @@ use crate::meter::Meter;
 use crate::outbox::DeliveryWake;
 use crate::toolbox::Audit;
 
-/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them. Begin with
+/// What all agents of an engine share: where turns are stored, what pays for them, and what guards them. Start from
 /// [`Services::new`] and set what differs.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Services {
     /// Where turns are stored.
     pub log: Arc<dyn TurnLog>,
-    /// The same storage, which tells whose turns are whose.
+    /// The same storage, as the record of who owns which turns.
     pub owners: Arc<dyn Owners>,
-    /// The same storage, for what is no turn.
+    /// The same storage, for what is not a turn.
     pub transcripts: Arc<dyn Transcripts>,
-    /// Whether the storage takes what it is given; while it does not, nothing new is taken in.
+    /// Whether the storage accepts writes; while it does not, no new messages are accepted.
     pub health: StorageHealth,
-    /// What every call is paid from, and booked by.
+    /// What every call is paid from and booked in.
     pub meter: Meter,
-    /// What was learnt about models before, and where more of it is kept.
+    /// What was learnt about models so far, and where more is stored.
     pub learned: Learned,
-    /// The concerns that see every turn, in their order.
+    /// The concerns that apply to every turn, in order.
     pub hooks: Hooks,
-    /// What each agent does now.
+    /// What each agent is doing now.
     pub board: AgentBoard,
-    /// Who looks at an answer before it counts, if somebody does.
+    /// Reviews an answer before it counts, if there is a reviewer.
     pub review: Option<Arc<dyn Review>>,
-    /// The questions to a person that are open.
+    /// The open questions to a person.
     pub approvals: PendingApprovals,
-    /// Where it is written down what was allowed and what was refused.
+    /// Where approvals and refusals are recorded.
     pub audit: Audit,
-    /// Where it is told what happens.
+    /// Where events are published.
     pub bus: EventBus,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Wakes the delivery worker when a reply is to go elsewhere.
+    /// Wakes the delivery worker when a reply must go elsewhere.
     pub wake: DeliveryWake,
 }
 
 impl Services {
-    /// These, with no hooks, nothing learnt, and a bus and questions of their own.
+    /// Combines these with no hooks, nothing learnt, and a new bus and new pending approvals.
     pub fn new(
         log: Arc<dyn TurnLog>,
         owners: Arc<dyn Owners>,
@@ -88,19 +88,19 @@ impl Services {
 pub struct Learned {
     /// What was known when the program started.
     pub facts: Vec<(ModelKey, ModelFact)>,
-    /// Where it is kept.
+    /// Where it is stored.
     pub memory: Arc<dyn ModelMemory>,
 }
 
 impl Learned {
-    /// These facts, and further ones kept there.
+    /// These facts, with further ones stored there.
     pub fn new(facts: Vec<(ModelKey, ModelFact)>, memory: Arc<dyn ModelMemory>) -> Self {
         Self { facts, memory }
     }
 }
 
 impl Default for Learned {
-    /// Nothing, and nothing is kept.
+    /// Knows nothing and stores nothing.
     fn default() -> Self {
         Self { facts: Vec::new(), memory: Arc::new(NoMemory) }
     }

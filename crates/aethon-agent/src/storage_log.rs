@@ -1,8 +1,8 @@
-//! What the log says when the storage fails. The person gets a sentence; the cause is for whoever reads the log.
+//! Logs storage failures. The person gets a sentence; the cause is for whoever reads the log.
 
 use aethon_core::error::Error;
 
-/// Logs a failure of the storage with its cause. What was removed meanwhile is no failure.
+/// Logs a storage failure with its cause. Something removed meanwhile is not a failure.
 pub(crate) fn log_storage(what: &'static str, error: &Error) {
     if error.is_not_found() {
         return tracing::info!(%error, "{what}");

@@ -1,4 +1,4 @@
-//! The tasks that an engine has started, so that it can wait for their end.
+//! The tasks that an engine has spawned, so that it can wait for them to end.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// Counts the tasks that run.
+/// Counts the running tasks.
 #[derive(Default)]
 pub(crate) struct Tasks(Arc<Count>);
 
@@ -18,7 +18,7 @@ struct Count {
 }
 
 impl Tasks {
-    /// Starts a task.
+    /// Spawns a task.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.running.fetch_add(1, Ordering::AcqRel);
         let guard = Running(self.0.clone());
@@ -28,7 +28,7 @@ impl Tasks {
         });
     }
 
-    /// Waits until no task runs.
+    /// Waits until no task is running.
     pub(crate) async fn ended(&self) {
         loop {
             let none_left = self.0.none_left.notified();
@@ -50,12 +50,12 @@ impl Drop for Running {
     }
 }
 
-/// A task that goes on until it is ended.
+/// A task that runs until it is ended.
 #[derive(Default)]
 pub(crate) struct BackgroundTask(Mutex<Option<JoinHandle<()>>>);
 
 impl BackgroundTask {
-    /// Starts it, unless it was started before.
+    /// Starts it, unless it has been started before.
     pub(crate) fn start<F: Future<Output = ()> + Send + 'static>(&self, task: impl FnOnce() -> F) {
         let mut started = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if started.is_none() {
@@ -63,12 +63,12 @@ impl BackgroundTask {
         }
     }
 
-    /// Ends it where it waits, and waits until it is gone.
+    /// Ends it at its next await, and waits until it is gone.
     pub(crate) async fn end(&self) {
         let started = self.take();
         if let Some(task) = started {
             task.abort();
-            // It was told to end, which is what the error says.
+            // It was told to end, and that is what the error says.
             let _ = task.await;
         }
     }

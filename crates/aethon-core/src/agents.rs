@@ -1,8 +1,8 @@
-//! What each agent does now, and what each has done: for the dashboard, the API and the terminal.
+//! What each agent is doing and has done, for the dashboard, the API and the terminal.
 //!
-//! An agent at work is one row of the [`AgentBoard`]: it works on one turn, thinks, runs a tool or waits for a person. When
-//! the turn is over, an [`AgentRun`] of it goes to the [`AgentHistory`], which survives a restart. Nothing of a turn depends
-//! on any of this.
+//! A working agent is one row of the [`AgentBoard`]: it works on one turn, thinks, runs a tool or waits for a person.
+//! When the turn is over, an [`AgentRun`] goes to the [`AgentHistory`], which survives a restart. No turn depends on
+//! any of this.
 
 mod activity;
 mod board;

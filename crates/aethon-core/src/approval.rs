@@ -1,8 +1,8 @@
 //! Asking a person before something happens.
 //!
-//! A request is bound to the exact arguments that the person sees, is answered once, and expires. `desk` keeps the open
-//! ones, so that any door (the chat, the dashboard, the API) can answer; who asks waits on the desk. `grants` keeps what a
-//! person has allowed for the rest of a conversation.
+//! A request is bound to the exact arguments that the person sees, is answered once, and expires. `desk` holds the open
+//! requests, so that any door (the chat, the dashboard, the API) can answer; the asker waits on the desk. `grants`
+//! holds what a person has allowed for the rest of a conversation.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,27 +16,27 @@ mod grants;
 pub use desk::{AnswerError, Asked, PendingApprovals, Ticket};
 pub use grants::{Grant, Grants, Pattern};
 
-/// What is to be decided.
+/// A decision to be made by a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ApprovalRequest {
-    /// Its own id.
+    /// Its id.
     pub id: String,
     /// The tool.
     pub tool: String,
     /// The exact arguments that will be used.
     pub input: Value,
-    /// One line that says what would happen.
+    /// What would happen, in one line.
     pub summary: String,
-    /// What the tool would change, as a diff, where it can tell.
+    /// What the tool would change, as a diff, if it can tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
-    /// Why a person is asked.
+    /// Why approval is needed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// What an answer for the rest of the conversation would allow, in words.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub session_scope: String,
-    /// The session that asks.
+    /// The session of the turn that asks.
     pub session_id: SessionId,
     /// The turn that asks.
     pub turn: TurnId,
@@ -52,9 +52,9 @@ pub struct ApprovalRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Do it, once, with these arguments.
+    /// Run it once, with these arguments.
     Approve,
-    /// Do not.
+    /// Do not run it.
     Deny,
 }
 
@@ -79,20 +79,20 @@ pub enum ResolutionReason {
     Stopped,
 }
 
-/// What a person says to a request.
+/// A person's answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// Whether it may happen.
+    /// Whether it may run.
     pub decision: Decision,
-    /// For how long an approval counts.
+    /// How long an approval is valid.
     pub scope: Scope,
-    /// Other arguments to run it with. Only with an approval.
+    /// Different arguments to run it with; only with an approval.
     pub input: Option<Value>,
-    /// Who answered and at which door, in words, such as `the chat page`.
+    /// Who answered and through which door, in words, such as `the chat page`.
     pub by: String,
 }
 
-/// For how long an approval counts.
+/// How long an approval is valid.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
@@ -104,24 +104,24 @@ pub enum Scope {
 }
 
 impl Answer {
-    /// The plain answer: once, with the arguments as they are.
+    /// A plain answer: once, with the arguments as they are.
     pub fn new(decision: Decision) -> Self {
         Self { decision, scope: Scope::Once, input: None, by: String::new() }
     }
 
-    /// Given by this person, at this door.
+    /// Sets who answered, and through which door.
     #[must_use]
     pub fn by(self, by: impl Into<String>) -> Self {
         Self { by: by.into(), ..self }
     }
 
-    /// Counting for so long.
+    /// Sets how long an approval is valid.
     #[must_use]
     pub fn scoped(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 
-    /// With the arguments as the person changed them.
+    /// Sets the arguments as the person changed them.
     #[must_use]
     pub fn with_input(self, input: Option<Value>) -> Self {
         Self { input, ..self }

@@ -1,7 +1,7 @@
 //! The one door: everything that wants an answer goes through [`Assistant`].
 //!
-//! Chat, webhooks, jobs, the terminal and embedders use the same trait, so that dedupe, order, budget, hooks and storage
-//! hold for all of them.
+//! Chat, webhooks, jobs, the terminal and embedders use the same trait, so that dedupe, ordering, budget, hooks and
+//! storage apply to all of them.
 
 use std::sync::Arc;
 
@@ -17,40 +17,40 @@ use crate::message::{Attachment, Inbound, Reply};
 use crate::session::Clear;
 use crate::surface::Surface;
 
-/// An assistant that answers.
+/// An assistant that answers messages.
 #[async_trait]
 pub trait Assistant: Send + Sync {
-    /// Takes a message in. When this returns `Ok`, the message is stored and survives a crash. The turn goes on when the
-    /// caller loses interest.
+    /// Accepts a message. When this returns `Ok`, the message is stored and survives a crash. The turn continues even
+    /// if the caller goes away.
     async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted>;
 
     /// Ends a turn (or, without one, all turns that run or wait in the session) within a second, keeping what was said.
     /// Returns how many it ended.
     async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize;
 
-    /// The turns that run or wait now.
+    /// Lists the turns that run or wait.
     fn activity(&self) -> Vec<ActiveTurn>;
 
-    /// Whether a turn runs or waits in this session.
+    /// Returns whether a turn runs or waits in this session.
     fn is_busy(&self, session: &SessionId) -> bool;
 
-    /// Stops what runs in a session, then empties or removes it. `false` when there is no such session.
+    /// Stops what runs in a session, then empties or removes it. `false` if there is no such session.
     async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool>;
 
-    /// Puts a message of the assistant into a session without a turn (a delivery, say). The same key twice is one
-    /// message; `false` then. Errs with an invalid request when a file cannot be shown.
+    /// Puts a message of the assistant (a delivery, say) into a session without a turn. Posting with the same key again
+    /// adds nothing and returns `false`. Fails as invalid if a file cannot be shown.
     async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool>;
 }
 
-/// A message of the assistant that no turn of its session made.
+/// A message of the assistant that no turn of its session produced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Posting {
     /// The Markdown.
     pub text: String,
-    /// Files that go with it.
+    /// The files attached to it.
     pub attachments: Vec<Attachment>,
-    /// Where the content came from that it was made of, if any of it came from outside: the person is told, and models see
-    /// the text between the markers of such content.
+    /// The source of outside content that it was made from, if any: the person is told, and models see the text between
+    /// outside-content markers.
     pub outside: Option<String>,
 }
 
@@ -60,14 +60,14 @@ impl Posting {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// What a delivery brings.
+    /// The message for a delivery.
     pub fn of(content: &NewDelivery) -> Self {
         let NewDelivery { text, attachments, outside, .. } = content.clone();
         Self { text, attachments, outside }
     }
 }
 
-/// The convenient way for one question and one answer.
+/// Asks one question and waits for the answer.
 pub async fn ask(
     assistant: &dyn Assistant,
     inbound: Inbound,
@@ -76,36 +76,37 @@ pub async fn ask(
     assistant.submit(inbound, surface).await?.reply.wait().await
 }
 
-/// A message that was taken in.
+/// A message that was accepted.
 #[derive(Debug, Clone)]
 pub struct Submitted {
     /// Its turn.
     pub turn: TurnId,
     /// How many turns of its session come before it.
     pub queued: usize,
-    /// Whether it is new; `false` for a second delivery.
+    /// Whether it is new; `false` for a duplicate delivery.
     pub is_new: bool,
-    /// Its outcome.
+    /// Its outcome, now or later.
     pub reply: PendingReply,
 }
 
-/// A reply that is there or will be.
+/// A reply that is available now or later.
 #[derive(Debug, Clone)]
 pub struct PendingReply(watch::Receiver<Option<Arc<Reply>>>);
 
 impl PendingReply {
-    /// A reply to come, and what fulfils it.
+    /// Creates a pending reply, and the sender that fulfils it.
     pub fn pair() -> (watch::Sender<Option<Arc<Reply>>>, Self) {
         let (sender, receiver) = watch::channel(None);
         (sender, Self(receiver))
     }
 
-    /// A reply that is there.
+    /// A reply that is already available.
     pub fn ready(reply: Arc<Reply>) -> Self {
         Self(watch::channel(Some(reply)).1)
     }
 
-    /// Waits for it. Errs when the program stops before the turn has ended; the message is stored all the same.
+    /// Waits for the reply. Fails if the program shuts down before the turn has ended; the message is stored all the
+    /// same.
     pub async fn wait(mut self) -> Result<Arc<Reply>> {
         match self.0.wait_for(Option::is_some).await {
             Ok(reply) => reply.clone().ok_or_else(Error::shutting_down),
@@ -123,7 +124,7 @@ pub struct ActiveTurn {
     pub turn: TurnId,
     /// `running` or `queued`.
     pub state: &'static str,
-    /// Since when.
+    /// Since when it runs or waits.
     #[serde(serialize_with = "crate::time::serialize")]
     pub since: Timestamp,
 }

@@ -1,6 +1,6 @@
-//! What was allowed and what was refused, for the owner to look up later: who, where, how, and what it was about.
+//! The audit log: what was allowed and refused, for the owner to look up later, with who, where, how and what about.
 //!
-//! Rows are written in words and bounded before they are stored. Secrets are taken out by whoever writes one.
+//! Rows are plain words, and are bounded before they are stored. Whoever writes one removes the secrets.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use crate::ids::{SessionId, TurnId};
 /// The most characters of a row's detail.
 pub const LONGEST_DETAIL: usize = 4_000;
 
-/// How many rows a storage keeps; the oldest ones go.
+/// How many rows a storage keeps; the oldest are dropped.
 pub const MOST_ROWS: u32 = 20_000;
 
 /// One row.
@@ -26,15 +26,15 @@ pub struct AuditEntry {
     pub action: AuditAction,
     /// What it was about, such as a tool.
     pub subject: String,
-    /// How it came out, a stable word: `approve`, `deny`, `refused`, ...
+    /// The outcome, a stable word: `approve`, `deny`, `refused`, ...
     pub outcome: String,
     /// Who or what decided, and where: `the chat page`, `a rule`, ...
     pub by: String,
-    /// What there is to know besides, such as the arguments.
+    /// Further information, such as the arguments.
     pub detail: String,
-    /// The conversation, where it belongs to one.
+    /// The conversation, if it belongs to one.
     pub session_id: Option<SessionId>,
-    /// The turn, where it belongs to one.
+    /// The turn, if it belongs to one.
     pub turn: Option<TurnId>,
 }
 
@@ -46,21 +46,21 @@ pub enum AuditAction {
     Approval,
     /// A rule refused a tool call.
     Refusal,
-    /// Something was allowed for the rest of a conversation, or that was taken back.
+    /// Something was allowed for the rest of a conversation, or that was revoked.
     Grant,
     /// A tool was added or removed while the program ran.
     Tools,
     /// A browser signed in or out.
     SignIn,
-    /// Somebody came with a wrong token.
+    /// Somebody presented a wrong token.
     Access,
-    /// Something that was kept was removed.
+    /// Stored data was removed.
     Deletion,
     /// The configuration was changed.
     Config,
-    /// A secret of the home was stored or removed; never its value.
+    /// A secret in the home was stored or removed; its value is never included.
     Secret,
-    /// Somebody was let in to a messenger.
+    /// Somebody was granted access through a messenger.
     Pairing,
 }
 
@@ -79,7 +79,7 @@ impl AuditAction {
         Self::Pairing,
     ];
 
-    /// Its stable word.
+    /// Returns its stable word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",
@@ -95,14 +95,14 @@ impl AuditAction {
         }
     }
 
-    /// The action of this word.
+    /// Returns the action with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.as_str() == word)
     }
 }
 
 impl AuditEntry {
-    /// A row about this subject, with nothing else to know.
+    /// A row about this subject, with no detail.
     pub fn new(
         at: Timestamp,
         action: AuditAction,
@@ -121,19 +121,19 @@ impl AuditEntry {
         }
     }
 
-    /// Decided by this person or rule.
+    /// Sets who decided.
     #[must_use]
     pub fn by(self, by: impl Into<String>) -> Self {
         Self { by: by.into(), ..self }
     }
 
-    /// In this turn of this conversation.
+    /// Sets the conversation and the turn.
     #[must_use]
     pub fn within(self, session: &SessionId, turn: &TurnId) -> Self {
         Self { session_id: Some(session.clone()), turn: Some(turn.clone()), ..self }
     }
 
-    /// With this to know besides, as much of it as a row takes.
+    /// Sets the detail, cut to what a row may contain.
     #[must_use]
     pub fn with_detail(self, detail: &str) -> Self {
         let short: String = detail.chars().take(LONGEST_DETAIL).collect();
@@ -142,41 +142,41 @@ impl AuditEntry {
     }
 }
 
-/// Where rows are kept.
+/// Stores audit rows.
 #[async_trait]
 pub trait AuditLog: Send + Sync {
-    /// Keeps a row.
+    /// Stores a row.
     async fn record(&self, entry: AuditEntry) -> Result<()>;
 
-    /// The newest rows, newest first.
+    /// Returns the newest rows, newest first.
     async fn newest(&self, limit: usize) -> Result<Vec<AuditEntry>>;
 
-    /// The newest rows of one kind, newest first.
+    /// Returns the newest rows of one kind, newest first.
     async fn newest_of(&self, action: AuditAction, limit: usize) -> Result<Vec<AuditEntry>>;
 }
 
-/// How many rows wait to be kept at most.
+/// The most rows that may wait to be stored.
 const MOST_WAITING: usize = 256;
 
-/// The way to the audit for those who must not wait for the storage: doors, which answer whether or not something can be
-/// stored. Cheap to clone.
+/// The path to the audit log for callers that must not wait for the storage: doors, which answer whether or not
+/// something can be stored. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct AuditTrail(mpsc::Sender<AuditEntry>);
 
 impl AuditTrail {
-    /// A trail, and where its rows come out for whoever keeps them.
+    /// Creates a trail, and the receiver for whoever stores its rows.
     pub fn new() -> (Self, mpsc::Receiver<AuditEntry>) {
         let (sender, receiver) = mpsc::channel(MOST_WAITING);
         (Self(sender), receiver)
     }
 
-    /// Notes a row. `false` when it will not be kept: too many wait, or nobody keeps them.
+    /// Queues a row. `false` if it will not be stored: too many are waiting, or nobody stores them.
     pub fn note(&self, entry: AuditEntry) -> bool {
         self.0.try_send(entry).is_ok()
     }
 }
 
-/// Keeps nothing: for embedders and tests that do not look.
+/// Stores nothing: for embedders and tests that need no audit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAudit;
 

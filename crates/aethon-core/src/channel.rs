@@ -1,8 +1,8 @@
 //! Channels: ways to people and back, and the durable outbox in front of the way out.
 //!
-//! What people send, a channel hands to the [`Assistant`] while it [runs](Channel::run); whoever owns the service owns the
-//! task. A reply that goes to a channel is first a row of the outbox, written in the transaction that ends its turn; then
-//! it is delivered, retried, expired or reported as failed. The channel never sees a reply that is not stored.
+//! While a channel [runs](Channel::run), it hands what people send to the [`Assistant`]; whoever owns the service owns
+//! the task. A reply for a channel is first a row of the outbox, written in the transaction that ends its turn; then it
+//! is delivered, retried, expired or reported as failed. A channel never sees a reply that is not stored.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -34,40 +34,40 @@ pub trait Channel: Send + Sync {
     /// Its name, such as `webchat` or `telegram`.
     fn name(&self) -> &str;
 
-    /// Whether this can be a recipient here; what is wrong with it otherwise. Asked before anything is done for a delivery
-    /// that could only be given up.
+    /// Checks whether this can be a recipient here, and says what is wrong if not. Called before any work is done for a
+    /// delivery that could only fail.
     fn check_recipient(&self, _recipient: Option<&str>) -> Result<()> {
         Ok(())
     }
 
-    /// Receives, and hands what came to the assistant, until the program stops. One that ends in an error is started
-    /// again after a pause, so a connection that broke may simply be an error; one that ends without has nothing more to
-    /// do. A channel that only sends, or receives by another door, waits for the end.
+    /// Receives messages and hands them to the assistant until the program shuts down. If it returns an error it is
+    /// restarted after a pause, so a broken connection may simply be an error; if it returns `Ok` it has nothing more
+    /// to do. A channel that only sends, or that receives in another way, waits for the shutdown.
     async fn run(&self, _assistant: Arc<dyn Assistant>, mut shutdown: Shutdown) -> Result<()> {
         shutdown.requested().await;
         Ok(())
     }
 
-    /// Delivers. The same delivery may be handed over twice after a crash; its `id` tells.
+    /// Delivers. After a crash the same delivery may be handed over twice, with the same `id`.
     async fn send(&self, delivery: &Delivery) -> Result<(), DeliveryError>;
 
-    /// What it says of itself while it runs. `None`: nothing but that it runs.
+    /// Returns the channel's own status. `None` if it has nothing to say beyond that it runs.
     fn status(&self) -> Option<ChannelStatus> {
         None
     }
 
-    /// Who watches a turn of this channel that goes on after a restart, where somebody there can.
+    /// Returns a surface for a turn of this channel that is resumed after a restart, if somebody there can watch.
     fn watcher(&self, _record: &TurnRecord) -> Option<Arc<dyn Surface>> {
         None
     }
 
-    /// What takes the calls that its platform makes over HTTP, where it makes any.
+    /// Returns the handler for HTTP calls by its platform, if there are any.
     fn calls(&self) -> Option<Arc<dyn PlatformCalls>> {
         None
     }
 }
 
-/// The channels that are set up, by name. Fixed once the program is up. Cheap to clone; clones share it.
+/// The configured channels, by name. Fixed once the program is running. Cheap to clone; clones share it.
 #[derive(Clone, Default)]
 pub struct Channels(Arc<BTreeMap<String, Entry>>);
 
@@ -77,7 +77,7 @@ struct Entry {
 }
 
 impl Channels {
-    /// Collects channels. Errs when two have the same name.
+    /// Collects channels. Fails if two have the same name.
     pub fn new(channels: impl IntoIterator<Item = Arc<dyn Channel>>) -> Result<Self> {
         let mut by_name = BTreeMap::new();
         for channel in channels {
@@ -92,7 +92,7 @@ impl Channels {
         Ok(Self(Arc::new(by_name)))
     }
 
-    /// The channel of this name. Errs with the names that there are when none has it.
+    /// Returns the channel with this name. The error lists the existing names.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn Channel>> {
         self.0.get(name).map(|entry| &entry.channel).ok_or_else(|| {
             let names: Vec<&str> = self.names().collect();
@@ -103,29 +103,29 @@ impl Channels {
         })
     }
 
-    /// The names of all.
+    /// Iterates over all names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// All of them.
+    /// Iterates over all channels.
     pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Channel>> {
         self.0.values().map(|entry| &entry.channel)
     }
 
-    /// How the channel of this name is doing.
+    /// Returns the health of the channel with this name.
     pub fn health(&self, name: &str) -> Option<ChannelHealth> {
         let entry = self.0.get(name)?;
         Some(entry.health.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// What there is to know about the channel of this name.
+    /// Returns the status of the channel with this name.
     pub fn status(&self, name: &str) -> Option<ChannelStatus> {
         let own = self.0.get(name)?.channel.status();
         Some(status::merged(self.health(name)?, own))
     }
 
-    /// Notes how the channel of this name is doing.
+    /// Records the health of the channel with this name.
     pub fn note_health(&self, name: &str, health: ChannelHealth) {
         if let Some(entry) = self.0.get(name) {
             *entry.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
@@ -133,22 +133,22 @@ impl Channels {
     }
 }
 
-/// The way out for what a turn sends while it runs: through the outbox, to a channel that is set up.
+/// The way out for what a turn sends while it runs: through the outbox, to a configured channel.
 #[async_trait]
 pub trait Courier: Send + Sync {
-    /// The names of the channels.
+    /// Returns the names of the channels.
     fn channels(&self) -> Vec<String>;
 
-    /// Takes a message of this turn on its way. When it returns `Ok`, the message is stored, and is delivered even after a
-    /// crash. Errs when there is no such channel, or no such recipient there.
+    /// Sends a message of this turn. When it returns `Ok`, the message is stored and will be delivered even after a
+    /// crash. Fails if there is no such channel, or no such recipient there.
     async fn send(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<()>;
 
-    /// Whether something is on its way to this recipient that has not arrived.
+    /// Returns whether something for this recipient has not arrived yet.
     async fn is_waiting(&self, _channel: &str, _recipient: &str) -> Result<bool> {
         Ok(false)
     }
 
-    /// Takes back that a delivery has arrived: its platform said so, and says now that it has not.
+    /// Records that a delivery reported as arrived has not arrived after all, according to its platform.
     async fn returned(&self, _delivery: i64, _error: &str) -> Result<()> {
         Ok(())
     }
@@ -160,54 +160,54 @@ pub trait Courier: Send + Sync {
 pub struct NewDelivery {
     /// The channel.
     pub channel: String,
-    /// Who gets it there; the channel's own default when absent.
+    /// Its recipient there; the channel's own default if absent.
     pub recipient: Option<String>,
     /// The Markdown.
     pub text: String,
-    /// Files that go with it.
+    /// The files attached to it.
     pub attachments: Vec<Attachment>,
-    /// Where the content came from that the text was made of, if any of it came from outside: the owner must not take a
-    /// stranger's words for those of the assistant.
+    /// The source of outside content that the text was made from, if any: the owner must not take a stranger's words
+    /// for the assistant's.
     pub outside: Option<String>,
-    /// Whether it is the reply that ends its turn, and no message that the turn sends besides.
+    /// Whether it is the reply that ends its turn, not an additional message that the turn sends.
     pub is_reply: bool,
-    /// When it is too old to be of use.
+    /// When it is too old to be useful.
     pub expires_at: Timestamp,
 }
 
 impl NewDelivery {
-    /// A text for the channel's own default recipient.
+    /// A text for the channel's default recipient.
     pub fn new(channel: impl Into<String>, text: impl Into<String>, expires_at: Timestamp) -> Self {
         let (channel, text) = (channel.into(), text.into());
         let (attachments, outside) = (Vec::new(), None);
         Self { channel, recipient: None, text, attachments, outside, is_reply: false, expires_at }
     }
 
-    /// For this recipient.
+    /// Sets the recipient.
     #[must_use]
     pub fn with_recipient(self, recipient: Option<String>) -> Self {
         Self { recipient, ..self }
     }
 
-    /// With these files.
+    /// Attaches files.
     #[must_use]
     pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
         Self { attachments, ..self }
     }
 
-    /// Made of content that came from there.
+    /// Sets the source of outside content that it was made from.
     #[must_use]
     pub fn with_outside(self, outside: Option<String>) -> Self {
         Self { outside, ..self }
     }
 
-    /// As the reply of its turn, if it is.
+    /// Sets whether it is the reply of its turn.
     #[must_use]
     pub fn as_reply(self, is_reply: bool) -> Self {
         Self { is_reply, ..self }
     }
 
-    /// The text for a channel that knows nothing but text: where it was made of content from outside, a line above it says so.
+    /// Returns the text for a text-only channel: if it was made from outside content, a line above it says so.
     pub fn labelled_text(&self) -> Cow<'_, str> {
         match &self.outside {
             Some(outside) => format!("_{}_\n\n{}", made_of(outside), self.text).into(),
@@ -216,7 +216,7 @@ impl NewDelivery {
     }
 }
 
-/// What a person is told of a text that was made of content from outside.
+/// What a person is told about a text that was made from outside content.
 pub fn made_of(outside: &str) -> String {
     format!("Made from content that came from outside ({outside}). Check it before you rely on it.")
 }
@@ -231,19 +231,19 @@ pub struct Delivery {
     pub session: SessionId,
     /// The turn that it comes from.
     pub turn: TurnId,
-    /// What goes where.
+    /// The content and its destination.
     pub content: NewDelivery,
-    /// How often it was tried before.
+    /// How many attempts were made before.
     pub attempts: u32,
 }
 
 impl Delivery {
-    /// One that was not tried yet.
+    /// A delivery that has not been attempted yet.
     pub fn new(id: i64, session: SessionId, turn: TurnId, content: NewDelivery) -> Self {
         Self { id, session, turn, content, attempts: 0 }
     }
 
-    /// One that was tried so often before.
+    /// Sets how many attempts were made before.
     #[must_use]
     pub fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts, ..self }
@@ -257,63 +257,63 @@ impl Delivery {
 pub struct DeliveryError {
     /// What happened.
     pub message: String,
-    /// Whether trying again can help.
+    /// Whether a retry can help.
     pub retryable: bool,
-    /// How long to wait before that, where the other side has said it.
+    /// How long to wait before a retry, if the other side has said so.
     pub retry_after: Option<Duration>,
 }
 
 impl DeliveryError {
-    /// One that may go well when it is tried again.
+    /// A failure that may pass.
     pub fn passing(message: impl Into<String>) -> Self {
         Self { message: message.into(), retryable: true, retry_after: None }
     }
 
-    /// One that never will go well.
+    /// A failure that will not pass.
     pub fn lasting(message: impl Into<String>) -> Self {
         Self { message: message.into(), retryable: false, retry_after: None }
     }
 
-    /// Tried again after exactly this time.
+    /// Sets the exact pause before the retry.
     #[must_use]
     pub fn after(self, pause: Duration) -> Self {
         Self { retry_after: Some(pause), ..self }
     }
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum DeliveryOutcome {
     /// It arrived.
     Delivered,
-    /// It is tried again.
+    /// It will be retried.
     Retry {
-        /// When it is tried again.
+        /// When it will be retried.
         at: Timestamp,
         /// What went wrong.
         error: String,
     },
-    /// It is given up.
+    /// It was given up.
     Failed {
         /// Why, in words for the owner.
         error: String,
     },
-    /// It was said to have arrived, and has not. Says nothing of one that still waits or was given up.
+    /// It was reported as arrived, but was not. Says nothing about a delivery that is still waiting or was given up.
     Returned {
         /// Why, in words for the owner.
         error: String,
     },
 }
 
-/// What is known of a delivery that has not arrived.
+/// What is known about a delivery that has not arrived.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeliveryRecord {
     /// The delivery.
     pub delivery: Delivery,
-    /// Where it stands.
+    /// Its state.
     pub state: DeliveryState,
-    /// What went wrong last.
+    /// The last error.
     pub error: Option<String>,
     /// When it was stored.
     pub created_at: Timestamp,
@@ -322,23 +322,23 @@ pub struct DeliveryRecord {
 }
 
 impl DeliveryRecord {
-    /// One that waits for its first attempt, or was given up.
+    /// A delivery that waits for its first attempt or was given up.
     pub fn new(delivery: Delivery, state: DeliveryState, created_at: Timestamp) -> Self {
         Self { delivery, state, error: None, created_at, due_at: None }
     }
 }
 
-/// Where a delivery stands that has not arrived.
+/// The state of a delivery that has not arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// It is tried, or tried again.
+    /// It will be tried, or tried again.
     Waiting,
     /// It was given up.
     Failed,
 }
 
 impl DeliveryState {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -346,44 +346,44 @@ impl DeliveryState {
         }
     }
 
-    /// The state of this word.
+    /// Returns the state with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Waiting, Self::Failed].into_iter().find(|state| state.as_str() == word)
     }
 }
 
-/// Deliveries that have not arrived, the newest first.
+/// A page of deliveries that have not arrived, newest first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeliveryPage {
-    /// As many as were asked for.
+    /// At most as many as were requested.
     pub deliveries: Vec<DeliveryRecord>,
-    /// How many there are.
+    /// How many there are in all.
     pub count: u64,
 }
 
-/// The storage of deliveries.
+/// Stores deliveries.
 #[async_trait]
 pub trait Outbox: Send + Sync {
     /// Stores a delivery that a turn makes while it runs; it is due at once. Returns its number.
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64>;
 
-    /// Deliveries whose time has come, oldest first; of those to one recipient only the first. One that comes behind another of
-    /// the same recipient there is not due before that.
+    /// Returns due deliveries, oldest first, but for each recipient only the first. A delivery behind another one to
+    /// the same recipient is not due before that.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Delivery>>;
 
-    /// When the next one is due, if any waits.
+    /// Returns when the next one is due, if any is waiting.
     async fn next_due(&self) -> Result<Option<Timestamp>>;
 
-    /// Records an attempt.
+    /// Records the outcome of an attempt.
     async fn settle(&self, id: i64, outcome: DeliveryOutcome) -> Result<()>;
 
-    /// Deliveries in this state that have not arrived, the newest first.
+    /// Returns deliveries in this state that have not arrived, newest first.
     async fn undelivered(&self, state: DeliveryState, limit: usize) -> Result<DeliveryPage>;
 
-    /// Makes one that waits or was given up due now, and lets it live until then. `false` when there is none: what has
-    /// arrived is not sent again.
+    /// Makes a waiting or failed delivery due now, with a new expiry. `false` if there is none; what has arrived is not
+    /// sent again.
     async fn retry_delivery(&self, id: i64, expires_at: Timestamp) -> Result<bool>;
 
-    /// Removes one that waits or was given up. `false` when there is none.
+    /// Removes a waiting or failed delivery. `false` if there is none.
     async fn remove_delivery(&self, id: i64) -> Result<bool>;
 }

@@ -1,12 +1,13 @@
-//! Where time comes from.
+//! The source of time.
 //!
-//! One trait, so that tests set the time; durations are measured with `std::time::Instant` where they are needed.
+//! It is a trait, so that tests can set the time; durations are measured with `std::time::Instant` where they are
+//! needed.
 
 use jiff::Timestamp;
 
 /// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// The time of the wall clock, which may jump.
+    /// Returns the wall-clock time, which may jump.
     fn now(&self) -> Timestamp;
 }
 

@@ -1,7 +1,7 @@
 //! The hosts that the owner opens to tools although their address is not public (`security.egress_allowed_hosts`).
 //!
-//! A rule names a host as it stands in an address, and perhaps a port. The configuration judges rules when it is read, and
-//! the web tools follow them, so what a rule says is decided here and nowhere else.
+//! A rule names a host as written in a URL, optionally with a port. The configuration validates rules when it is read,
+//! and the web tools follow them, so their meaning is defined here and nowhere else.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,17 +21,17 @@ enum RuleHost {
 }
 
 impl HostRule {
-    /// The rule for this host and this port alone.
+    /// A rule for this host and port only.
     pub fn exactly(host: &str, port: u16) -> Self {
         Self { host: RuleHost::of(host), port: Some(port) }
     }
 
-    /// Whether it opens this host, as it stands in an address, at this port.
+    /// Returns whether it opens this host, as written in a URL, at this port.
     pub fn admits(&self, host: &str, port: u16) -> bool {
         self.port.is_none_or(|own| own == port) && self.host == RuleHost::of(host)
     }
 
-    /// Whether it names an address, and not a name that somebody else could point elsewhere.
+    /// Returns whether it names an IP address, not a name that somebody else could point elsewhere.
     pub fn is_address(&self) -> bool {
         matches!(self.host, RuleHost::Address(_))
     }
@@ -46,7 +46,7 @@ impl RuleHost {
     }
 }
 
-/// What is no rule.
+/// The text is not a valid rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoHostRule;
 
@@ -62,7 +62,7 @@ impl FromStr for HostRule {
     fn from_str(text: &str) -> Result<Self, NoHostRule> {
         let text = text.trim();
         let (host, port) = match text.rsplit_once(':') {
-            // A bare IPv6 address has colons of its own, and no port.
+            // A bare IPv6 address contains colons and has no port.
             _ if text.parse::<IpAddr>().is_ok() => (text, None),
             Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
             _ => (text, None),
@@ -81,7 +81,8 @@ fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host)
 }
 
-/// Labels of letters, digits, dashes and underscores. The last one is no number: that would be an address in disguise.
+/// Labels of letters, digits, dashes and underscores. The last one must not be a number: that would be an address in
+/// disguise.
 fn is_name(name: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty()

@@ -1,4 +1,4 @@
-//! Text into vectors, for search by meaning.
+//! Embeddings: text turned into vectors, for search by meaning.
 
 use async_trait::async_trait;
 
@@ -8,30 +8,30 @@ use crate::model::{ModelError, Readiness};
 /// A model that turns text into vectors.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// The model, as provider and id. Vectors of different models cannot be compared.
+    /// Returns the model, as provider and id. Vectors of different models cannot be compared.
     fn model(&self) -> &str;
 
-    /// One vector for each text, in their order and all of one length. Any number of texts may be given; how many go
-    /// into one request is the provider's business.
+    /// Returns one vector per text, in order and all of the same length. Takes any number of texts; how many go into
+    /// one request is up to the provider.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError>;
 
-    /// Whether it could answer now as far as the configuration goes; asks nobody.
+    /// Returns whether it could answer now, judging by the configuration alone.
     fn readiness(&self) -> Readiness {
         Readiness::Ready
     }
 }
 
-/// What stands for a text where the text itself is not kept: a digest of it and of all that its vector depends on
-/// besides the model's name.
+/// Stands for a text that is not itself stored: a digest of the text and of everything its vector depends on besides
+/// the model's name.
 pub type TextKey = [u8; 32];
 
-/// Vectors that were paid for, kept across restarts. A cache: what is not there is asked for again, and nobody may rely on
-/// anything staying.
+/// A persistent cache of vectors that were paid for. What is missing is requested again, and nobody may rely on an
+/// entry staying.
 #[async_trait]
 pub trait EmbeddingCache: Send + Sync {
-    /// The vectors of this model that are kept for these keys, in their order.
+    /// Returns this model's cached vectors for these keys, in order.
     async fn get(&self, model: &str, keys: &[TextKey]) -> Stored<Vec<Option<Vec<f32>>>>;
 
-    /// Keeps vectors of this model, in place of older ones of the same keys.
+    /// Stores vectors of this model, replacing older ones with the same keys.
     async fn put(&self, model: &str, vectors: Vec<(TextKey, Vec<f32>)>) -> Stored<()>;
 }

@@ -1,14 +1,14 @@
-//! The one error of the core's traits.
+//! The single error type of the core's traits.
 //!
-//! Opaque, with predicates for what callers treat differently. Its text is lower case, names the thing and the remedy;
-//! the source is for the log.
+//! Opaque, with predicates for what callers treat differently. Its message is lower case and names the thing and the
+//! remedy; the source is for the log.
 
 use std::error::Error as StdError;
 
-/// A shorthand.
+/// A result with this crate's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Something that could not be done.
+/// An operation that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -47,7 +47,7 @@ impl Error {
         Self::of(Kind::Invalid, message)
     }
 
-    /// The same message id came with another content.
+    /// The same message id came with different content.
     pub fn mismatch(message: impl Into<String>) -> Self {
         Self::of(Kind::Mismatch, message)
     }
@@ -57,18 +57,18 @@ impl Error {
         Self::of(Kind::Full, message)
     }
 
-    /// The storage, or something else that everything needs, does not work at the moment. Nothing was changed; the same call
-    /// works once it does.
+    /// The storage, or something else that everything needs, does not work at the moment. Nothing was changed; the same
+    /// call succeeds once it works again.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::of(Kind::Unavailable, message)
     }
 
-    /// The program is stopping and takes nothing new.
+    /// The program is shutting down and accepts nothing new.
     pub fn shutting_down() -> Self {
         Self::of(Kind::ShuttingDown, "the assistant is shutting down; try again in a moment")
     }
 
-    /// Another program of the same storage writes there.
+    /// Another program that shares the storage is writing there.
     pub fn elsewhere(message: impl Into<String>) -> Self {
         Self::of(Kind::Elsewhere, message)
     }
@@ -78,7 +78,7 @@ impl Error {
         Self::of(Kind::Denied, message)
     }
 
-    /// It holds a secret, which is not kept there.
+    /// It contains a secret, which is not stored there.
     pub fn secret(message: impl Into<String>) -> Self {
         Self::of(Kind::Secret, message)
     }
@@ -88,49 +88,50 @@ impl Error {
         Self::of(Kind::Internal, message)
     }
 
-    /// With the cause.
+    /// Adds the cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Whether the thing named does not exist.
+    /// Returns whether the thing named does not exist.
     pub fn is_not_found(&self) -> bool {
         self.kind == Kind::NotFound
     }
 
-    /// Whether the request made no sense.
+    /// Returns whether the request made no sense.
     pub fn is_invalid(&self) -> bool {
         self.kind == Kind::Invalid
     }
 
-    /// Whether a known id came with another content.
+    /// Returns whether a known id came with different content.
     pub fn is_mismatch(&self) -> bool {
         self.kind == Kind::Mismatch
     }
 
-    /// Whether trying again later helps.
+    /// Returns whether trying again later helps.
     pub fn is_busy(&self) -> bool {
         matches!(self.kind, Kind::Full | Kind::Unavailable | Kind::ShuttingDown | Kind::Elsewhere)
     }
 
-    /// Whether the storage (or what else everything needs) does not work at the moment.
+    /// Returns whether the storage (or something else that everything needs) does not work at the moment.
     pub fn is_unavailable(&self) -> bool {
         self.kind == Kind::Unavailable
     }
 
-    /// Whether another program of the same storage writes there. It is free again when that one is done, or gone.
+    /// Returns whether another program that shares the storage is writing there. It becomes free when that program is
+    /// done or gone.
     pub fn is_elsewhere(&self) -> bool {
         self.kind == Kind::Elsewhere
     }
 
-    /// Whether a rule forbids it.
+    /// Returns whether a rule forbids it.
     pub fn is_denied(&self) -> bool {
         self.kind == Kind::Denied
     }
 
-    /// Whether it holds a secret, which is not kept there.
+    /// Returns whether it contains a secret, which is not stored there.
     pub fn is_secret(&self) -> bool {
         self.kind == Kind::Secret
     }

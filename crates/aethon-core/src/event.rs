@@ -1,8 +1,8 @@
-//! What happens in the program, for those who watch it live: the dashboard, metrics, tests.
+//! Events for live observers: the dashboard, metrics, tests.
 //!
-//! A bounded broadcast of one closed enum. Publishing never waits; a reader that lags is told how much it missed.
-//! Nothing of a turn depends on anybody listening, and nothing is built when nobody does. What is measured
-//! goes beside it, because it is kept: see [`crate::telemetry`].
+//! A bounded broadcast of one closed enum. Publishing never waits; a reader that lags is told how much it missed. No
+//! turn depends on anybody listening, and events are not even built while nobody does. Measurements travel separately,
+//! because they are stored: see [`crate::telemetry`].
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub enum Event {
         /// The message, stored.
         message: Arc<Message>,
     },
-    /// A session began, changed or went.
+    /// A session was created, changed or removed.
     Session {
         /// Which one.
         session: SessionId,
@@ -55,15 +55,15 @@ pub enum Event {
         /// How it ended.
         end: TurnEnd,
     },
-    /// Somebody is asked.
+    /// A person is asked for approval.
     ApprovalOpened(Arc<ApprovalRequest>),
-    /// A question is settled.
+    /// An approval request is settled.
     ApprovalDone {
         /// Which one.
         id: String,
-        /// How the question was answered, and by whom.
+        /// How it was settled, and by whom.
         resolution: Resolution,
-        /// The arguments that run in the place of those that were shown, where the person has changed them.
+        /// The arguments that run instead of those that were shown, if the person changed them.
         edited: Option<Value>,
     },
     /// A line was logged.
@@ -75,7 +75,7 @@ pub enum Event {
         /// The call.
         entry: Arc<LedgerEntry>,
     },
-    /// A timed job came, went, or has a run.
+    /// A scheduled job was added, changed or removed, or has a run.
     Job {
         /// Which one.
         job: JobId,
@@ -84,26 +84,26 @@ pub enum Event {
     },
     /// A run of a SOP began or changed.
     SopRun(Arc<SopRun>),
-    /// An agent began to work, does something else, or is done.
+    /// An agent starts working, changes its activity, or is done.
     Agent(Arc<AgentActivity>),
-    /// Something was measured; without secrets, as it is stored.
+    /// Something was measured; as stored, without secrets.
     Telemetry(Arc<TelemetryEvent>),
-    /// A recording began, ended or went.
+    /// A recording began, ended or was removed.
     Recording(Arc<RecordingNews>),
 }
 
-/// What happened to a timed job.
+/// What happened to a scheduled job.
 #[derive(Debug, Clone)]
 pub enum JobChange {
-    /// It was made.
+    /// It was added.
     Added,
     /// It was removed.
     Removed,
-    /// Somebody has paused it.
+    /// Somebody paused it.
     Paused,
-    /// It goes on after a pause.
+    /// It continues after a pause.
     Resumed,
-    /// A run of it began, ended, or was left out.
+    /// A run of it began, ended, or was skipped.
     Run(Arc<RunRecord>),
 }
 
@@ -112,18 +112,18 @@ pub enum JobChange {
 pub struct RecordingNews {
     /// Its name.
     pub name: String,
-    /// The session, where that is known.
+    /// The session, if known.
     pub session: Option<SessionId>,
     /// What happened to it.
     pub change: RecordingChange,
 }
 
-/// The life of a recording.
+/// The life cycle of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordingChange {
     /// It began.
     Began,
-    /// It ended, and can be looked at.
+    /// It ended, and can be viewed.
     Ended,
     /// It was removed.
     Deleted,
@@ -132,9 +132,9 @@ pub enum RecordingChange {
 /// What happened to a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionChange {
-    /// Its first message came.
+    /// Its first message arrived.
     Created,
-    /// Messages or title changed.
+    /// Its messages or its title changed.
     Updated,
     /// Its messages were removed.
     Reset,
@@ -142,7 +142,7 @@ pub enum SessionChange {
     Deleted,
 }
 
-/// The broadcast, and beside it the [`Telemetry`] for what is measured. Cheap to clone; clones share both.
+/// The broadcast, together with the [`Telemetry`] for measurements. Cheap to clone; clones share both.
 #[derive(Debug, Clone)]
 pub struct EventBus {
     listeners: broadcast::Sender<Event>,
@@ -156,7 +156,7 @@ impl Default for EventBus {
 }
 
 impl EventBus {
-    /// Publishes what `event` builds, if anybody listens.
+    /// Publishes what `event` builds, if anybody is listening.
     pub fn publish(&self, event: impl FnOnce() -> Event) {
         if self.listeners.receiver_count() > 0 {
             // An error means that the last listener has just left.
@@ -164,22 +164,22 @@ impl EventBus {
         }
     }
 
-    /// Whether anybody listens, for events that take more than a moment to build.
+    /// Returns whether anybody is listening, for events that are expensive to build.
     pub fn has_listeners(&self) -> bool {
         self.listeners.receiver_count() > 0
     }
 
-    /// Listens from now on.
+    /// Subscribes to events from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Event> {
         self.listeners.subscribe()
     }
 
-    /// Takes what is measured. It is counted, and on its way to the storage, whether anybody listens or not.
+    /// Records a measurement. It is counted and queued for the storage, whether anybody is listening or not.
     pub fn record(&self, event: TelemetryEvent) {
         self.telemetry.record(event);
     }
 
-    /// Where what is measured goes.
+    /// Returns where measurements go.
     pub fn telemetry(&self) -> &Telemetry {
         &self.telemetry
     }

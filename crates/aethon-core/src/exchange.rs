@@ -1,7 +1,7 @@
-//! A request to a server elsewhere, and its answer as it comes.
+//! A request to a remote server, and its response as it arrives.
 //!
-//! For parts that speak a protocol over HTTP without having a transport of their own: there is one in the program, which
-//! knows how to end an exchange, and whoever needs it is handed it as an [`Exchange`].
+//! For parts that speak a protocol over HTTP without having their own transport: the program has a single transport,
+//! which knows how to end an exchange, and whoever needs it receives it as an [`Exchange`].
 
 use std::io;
 use std::pin::Pin;
@@ -10,17 +10,17 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_core::Stream;
 
-/// A body, piece by piece. Dropping it closes the connection.
+/// A body in chunks. Dropping it closes the connection.
 pub type BodyStream = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
-/// What is done with an address.
+/// The HTTP method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Reads it.
+    /// Reads a resource.
     Get,
-    /// Sends it something.
+    /// Sends something to it.
     Post,
-    /// Puts something in its place.
+    /// Replaces it.
     Put,
     /// Changes a part of it.
     Patch,
@@ -28,30 +28,30 @@ pub enum Method {
     Delete,
 }
 
-/// A request. Its headers may hold secrets, so it is not `Debug`.
+/// A request. Its headers may contain secrets, so it is not `Debug`.
 pub struct ExchangeRequest {
-    /// What is done.
+    /// The method.
     pub method: Method,
-    /// With what.
+    /// The URL.
     pub url: String,
-    /// Names and values.
+    /// Header names and values.
     pub headers: Vec<(String, String)>,
-    /// The body; empty for a method that has none.
+    /// The body; empty for a method without one.
     pub body: Vec<u8>,
 }
 
-/// The answer, whatever its status.
+/// The response, whatever its status.
 pub struct ExchangeResponse {
     /// The status.
     pub status: u16,
-    /// Names in lower case, and values; one that is no text is left out.
+    /// Header names in lower case, and values; a value that is not text is left out.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: BodyStream,
 }
 
 impl ExchangeResponse {
-    /// The first header of this name, which is written in lower case.
+    /// Returns the first header with this name, given in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -60,8 +60,8 @@ impl ExchangeResponse {
 /// Sends requests.
 #[async_trait]
 pub trait Exchange: Send + Sync {
-    /// Sends one, and waits for the head of its answer. Redirects are not followed. Dropping the future closes the
-    /// connection. An error of the kind [`io::ErrorKind::NotConnected`] says that nothing was sent, because no connection
-    /// came about.
+    /// Sends a request and waits for the head of the response. Redirects are not followed. Dropping the future closes
+    /// the connection. An error of the kind [`io::ErrorKind::NotConnected`] means that nothing was sent, because no
+    /// connection was established.
     async fn send(&self, request: ExchangeRequest) -> io::Result<ExchangeResponse>;
 }

@@ -1,7 +1,8 @@
-//! Why a turn ended as it did, where that is worth a word.
+//! Why a turn ended as it did, if that is worth mentioning.
 //!
-//! [`EndReason`] is what the program compares: the engine decides by it how a turn ends, HTTP which status it gets. Its
-//! word is what clients and the database see, and never changes. [`Failure`] is a reason with the sentence for the person.
+//! [`EndReason`] is what the program compares: the engine derives from it how a turn ends, and HTTP its status. Its
+//! word is what clients and the database see, and never changes. [`Failure`] is a reason with a sentence for the
+//! person.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,15 +19,15 @@ pub enum EndReason {
     Length,
     /// The model gave no answer.
     EmptyAnswer,
-    /// The day's money does not allow another call.
+    /// The day's budget does not allow another call.
     BudgetExceeded,
-    /// The budget cannot hold for a model whose price is not known.
+    /// The budget cannot be enforced for a model whose price is unknown.
     BudgetUnpriced,
     /// The turn repeated itself.
     Loop,
-    /// The turn took as many steps as it may.
+    /// The turn took the maximum number of steps.
     Iterations,
-    /// The turn took as long as it may.
+    /// The turn reached its time limit.
     TurnTimeout,
     /// The message was refused before any model was asked, because it is too long.
     InputTooLong,
@@ -36,23 +37,23 @@ pub enum EndReason {
     Stopped,
     /// A person stopped the turn before it began.
     Withdrawn,
-    /// The turn was stopped because the program ended.
+    /// The turn was stopped because the program shut down.
     Shutdown,
-    /// A crash came between, and the turn is not taken up again.
+    /// A crash interrupted the turn, and it is not resumed.
     Interrupted,
-    /// What the turn belongs to was removed while it waited. Its word is that of a model that is not found, as it always
-    /// was, so a stored one reads as [`ModelErrorKind::NotFound`].
+    /// What the turn belongs to was removed while it waited. For historical reasons its word is that of a model that is
+    /// not found, so a stored one reads as [`ModelErrorKind::NotFound`].
     Gone,
     /// The storage failed.
     Storage,
-    /// A fault of the program.
+    /// A bug in the program.
     Internal,
-    /// A word of an embedder's hook, or of another version of the program.
+    /// A word from an embedder's hook, or from another version of the program.
     Other(String),
 }
 
 impl EndReason {
-    /// Those that have a word of their own.
+    /// The reasons that have a word of their own.
     const OWN: [Self; 15] = [
         Self::Length,
         Self::EmptyAnswer,
@@ -71,7 +72,7 @@ impl EndReason {
         Self::Internal,
     ];
 
-    /// The stable word on the wire and in the database.
+    /// Returns the stable word on the wire and in the database.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Model(kind) => kind.code(),
@@ -95,14 +96,14 @@ impl EndReason {
         }
     }
 
-    /// The reason that goes by this word. A word that this version does not know is kept as it is.
+    /// Returns the reason with this word. An unknown word is kept as it is.
     pub fn parse(word: &str) -> Self {
         let own = Self::OWN.into_iter().find(|reason| reason.as_str() == word);
         own.or_else(|| ModelErrorKind::parse(word).map(Self::Model))
             .unwrap_or_else(|| Self::Other(word.to_owned()))
     }
 
-    /// Whether it is the day's budget that ended the turn.
+    /// Returns whether the day's budget ended the turn.
     pub fn is_budget(&self) -> bool {
         matches!(self, Self::BudgetExceeded | Self::BudgetUnpriced)
     }
@@ -139,22 +140,22 @@ impl std::fmt::Display for EndReason {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// What it was, for programs.
+    /// The reason, for programs.
     pub code: EndReason,
     /// One sentence for a person, with what to do.
     pub message: String,
-    /// Seconds after which trying again makes sense.
+    /// Seconds after which a retry makes sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
 }
 
 impl Failure {
-    /// A failure of which nobody knows when it will be over.
+    /// A failure without a known end.
     pub fn new(code: impl Into<EndReason>, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), retry_after: None }
     }
 
-    /// With the seconds after which trying again makes sense.
+    /// Sets the seconds after which a retry makes sense.
     #[must_use]
     pub fn with_retry_after(self, seconds: Option<u64>) -> Self {
         Self { retry_after: seconds, ..self }

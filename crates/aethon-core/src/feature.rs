@@ -1,13 +1,13 @@
-//! What the assistant can do right now, for the person who runs it: one row a feature, read from what really runs.
+//! What the assistant can currently do, for the person who runs it: one row per feature, read from the running parts.
 //!
-//! A part of the program says how it stands through a [`FeatureSource`]; the facade puts the sources on one board, and the
-//! HTTP application and `doctor` read it. Nothing is remembered here: every reading asks the sources again.
+//! A part of the program reports its features through a [`FeatureSource`]; the facade collects the sources on one
+//! board, which the HTTP application and `doctor` read. Nothing is cached: every read asks the sources again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
-/// How a feature stands.
+/// The status of a feature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Feature {
     /// A stable word, such as `memory`.
@@ -16,9 +16,9 @@ pub struct Feature {
     pub title: String,
     /// Whether it works.
     pub state: FeatureState,
-    /// What there is to know about it, a sentence.
+    /// Details, as a sentence.
     pub detail: String,
-    /// The key that governs it.
+    /// The configuration key that controls it.
     pub config_key: String,
 }
 
@@ -30,14 +30,14 @@ pub enum FeatureState {
     On,
     /// The owner has not switched it on.
     Off,
-    /// It is configured, and fails.
+    /// It is configured but failing.
     Degraded,
-    /// This build or this machine lacks what it takes.
+    /// This build or this machine cannot support it.
     Unavailable,
 }
 
 impl FeatureState {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::On => "on",
@@ -47,34 +47,34 @@ impl FeatureState {
         }
     }
 
-    /// On or off.
+    /// Maps a switch to on or off.
     pub fn of_switch(is_on: bool) -> Self {
         if is_on { Self::On } else { Self::Off }
     }
 }
 
 impl Feature {
-    /// A feature that runs. `key` is the one that governs it.
+    /// A feature that is on. `key` is the configuration key that controls it.
     pub fn on(id: &str, title: &str, detail: impl Into<String>, key: &str) -> Self {
         Self::new((id, title), FeatureState::On, detail, key)
     }
 
-    /// A feature in this state, known by an id and a title.
+    /// A feature in this state, with an id and a title.
     pub fn new((id, title): (&str, &str), state: FeatureState, detail: impl Into<String>, key: &str) -> Self {
         let (id, title, config_key) = (id.to_owned(), title.to_owned(), key.to_owned());
         Self { id, title, state, detail: detail.into(), config_key }
     }
 
-    /// In another state, with another detail.
+    /// Replaces the state and the detail.
     #[must_use]
     pub fn but(self, state: FeatureState, detail: impl Into<String>) -> Self {
         Self { state, detail: detail.into(), ..self }
     }
 }
 
-/// A part of the program that says how it stands. Cheap, and asks nobody.
+/// A part of the program that reports its features. Must be cheap, without I/O.
 pub trait FeatureSource: Send + Sync {
-    /// Its features as they are now.
+    /// Returns its current features.
     fn features(&self) -> Vec<Feature>;
 }
 
@@ -84,19 +84,19 @@ impl<F: Fn() -> Vec<Feature> + Send + Sync> FeatureSource for F {
     }
 }
 
-/// The board on which every part says how it stands. Cheap to clone; clones are the same board.
+/// The board on which every part reports its features. Cheap to clone; clones share the board.
 #[derive(Clone, Default)]
 pub struct Features(Arc<Mutex<Vec<Arc<dyn FeatureSource>>>>);
 
 impl Features {
-    /// Adds a source. A feature that an earlier source has told already is replaced, and keeps its place.
+    /// Adds a source. It replaces features that an earlier source has reported, in their place.
     pub fn offer(&self, source: impl FeatureSource + 'static) {
         self.sources().push(Arc::new(source));
     }
 
-    /// Every feature as it is now.
+    /// Returns the current state of every feature.
     pub fn now(&self) -> Vec<Feature> {
-        // Asked without the lock: a source may take locks of its own.
+        // Asked without holding the lock: a source may take locks of its own.
         let sources = self.sources().clone();
         let mut features: Vec<Feature> = Vec::new();
         for feature in sources.iter().flat_map(|source| source.features()) {

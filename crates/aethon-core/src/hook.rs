@@ -1,7 +1,7 @@
 //! Cross-cutting concerns of a turn: guards, limits, recall, recording.
 //!
-//! Hooks run in one fixed order, set in one place (the facade). One that errs before an action denies it; one that errs
-//! after it is logged. All methods do nothing by default.
+//! Hooks run in one fixed order, which the facade defines in one place. An error before an action denies it; an error
+//! after it is logged. By default every method does nothing.
 
 use async_trait::async_trait;
 
@@ -10,14 +10,14 @@ use crate::model::{ModelRequest, Usage};
 use crate::tool::{ToolContext, ToolSpec};
 pub use crate::turn::TurnContext;
 
-/// A concern that sees every turn.
+/// A concern that applies to every turn.
 #[async_trait]
 pub trait Hook: Send + Sync {
     /// Its name, for logs and refusals.
     fn name(&self) -> &'static str;
 
-    /// Before anything is done for an inbound message. Returns what the model should know besides the message (nothing,
-    /// for most hooks); an error refuses the turn with that sentence.
+    /// Runs before anything is done for an inbound message. Returns what the model should know besides the message (for
+    /// most hooks, nothing); an error refuses the turn with its sentence.
     async fn before_turn(
         &self,
         _turn: &TurnContext,
@@ -26,39 +26,40 @@ pub trait Hook: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Before a request goes to a model. An error ends the turn.
+    /// Runs before a request goes to a model. An error ends the turn.
     async fn before_model(&self, _turn: &TurnContext, _request: &ModelRequest) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// After a model has answered or failed, with what the call used until then.
+    /// Runs after a model has answered or failed, with the usage of the call so far.
     async fn after_model(&self, _turn: &TurnContext, _outcome: Result<&Message, &Failure>, _usage: &Usage) {}
 
-    /// Before a tool runs.
+    /// Runs before a tool does.
     async fn before_tool(&self, _context: &ToolContext, _spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
         ToolDecision::Allow
     }
 
-    /// After a tool ran; may change what the model gets to see.
+    /// Runs after a tool has run; may change what the model sees.
     async fn after_tool(&self, _context: &ToolContext, _call: &ToolCall, _result: &mut ToolResult) {}
 
-    /// After the turn is stored.
+    /// Runs after the turn is stored.
     async fn after_turn(&self, _turn: &TurnContext, _reply: &Reply) {}
 }
 
-/// The source of context that is the program's own word, and no stranger's.
+/// The source of context that comes from the program itself and is trusted.
 pub const OWN_CONTEXT: &str = "verification";
 
-/// Looks at an answer before it counts as one.
+/// Reviews an answer before it counts as one.
 #[async_trait]
 pub trait Review: Send + Sync {
-    /// What speaks against it, for the model that gave it; it is asked once more then, and the next answer counts.
+    /// Returns an objection for the model that gave the answer. The model is then asked once more, and its next answer
+    /// counts.
     async fn objection(&self, turn: &TurnContext, answer: &Message) -> Option<String>;
 }
 
-/// What a hook adds to a turn for the model to know: recalled memories, say. The model gets it behind the person's message
-/// and marked as data; it is stored with the turn, so that later requests repeat it byte for byte, and it is not shown as
-/// the person's words.
+/// Context that a hook adds to a turn, such as recalled memories. The model gets it after the person's message, marked
+/// as data. It is stored with the turn, so that later requests repeat it byte for byte, and is not shown as the
+/// person's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddedContext {
     /// Where it comes from, such as `memory`.
@@ -74,19 +75,19 @@ impl AddedContext {
     }
 }
 
-/// A hook's word on a tool call.
+/// A hook's decision about a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolDecision {
-    /// Go on.
+    /// Continue.
     Allow,
-    /// Do not, for this reason, which names the key or rule that governs it.
+    /// Deny, for this reason, which names the key or rule that governs it.
     Deny(String),
-    /// Ask a person first; the text says what for.
+    /// Ask a person first, for this reason.
     Ask(String),
 }
 
 impl ToolDecision {
-    /// With one more reason to ask a person. A refusal stays one.
+    /// Adds a reason to ask a person. A denial stays a denial.
     #[must_use]
     pub fn with_question(self, reason: Option<String>) -> Self {
         match (self, reason) {

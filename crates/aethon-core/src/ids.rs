@@ -1,7 +1,7 @@
-//! Names of things: sessions, agents, turns, messages.
+//! Identifiers of sessions, agents, turns and messages.
 //!
-//! Each is a type of its own that is checked once, where it enters the program, so that nothing behind it has to ask
-//! whether a name is well formed. All of them are strings on the wire.
+//! Each is its own type, validated once when it enters the program, so that later code need not check it again. All of
+//! them are strings on the wire.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -18,7 +18,7 @@ pub const MAX_SESSION_ID: usize = 200;
 pub struct SessionId(Arc<str>);
 
 impl SessionId {
-    /// Checks and wraps an id: at most [`MAX_SESSION_ID`] bytes, no control characters, a channel before the first colon.
+    /// Validates an id: at most [`MAX_SESSION_ID`] bytes, no control characters, a channel before the first colon.
     pub fn parse(id: &str) -> Result<Self, InvalidId> {
         let (channel, name) = id.split_once(':').ok_or_else(|| InvalidId::new("session id", id))?;
         let plain = id.len() <= MAX_SESSION_ID && !id.chars().any(char::is_control);
@@ -29,28 +29,28 @@ impl SessionId {
         }
     }
 
-    /// The session `name` of `channel`.
+    /// Builds the id of the session `name` in `channel`.
     pub fn of(channel: &str, name: &str) -> Result<Self, InvalidId> {
         Self::parse(&format!("{channel}:{name}"))
     }
 
-    /// The whole id.
+    /// Returns the whole id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What stands before the first colon: the channel that the session belongs to.
+    /// Returns the channel that the session belongs to: the part before the first colon.
     pub fn channel(&self) -> &str {
         self.0.split_once(':').map_or("", |(channel, _)| channel)
     }
 
-    /// What stands behind the first colon.
+    /// Returns the part after the first colon.
     pub fn name(&self) -> &str {
         self.0.split_once(':').map_or("", |(_, name)| name)
     }
 }
 
-/// Whether `name` can name a channel: lower-case letters, digits, `-` and `_`, 1 to 64 of them.
+/// Whether `name` is a valid channel name: 1 to 64 lower-case letters, digits, `-` and `_`.
 fn is_channel_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name
@@ -58,7 +58,7 @@ fn is_channel_name(name: &str) -> bool {
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'))
 }
 
-/// The agent that every message is for that names no other.
+/// The agent for every message that names no other.
 const MAIN_AGENT: &str = "main";
 
 /// The name of an agent: 1 to 64 lower-case letters, digits, `-` and `_`.
@@ -67,7 +67,7 @@ const MAIN_AGENT: &str = "main";
 pub struct AgentName(Arc<str>);
 
 impl AgentName {
-    /// Checks and wraps a name.
+    /// Validates a name.
     pub fn parse(name: &str) -> Result<Self, InvalidAgentName> {
         if is_channel_name(name) {
             Ok(Self(name.into()))
@@ -76,12 +76,12 @@ impl AgentName {
         }
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is the agent that answers when no other is named.
+    /// Returns whether this is the agent that answers when no other is named.
     pub fn is_main(&self) -> bool {
         &*self.0 == MAIN_AGENT
     }
@@ -93,34 +93,35 @@ impl Default for AgentName {
     }
 }
 
-/// A name that no agent can have.
+/// The text is not a valid agent name.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("agent name {0:?} is not valid: use 1 to 64 lower-case letters, digits, `-` and `_`")]
 pub struct InvalidAgentName(String);
 
-/// One turn: what a person (or a webhook, a job) sent, and everything done to answer it. Ids grow with time (UUID v7).
+/// The id of a turn: what a person (or a webhook, a job) sent, and everything done to answer it. Ids grow with time
+/// (UUID v7).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TurnId(Arc<str>);
 
 impl TurnId {
-    /// A new id, larger than those made before it.
+    /// Creates a new id, larger than all earlier ones.
     pub fn fresh() -> Self {
         Self(unique().into())
     }
 
-    /// Wraps an id that was read back from storage or named by a client. It names nothing if it is not one of ours.
+    /// Wraps an id read from the storage or named by a client. It refers to nothing if it is not one of ours.
     pub fn existing(id: &str) -> Self {
         Self(id.into())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A stored message's number within the database; grows with time. A string on the wire.
+/// The number of a stored message within the database, which grows with time. A string on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(pub i64);
 
@@ -130,7 +131,7 @@ impl Serialize for MessageId {
     }
 }
 
-/// A fresh unique word that grows with time (UUID v7 in its simple form of 32 hexadecimal digits).
+/// Returns a new unique id that grows with time (UUID v7 in its simple form of 32 hexadecimal digits).
 pub fn unique() -> String {
     #[cfg(feature = "testkit")]
     if let Some(word) = crate::testkit::counted_word() {
@@ -139,7 +140,7 @@ pub fn unique() -> String {
     uuid::Uuid::now_v7().simple().to_string()
 }
 
-/// An id that is not well formed.
+/// The text is not a valid id.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error(
     "{what} {found:?} is not valid: use `channel:name`, at most {MAX_SESSION_ID} bytes, without control characters"

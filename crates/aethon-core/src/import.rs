@@ -1,7 +1,7 @@
-//! Making a whole conversation at once, out of messages that were said elsewhere: a recording that somebody goes on with.
+//! Imports a whole conversation at once, from messages that were said elsewhere: a recording that somebody continues.
 //!
-//! Whoever keeps the log of turns ([`crate::session::TurnLog`]) does this as well. Nothing of it belongs to a turn that runs, and it is
-//! one transaction whatever the length of the conversation.
+//! The store behind the log of turns ([`crate::session::TurnLog`]) implements this as well. An import belongs to no
+//! running turn, and is one transaction however long the conversation is.
 
 use std::collections::BTreeMap;
 
@@ -11,39 +11,39 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::message::{Attachment, Block, Inbound, Message, Outside, Role};
 
-/// The side of the storage that takes whole conversations.
+/// The part of the storage that imports conversations.
 #[async_trait]
 pub trait SessionImport: Send + Sync {
-    /// Makes a session that holds exactly these messages, in this order, or nothing at all. Messages and turns get fresh ids;
-    /// what names a message by its id (a summary of older ones) names the new one. `false` when there is a session of this id
-    /// already.
+    /// Creates a session with exactly these messages, in this order, or nothing at all. Messages and turns get fresh
+    /// ids, and references to messages (in a summary of older ones) are updated. `false` if a session with this id
+    /// already exists.
     async fn import(&self, session: NewSession) -> Result<bool>;
 }
 
-/// A conversation that is to be made.
+/// A conversation to import.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// The id of the session.
+    /// The id of the new session.
     pub id: SessionId,
     /// Its title; empty for the one that its first message suggests.
     pub title: String,
-    /// Who speaks in it.
+    /// Its sender.
     pub sender: String,
-    /// Its messages, oldest first. Their ids are those that they had where they come from.
+    /// Its messages, oldest first, with their original ids.
     pub messages: Vec<Message>,
 }
 
-/// A turn of a conversation that is to be made.
+/// A turn of an imported conversation.
 #[derive(Debug)]
 pub struct ImportedTurn {
     /// Its fresh id.
     pub turn: TurnId,
-    /// What started it, as far as its message tells.
+    /// The inbound message that started it, as far as it can be reconstructed.
     pub inbound: Inbound,
 }
 
 impl NewSession {
-    /// Gives fresh ids to all turns, and makes the rows of those that a person may want answered again. The oldest first.
+    /// Gives all turns fresh ids, and builds rows for those that a person may want to retry. Oldest first.
     pub fn renew_turns(&mut self) -> Vec<ImportedTurn> {
         let mut fresh: BTreeMap<TurnId, TurnId> = BTreeMap::new();
         let mut turns = Vec::new();
@@ -55,7 +55,7 @@ impl NewSession {
             if !is_known && message.role == Role::User {
                 let mut inbound =
                     Inbound::say(self.id.clone(), message.text()).from_sender(self.sender.clone());
-                // Asked again, it is still a stranger's, and has its pictures.
+                // If it is retried, it is still untrusted and has its pictures.
                 inbound.untrusted =
                     message.content.iter().any(|block| block.outside() == Some(Outside::Words));
                 inbound.attachments = message.content.iter().filter_map(picture).collect();
@@ -71,7 +71,7 @@ fn picture(block: &Block) -> Option<Attachment> {
     Some(Attachment::new("picture", mime.as_str(), data.as_str()))
 }
 
-/// Has a message that names others by their ids name the new ones. One that names what was not imported names nothing.
+/// Updates the message ids that a message refers to. References to messages that were not imported become empty.
 pub fn rename_messages(message: &mut Message, known: &BTreeMap<MessageId, MessageId>) {
     let renamed = |id: &str| {
         let old = id.parse().ok().map(MessageId);

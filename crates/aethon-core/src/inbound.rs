@@ -1,6 +1,6 @@
-//! What comes in: a message with all that the turn must know about where it is from and what is to be done with it.
+//! An inbound message, with everything a turn must know about its origin and how to handle it.
 //!
-//! It is stored as JSON with its turn, so a field that is added later has a default.
+//! It is stored as JSON with its turn, so every field added later needs a default.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,45 +19,46 @@ pub struct Inbound {
     /// The agent that is to work on it.
     #[serde(default)]
     pub agent: AgentName,
-    /// What kind of work it is; the ledger books its model calls under this.
+    /// The kind of work, under which the ledger books its model calls.
     #[serde(default)]
     pub kind: WorkKind,
     /// The channel that brought it: `webchat`, `webhook`, `cli`, ...
     pub channel: String,
-    /// Who sent it there.
+    /// Its sender there.
     pub sender: String,
-    /// Whom it is for: whose memories may be recalled and whose are made.
+    /// The person it is for: whose memories may be recalled, and for whom new ones are made.
     #[serde(default, skip_serializing_if = "Person::is_owner")]
     pub person: Person,
-    /// The sender's own name for it, so that a second delivery is known. A turn that has one is taken up again after a
-    /// crash; one without is closed as interrupted, because its sender has seen the connection break and asks again.
+    /// The sender's own id for it, by which duplicate deliveries are recognised. A turn with such an id is resumed
+    /// after a crash; one without is closed as interrupted, because its sender saw the connection break and will ask
+    /// again.
     pub dedupe: Option<Dedupe>,
     /// What is asked.
     pub intent: Intent,
-    /// The text, untouched. Empty for a retry.
+    /// The unmodified text; empty for a retry.
     pub text: String,
     /// Pictures and files that came with it.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
-    /// How much the model is to think about it, where that differs from the configuration.
+    /// How much the model should think, if that differs from the configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// Whether the text comes from outside and is wrapped in markers before a model sees it.
+    /// Whether the text is untrusted and put between markers before a model sees it.
     #[serde(default)]
     pub untrusted: bool,
-    /// Whether the session is used once and may be removed after `session.oneshot_keep_days`.
+    /// Whether the session is used only once and may be removed after `session.oneshot_keep_days`.
     #[serde(default)]
     pub oneshot: bool,
-    /// Where the reply is pushed besides.
+    /// Where the reply is also delivered.
     #[serde(default)]
     pub deliver_to: Option<Destination>,
-    /// Who works on it, and by what.
+    /// How it is handled.
     #[serde(default, skip_serializing_if = "Handling::is_plain")]
     pub handling: Handling,
 }
 
 impl Inbound {
-    /// A message of a person who is trusted, for the main agent, without extras.
+    /// A message from a trusted person to the main agent, without extras.
     pub fn say(session: SessionId, text: impl Into<String>) -> Self {
         Self {
             channel: session.channel().to_owned(),
@@ -78,59 +79,59 @@ impl Inbound {
         }
     }
 
-    /// A wish to have an earlier turn's message answered again.
+    /// A request to answer an earlier turn's message again.
     pub fn retry(session: SessionId, turn: TurnId) -> Self {
         Self { intent: Intent::Retry { turn }, ..Self::say(session, "") }
     }
 
-    /// A text that takes the place of an earlier turn's message. The files of that stay, unless others are given.
+    /// A text that replaces an earlier turn's message. That message's files stay unless new ones are given.
     pub fn edit(session: SessionId, turn: TurnId, text: impl Into<String>) -> Self {
         Self { intent: Intent::Edit { turn, keeps_attachments: true }, ..Self::say(session, text) }
     }
 
-    /// For this agent.
+    /// Sets the agent.
     #[must_use]
     pub fn for_agent(self, agent: AgentName) -> Self {
         Self { agent, ..self }
     }
 
-    /// As this kind of work.
+    /// Sets the kind of work.
     #[must_use]
     pub fn of_kind(self, kind: WorkKind) -> Self {
         Self { kind, ..self }
     }
 
-    /// Through this channel.
+    /// Sets the channel.
     #[must_use]
     pub fn via(self, channel: impl Into<String>) -> Self {
         Self { channel: channel.into(), ..self }
     }
 
-    /// From this sender.
+    /// Sets the sender.
     #[must_use]
     pub fn from_sender(self, sender: impl Into<String>) -> Self {
         Self { sender: sender.into(), ..self }
     }
 
-    /// Whether a stranger may have written it: the words of somebody who is not trusted, or what another program sends, also
-    /// where `security.mark_untrusted_content` is off.
+    /// Returns whether a stranger may have written it: the words of somebody who is not trusted, or what another
+    /// program sends. Independent of `security.mark_untrusted_content`.
     pub fn is_from_outside(&self) -> bool {
         self.untrusted || self.channel == "webhook"
     }
 
-    /// For this person.
+    /// Sets the person it is for.
     #[must_use]
     pub fn for_person(self, person: Person) -> Self {
         Self { person, ..self }
     }
 
-    /// Known by the sender's own id.
+    /// Sets the sender's own id.
     #[must_use]
     pub fn with_dedupe(self, dedupe: impl Into<Option<Dedupe>>) -> Self {
         Self { dedupe: dedupe.into(), ..self }
     }
 
-    /// With these files.
+    /// Attaches files.
     #[must_use]
     pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
         let intent = match self.intent {
@@ -140,31 +141,31 @@ impl Inbound {
         Self { attachments, intent, ..self }
     }
 
-    /// With this effort.
+    /// Sets the effort.
     #[must_use]
     pub fn with_effort(self, effort: impl Into<Option<Effort>>) -> Self {
         Self { effort: effort.into(), ..self }
     }
 
-    /// Of a stranger, if `untrusted`: the model sees the text between markers.
+    /// Sets whether it is untrusted; if so, models see the text between markers.
     #[must_use]
     pub fn with_untrusted(self, untrusted: bool) -> Self {
         Self { untrusted, ..self }
     }
 
-    /// In a session that is used once, if `oneshot`.
+    /// Sets whether the session is used only once.
     #[must_use]
     pub fn with_oneshot(self, oneshot: bool) -> Self {
         Self { oneshot, ..self }
     }
 
-    /// Handled like this.
+    /// Sets how it is handled.
     #[must_use]
     pub fn handled_by(self, handling: Handling) -> Self {
         Self { handling, ..self }
     }
 
-    /// With a place to which the reply is pushed besides.
+    /// Sets where the reply is also delivered.
     #[must_use]
     pub fn delivered_to(self, destination: impl Into<Option<Destination>>) -> Self {
         Self { deliver_to: destination.into(), ..self }
@@ -180,55 +181,55 @@ pub struct Attachment {
     pub mime: String,
     /// Its bytes in standard base64.
     pub data: String,
-    /// Whether somebody who is not trusted made it; a model sees it between markers.
+    /// Whether it is untrusted; if so, models see it between markers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
 }
 
 impl Attachment {
-    /// A file of somebody who is trusted.
+    /// A file from a trusted person.
     pub fn new(name: impl Into<String>, mime: impl Into<String>, data: impl Into<String>) -> Self {
         Self { name: name.into(), mime: mime.into(), data: data.into(), untrusted: false }
     }
 }
 
-/// What is asked of a turn.
+/// What a turn is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "intent", rename_all = "snake_case")]
 pub enum Intent {
     /// Answer this message.
     Say,
-    /// Answer the message of an earlier turn again; that turn's answer and all that came after it leave the transcript.
+    /// Answer the message of an earlier turn again. That turn's answer and everything after it leave the transcript.
     Retry {
         /// The turn to answer again.
         turn: TurnId,
     },
-    /// Put this text in the place of an earlier turn's message, and go on from there.
+    /// Replace an earlier turn's message by this text, and continue from there.
     Edit {
         /// The turn whose message is replaced.
         turn: TurnId,
-        /// Whether the files of that message stay.
+        /// Whether that message's files stay.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         keeps_attachments: bool,
     },
 }
 
-/// Who works on a message, and by what.
+/// How a message is handled.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Handling {
-    /// A model, as it sees fit.
+    /// By a model, freely.
     #[default]
     Model,
-    /// A model, by a SOP to which the text is the input.
+    /// By a model following a SOP, with the text as its input.
     Sop {
         /// The SOP.
         name: SopName,
-        /// The run that the turn belongs to, once there is one.
+        /// The run that the turn belongs to, once it exists.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<String>,
     },
-    /// The program itself, with this answer. No model is asked.
+    /// By the program itself, with this answer and without a model.
     Program {
         /// The answer, Markdown.
         answer: String,
@@ -236,7 +237,7 @@ pub enum Handling {
 }
 
 impl Handling {
-    /// By this SOP.
+    /// Handling by this SOP.
     pub fn sop(name: SopName) -> Self {
         Self::Sop { name, run: None }
     }
@@ -246,23 +247,23 @@ impl Handling {
     }
 }
 
-/// Where a reply goes besides back to the asker.
+/// Where a reply is also delivered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Destination {
     /// The channel that delivers it.
     pub channel: String,
-    /// Who gets it there; the channel's own default when absent.
+    /// Its recipient there; the channel's own default if absent.
     pub recipient: Option<String>,
 }
 
-/// How a second delivery of the same message is recognised.
+/// How a duplicate delivery of the same message is recognised.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dedupe {
-    /// The sender's id; unique within the channel (the channel puts its session or path in front where it must).
+    /// The sender's id, unique within the channel (which prefixes its session or path if necessary).
     pub id: String,
-    /// What a second delivery must equal (a hash of the raw body), where the channel checks that.
+    /// What a duplicate must match (a hash of the raw body), if the channel checks that.
     pub fingerprint: Option<String>,
-    /// For how many seconds the id is remembered; `None` for as long as the turn is kept.
+    /// How many seconds the id is remembered; `None` for as long as the turn is kept.
     pub valid_for: Option<u64>,
 }
 

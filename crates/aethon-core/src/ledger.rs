@@ -1,8 +1,8 @@
-//! What model calls cost: one ledger for every call, and a ceiling that holds.
+//! What model calls cost: one ledger for all calls, and a ceiling that is enforced.
 //!
-//! A call that has a price reserves money before it is made, more of it while its answer comes, and is settled with what
-//! it did cost; so calls that run side by side cannot pass the ceiling together. A reservation carries an estimate of what
-//! the call has cost so far, which is what counts when a crash cuts it off. Days are days in UTC.
+//! A call with a price reserves money before it is made and more while its answer arrives, and is settled with its
+//! actual cost; so concurrent calls cannot exceed the ceiling together. A reservation includes an estimate of the cost
+//! so far, which is booked if a crash cuts the call off. Days are UTC days.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -21,59 +21,59 @@ pub struct Price {
     pub input: f64,
     /// Tokens received.
     pub output: f64,
-    /// Tokens sent that the provider had cached; as `input` where it is not known.
+    /// Input tokens that the provider had cached; the same as `input` if unknown.
     pub cached_input: Option<f64>,
-    /// Tokens sent that the provider put into its cache; as `input` where it is not known.
+    /// Input tokens that the provider wrote to its cache; the same as `input` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// What holds instead for the whole of a request that is longer than so many tokens.
+    /// The prices that apply instead to the whole of a long request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPrice>,
 }
 
-/// The price of long requests, in USD per million tokens.
+/// The prices of long requests, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LongPrice {
-    /// It holds for requests of more tokens than these.
+    /// Applies to requests with more tokens than this.
     pub above: u64,
     /// Tokens sent.
     pub input: f64,
     /// Tokens received.
     pub output: f64,
-    /// Tokens sent that the provider had cached.
+    /// Input tokens that the provider had cached.
     pub cached_input: Option<f64>,
-    /// Tokens sent that the provider put into its cache.
+    /// Input tokens that the provider wrote to its cache.
     pub cache_write: Option<f64>,
 }
 
 impl Price {
-    /// What models on this machine cost: nothing.
+    /// The price of models on this machine: nothing.
     pub const FREE: Self = Self::new(0.0, 0.0);
 
-    /// A price without a cache and without tiers: tokens sent and tokens received.
+    /// A price without caching or tiers: input and output tokens.
     pub const fn new(input: f64, output: f64) -> Self {
         Self { input, output, cached_input: None, cache_write: None, long: None }
     }
 
-    /// With what tokens cost that were cached.
+    /// Sets the price of cached input tokens.
     #[must_use]
     pub const fn with_cached_input(self, cached_input: Option<f64>) -> Self {
         Self { cached_input, ..self }
     }
 
-    /// With what tokens cost that were put into the provider's cache.
+    /// Sets the price of input tokens written to the provider's cache.
     #[must_use]
     pub const fn with_cache_write(self, cache_write: Option<f64>) -> Self {
         Self { cache_write, ..self }
     }
 
-    /// With what holds for long requests.
+    /// Sets the prices of long requests.
     #[must_use]
     pub const fn with_long(self, long: Option<LongPrice>) -> Self {
         Self { long, ..self }
     }
 
-    /// Whether nothing costs anything.
+    /// Returns whether everything is free.
     pub fn is_free(&self) -> bool {
         let is_zero = |usd: f64| usd <= 0.0;
         is_zero(self.input)
@@ -81,7 +81,7 @@ impl Price {
             && self.long.is_none_or(|long| is_zero(long.input) && is_zero(long.output))
     }
 
-    /// What this much costs as one request, in USD.
+    /// Returns the cost of one request with this usage, in USD.
     pub fn of(&self, usage: &Usage) -> f64 {
         let price = self.for_request(usage.input_tokens);
         // Token counts are far below 2^52, so they are exact as f64.
@@ -92,13 +92,13 @@ impl Price {
         (input * price.input + output * price.output) / 1e6 + surcharge - self.saved(usage)
     }
 
-    /// What the cached tokens of this would have cost more, in USD.
+    /// Returns how much more this usage would have cost without the cache, in USD.
     pub fn saved(&self, usage: &Usage) -> f64 {
         let price = self.for_request(usage.input_tokens);
         cached(usage) as f64 * (price.input - price.cached_input.unwrap_or(price.input)) / 1e6
     }
 
-    /// What holds for a request of so many tokens.
+    /// The prices for a request with this many input tokens.
     fn for_request(&self, input_tokens: u64) -> Self {
         match self.long.filter(|long| input_tokens > long.above) {
             None => *self,
@@ -113,8 +113,8 @@ fn cached(usage: &Usage) -> u64 {
     usage.cached_tokens.min(usage.input_tokens)
 }
 
-/// Writes an amount of money as it is kept, in whole billionths of a dollar: sums of fractions have a tail that means
-/// nothing.
+/// Serialises an amount as stored, rounded to a billionth of a dollar: sums of fractions have meaningless trailing
+/// digits.
 pub fn serialize_usd<S: Serializer>(amount: &f64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
     serializer.serialize_f64((amount * 1e9).round() / 1e9)
 }
@@ -132,15 +132,15 @@ pub enum WorkKind {
     Delegation,
     /// Turning text into vectors.
     Embedding,
-    /// Turning spoken words into text.
+    /// Transcribing speech.
     Transcription,
-    /// A job of the schedule.
+    /// A scheduled job.
     Scheduled,
-    /// Trying out what a model can do.
+    /// Testing what a model can do.
     Test,
-    /// What nobody waits for; the first to stop when money gets short.
+    /// Work that nobody waits for; the first to stop when money runs short.
     Background,
-    /// Calls that a crash cut off, at the last estimate of what they had cost. Only the ledger itself writes these.
+    /// Calls that a crash cut off, at the last estimate of their cost. Only the ledger itself writes these.
     Interrupted,
 }
 
@@ -158,7 +158,7 @@ impl WorkKind {
         Self::Interrupted,
     ];
 
-    /// The word on the wire and in the database.
+    /// Returns the word on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Turn => "turn",
@@ -173,13 +173,13 @@ impl WorkKind {
         }
     }
 
-    /// The kind that goes by this word.
+    /// Returns the kind with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// One call, as it went.
+/// The record of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerEntry {
     /// When it ended.
@@ -196,9 +196,9 @@ pub struct LedgerEntry {
     pub kind: WorkKind,
     /// Tokens and cost.
     pub usage: Usage,
-    /// What the cached tokens would have cost more, in USD, where the price is known; 0 otherwise.
+    /// What the cache saved, in USD; 0 if the price is unknown.
     pub saved_usd: f64,
-    /// Whether it succeeded; a failed one may have cost something too.
+    /// Whether it succeeded; a failed call may have cost something too.
     pub is_ok: bool,
 }
 
@@ -208,15 +208,15 @@ pub struct DaySpend {
     /// Settled, in USD.
     #[serde(serialize_with = "serialize_usd")]
     pub spent_usd: f64,
-    /// Set aside for calls that run, in USD.
+    /// Reserved for running calls, in USD.
     #[serde(serialize_with = "serialize_usd")]
     pub reserved_usd: f64,
-    /// The highest ceiling, in USD, under which the last call that wanted money got none; 0 where none was refused.
+    /// The highest ceiling, in USD, under which the last request for money was refused; 0 if none was.
     #[serde(skip)]
     pub refused_usd: f64,
 }
 
-/// What a day, a model and a kind of work took.
+/// The usage of one day, model and kind of work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UsageRow {
     /// The day, in UTC.
@@ -231,40 +231,40 @@ pub struct UsageRow {
     pub requests: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// Tokens and cost together.
+    /// Total tokens and cost.
     #[serde(flatten)]
     pub usage: Usage,
-    /// What the cached tokens would have cost more, in USD.
+    /// What the cache saved, in USD.
     #[serde(serialize_with = "serialize_usd")]
     pub saved_usd: f64,
 }
 
-/// Money that a call asks for: as much as there is of it, and nothing if that is too little.
+/// The money that a call asks for: as much as is available, or nothing if that is too little.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Claim {
-    /// As much as is wanted, in USD.
+    /// The amount wanted, in USD.
     pub most_usd: f64,
-    /// Less than this is of no use.
+    /// The least that is useful, in USD.
     pub least_usd: f64,
-    /// The ceiling of the day, which its spent and reserved money and this must not pass.
+    /// The day's ceiling, in USD, which spent, reserved and claimed money together must not exceed.
     pub ceiling_usd: f64,
-    /// What the call counts at if a crash cuts it off now.
+    /// The cost that is booked if a crash cuts the call off now.
     pub estimate_usd: f64,
 }
 
 impl Claim {
-    /// Exactly so much, all of which counts as spent after a crash.
+    /// A claim of exactly this amount, all of which counts as spent after a crash.
     pub const fn exactly(amount_usd: f64, ceiling_usd: f64) -> Self {
         Self { most_usd: amount_usd, least_usd: amount_usd, ceiling_usd, estimate_usd: amount_usd }
     }
 
-    /// What is granted of it when so much of the day is spent and reserved.
+    /// Returns how much of it is granted when this much of the day is spent and reserved.
     pub fn granted(&self, taken_usd: f64) -> Option<f64> {
         let left = self.ceiling_usd - taken_usd;
         (left >= self.least_usd).then(|| self.most_usd.min(left))
     }
 
-    /// Whether these are amounts of money at all.
+    /// Returns whether all amounts are valid.
     pub fn is_sound(&self) -> bool {
         let is_amount = |usd: f64| usd.is_finite() && usd >= 0.0;
         [self.most_usd, self.least_usd, self.estimate_usd].into_iter().all(is_amount)
@@ -273,41 +273,41 @@ impl Claim {
     }
 }
 
-/// Money that was reserved for a call.
+/// Money reserved for a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reserved {
-    /// The reservation.
+    /// The reservation's id.
     pub id: i64,
     /// How much was granted now, in USD.
     pub amount_usd: f64,
-    /// How much of the day is left after that, in USD.
+    /// How much of the day is left afterwards, in USD.
     pub left_usd: f64,
 }
 
-/// The storage of what was spent.
+/// Stores what was spent.
 #[async_trait]
 pub trait Ledger: Send + Sync {
-    /// Reserves money for a call to this model. `None` when the day does not have the least of it; an error of the kind
-    /// `invalid` when the claim is not [sound](Claim::is_sound).
+    /// Reserves money for a call to this model. `None` if the day has less than the least useful amount left; an
+    /// `invalid` error if the claim is not [sound](Claim::is_sound).
     async fn reserve(&self, provider: &str, model: &str, claim: Claim) -> Result<Option<Reserved>>;
 
-    /// Reserves more for a call under way, from the day of its reservation. `None` when that does not have the least of
-    /// it, or the reservation is gone.
+    /// Reserves more for a running call, from the day of its reservation. `None` if that day has less than the least
+    /// useful amount left, or the reservation is gone.
     async fn grow(&self, reservation: i64, claim: Claim) -> Result<Option<Reserved>>;
 
-    /// Notes what a call under way has cost so far, for the case of a crash. Nobody waits for the disk.
+    /// Records what a running call has cost so far, in case of a crash. Does not wait for the disk.
     async fn note(&self, reservation: i64, estimate_usd: f64) -> Result<()>;
 
-    /// Records a call and gives its reservation back, or books what nobody has reserved. A cost that is no amount counts as
-    /// nothing. Without a reservation nobody has to wait for the disk: the entry is
-    /// written with the next commit. A call with a reservation belongs to the day of that, so that what midnight cuts in
-    /// two cannot pass the ceiling of either day; one without belongs to the day on which it ended.
+    /// Records a call and returns its reservation, or books a call that has none. An invalid cost counts as zero.
+    /// Without a reservation the entry is written with the next commit and nobody waits for the disk. A call with a
+    /// reservation counts towards the day of the reservation, so that a call across midnight cannot exceed the ceiling
+    /// of either day; one without counts towards the day on which it ended.
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> Result<()>;
 
-    /// Today's money.
+    /// Returns today's money.
     async fn today(&self) -> Result<DaySpend>;
 
-    /// The last `days` days, today included, newest first; within a day in no order that counts.
+    /// Returns the last `days` days including today, newest first; the order within a day is unspecified.
     async fn report(&self, days: u32) -> Result<Vec<UsageRow>>;
 }
 
@@ -329,7 +329,7 @@ mod tests {
         let plain = Price { cached_input: None, ..price };
         assert!((plain.of(&usage) - 3.0).abs() < 1e-9);
         assert!(plain.saved(&usage).abs() < 1e-9);
-        // Ten per cent of the input were written to the cache at a quarter more.
+        // Ten per cent of the input was written to the cache, at a quarter more.
         let written = Usage { cache_write_tokens: 100_000, ..usage };
         let writing = Price { cache_write: Some(2.5), ..price };
         assert!((writing.of(&written) - (1.2 + 0.2 + 1.0 + 0.05)).abs() < 1e-9);

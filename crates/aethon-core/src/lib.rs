@@ -1,11 +1,11 @@
-//! The words and traits of the Aethon assistant.
+//! The vocabulary and traits of the Aethon assistant.
 //!
 //! Everything that two parts of the program say to each other is defined here, and nothing here does anything: no file,
 //! no socket, no task. A leaf crate (storage, providers, tools, the engine, HTTP) depends on this crate and on no other
 //! leaf; the facade `aethon` wires them together.
 //!
-//! The way of a message through these words: an [`message::Inbound`] enters by [`assistant::Assistant::submit`], is
-//! stored by [`session::TurnLog::accept`], becomes [`model::ModelRequest`]s to a [`model::ModelProvider`] and
+//! A message takes this path: an [`message::Inbound`] enters by [`assistant::Assistant::submit`], is stored by
+//! [`session::TurnLog::accept`], becomes [`model::ModelRequest`]s to a [`model::ModelProvider`] and
 //! [`message::ToolCall`]s to a [`tool::Toolbox`] under every [`hook::Hook`], is shown on a [`surface::Surface`] as
 //! [`surface::TurnEvent`]s, and ends as a [`message::Reply`] stored by [`session::TurnLog::finish`].
 
@@ -64,5 +64,5 @@ pub mod usage;
 pub mod visible;
 pub mod work;
 
-// Parts of the interface: whoever implements a trait of this crate needs them in the same version.
+// Part of the interface: implementors of this crate's traits need the same versions.
 pub use {async_trait, jiff, schemars, serde_json};

@@ -1,7 +1,7 @@
-//! A value that is replaced while the program runs, such as the rules that a reload of the configuration gives anew.
+//! A value that can be replaced at run time, such as rules that a configuration reload provides.
 //!
-//! Whoever works with it takes it once, at the beginning of a request or a turn, and goes on with that one to the end: no
-//! piece of work sees half of the old value and half of the new one.
+//! Users take it once, at the beginning of a request or a turn, and keep that one to the end, so that no piece of work
+//! sees half of the old value and half of the new one.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,12 +10,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct Live<T>(Arc<RwLock<Arc<T>>>);
 
 impl<T> Live<T> {
-    /// This value, until it is replaced.
+    /// Starts with this value.
     pub fn new(value: T) -> Self {
         Self(Arc::new(RwLock::new(Arc::new(value))))
     }
 
-    /// The value as it is now.
+    /// Returns the current value.
     pub fn get(&self) -> Arc<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -16,9 +16,9 @@ const KEPT: usize = 1000;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// For finding faults in the program.
+    /// For debugging the program.
     Trace,
-    /// For finding faults in a set-up.
+    /// For debugging a set-up.
     Debug,
     /// Worth knowing.
     #[default]
@@ -30,15 +30,15 @@ pub enum Level {
 }
 
 impl Level {
-    /// All of them, the most talkative first.
+    /// All levels, the most verbose first.
     pub const ALL: [Self; 5] = [Self::Trace, Self::Debug, Self::Info, Self::Warn, Self::Error];
 
-    /// Reads a level's name in any case.
+    /// Parses a level's name in any case.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(name))
     }
 
-    /// The level's name.
+    /// Returns the level's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Trace => "trace",
@@ -50,21 +50,21 @@ impl Level {
     }
 }
 
-/// How a line of the log looks.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
     /// For people.
     #[default]
     Text,
-    /// One JSON object a line, for machines.
+    /// One JSON object per line, for machines.
     Json,
 }
 
 impl LogFormat {
-    /// The words for them on the command line.
+    /// Their names on the command line.
     pub const NAMES: [&'static str; 2] = ["text", "json"];
 
-    /// The format of this name.
+    /// Returns the format with this name.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "text" => Some(Self::Text),
@@ -82,22 +82,22 @@ pub struct LogRecord {
     pub ts: Timestamp,
     /// How serious.
     pub level: Level,
-    /// The part of the program that wrote it.
+    /// The module that logged it.
     pub target: String,
-    /// What it says.
+    /// The message.
     pub message: String,
     /// Its further fields.
     pub fields: Map<String, Value>,
 }
 
-/// Which records are wanted.
+/// A filter for records.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LogQuery {
-    /// Those of at least this level.
+    /// Only records of at least this level.
     pub level: Level,
-    /// Those of this part of the program, or one below it.
+    /// Only records of this module or one below it.
     pub target: Option<String>,
-    /// Those that hold these words, in any case.
+    /// Only records that contain this text, in any case.
     pub words: Option<String>,
 }
 
@@ -112,7 +112,7 @@ impl LogQuery {
     }
 }
 
-/// Whether a record holds a text, which is in lower case.
+/// Whether a record contains a lower-case text.
 fn holds(record: &LogRecord, text: &str) -> bool {
     record.message.to_lowercase().contains(text)
         || record.target.to_lowercase().contains(text)
@@ -136,12 +136,12 @@ impl LogBook {
         records.push_back(record);
     }
 
-    /// The newest `limit` records of at least this level, newest first.
+    /// Returns the newest `limit` records of at least this level, newest first.
     pub fn newest(&self, level: Level, limit: usize) -> Vec<Arc<LogRecord>> {
         self.search(&LogQuery { level, ..LogQuery::default() }, limit)
     }
 
-    /// The newest `limit` records that a query wants, newest first.
+    /// Returns the newest `limit` records that match a query, newest first.
     pub fn search(&self, query: &LogQuery, limit: usize) -> Vec<Arc<LogRecord>> {
         let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         records.iter().rev().filter(|record| query.wants(record)).take(limit).cloned().collect()

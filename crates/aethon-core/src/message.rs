@@ -1,8 +1,8 @@
-//! What is said: messages made of typed blocks, what comes in, and what goes back.
+//! Messages made of typed blocks: what is said, what comes in, and what goes back.
 //!
-//! A transcript is a list of [`Message`]s. Providers translate them to their wire forms, the store keeps them as JSON,
-//! the pages show them. Blocks that a model must never see (a notice to the person, say) say so in
-//! [`Block::is_for_model`], so that each codec does not have to know.
+//! A transcript is a list of [`Message`]s. Providers translate them to their wire formats, the store keeps them as
+//! JSON, and the pages show them. Blocks that a model must never see (such as a notice to the person) are identified by
+//! [`Block::is_for_model`], so that the codecs need not know them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::model::Usage;
 pub use crate::tool::ToolResult;
 use crate::untrusted;
 
-/// Who a message is from.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -25,7 +25,7 @@ pub enum Role {
     Assistant,
     /// The results of the tool calls of the assistant message before it.
     Tool,
-    /// The program itself, such as a note that older messages were folded.
+    /// The program itself, such as the note that older messages were folded.
     System,
 }
 
@@ -37,8 +37,8 @@ pub enum Block {
     Text {
         /// The source text, without markers.
         text: String,
-        /// Set when the text came from outside: the random boundary of the markers that are put round it whenever a
-        /// model sees it. Kept, so that the request's prefix stays the same from turn to turn.
+        /// Set if the text came from outside: the random boundary of the markers that are put round it whenever a model
+        /// sees it. Stored, so that the request's prefix stays the same from turn to turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         untrusted: Option<String>,
     },
@@ -57,11 +57,11 @@ pub enum Block {
         mime: String,
         /// Its text.
         text: String,
-        /// The boundary of the markers round it when a model sees it, if it comes from outside.
+        /// The boundary of the markers round it, if it comes from outside.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         untrusted: Option<String>,
     },
-    /// What a hook lets the model know besides the person's words, such as recalled memories. In system messages only.
+    /// What a hook tells the model besides the person's words, such as recalled memories. In system messages only.
     Context {
         /// Where it comes from, such as `memory`.
         source: String,
@@ -70,35 +70,35 @@ pub enum Block {
         /// The random boundary of the markers that are put round it whenever a model sees it.
         boundary: String,
     },
-    /// What the model thought before it spoke.
+    /// The model's reasoning before its answer.
     Reasoning {
         /// The readable part; may be empty.
         text: String,
         /// What the provider wants back unchanged in the next request (signatures, encrypted parts), with the name of
-        /// the dialect that can read it.
+        /// the dialect that understands it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
     },
-    /// The model asks for a tool.
+    /// A tool call by the model.
     ToolCall(ToolCall),
-    /// What a tool answered.
+    /// The result of a tool call.
     ToolResult(ToolResult),
-    /// Something said to the person by the program: an error, a limit that was reached. Never sent to a model.
+    /// A notice from the program to the person: an error, a limit that was reached. Never sent to a model.
     Notice {
         /// A stable word, such as `stopped` or `auth`.
         code: String,
         /// A sentence for a person.
         text: String,
     },
-    /// Older messages that the model now sees as a summary only.
+    /// Older messages that the model now sees only as a summary.
     Folded {
-        /// How many.
+        /// How many messages.
         messages: u64,
         /// The first of them.
         from: String,
         /// The last of them.
         to: String,
-        /// What stands in their place.
+        /// The summary that replaces them.
         summary: String,
     },
 }
@@ -119,7 +119,7 @@ impl Block {
         Self::Notice { code: code.into(), text: text.into() }
     }
 
-    /// What of it comes from outside: what is neither the owner's nor the assistant's own.
+    /// Returns what in it comes from outside, that is, neither from the owner nor from the assistant.
     pub fn outside(&self) -> Option<Outside<'_>> {
         match self {
             Self::Text { untrusted: Some(_), .. } => Some(Outside::Words),
@@ -129,27 +129,27 @@ impl Block {
         }
     }
 
-    /// Whether it belongs into a model's context.
+    /// Returns whether it belongs in a model's context.
     pub fn is_for_model(&self) -> bool {
         !matches!(self, Self::Notice { .. })
     }
 }
 
-/// What a block brings in from outside.
+/// What kind of outside content a block contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside<'b> {
-    /// What somebody said.
+    /// Somebody's words.
     Words,
     /// A file of this name.
     File(&'b str),
-    /// What this tool returned.
+    /// The output of this tool.
     Tool(&'b str),
 }
 
-/// Provider data that goes back as it came.
+/// Provider data that is sent back unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opaque {
-    /// The dialect that made it, such as `anthropic`; others ignore it.
+    /// The dialect that created it, such as `anthropic`; others ignore it.
     pub dialect: String,
     /// The data itself.
     pub data: Value,
@@ -162,16 +162,16 @@ pub struct ToolCall {
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// The arguments, a JSON object. Arguments that were not valid JSON are kept as a JSON string: the tool executor
-    /// answers them with an error that says so.
+    /// The arguments, a JSON object. Arguments that were not valid JSON are kept as a JSON string, and the tool
+    /// executor answers them with an error that says so.
     pub input: Value,
-    /// What the provider wants back with the call (Gemini's thought signature, say).
+    /// What the provider wants back with the call (Gemini's thought signature, for example).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
 }
 
-/// Whether bytes begin as pictures of this type do: PNG, JPEG, GIF or WebP. A service would refuse the whole conversation
-/// otherwise.
+/// Whether bytes start like a picture of this type: PNG, JPEG, GIF or WebP. Otherwise a service would reject the whole
+/// conversation.
 pub fn begins_like_picture(mime: &str, bytes: &[u8]) -> bool {
     match mime {
         "image/png" => bytes.starts_with(b"\x89PNG\r\n\x1a\n"),
@@ -187,20 +187,20 @@ pub fn begins_like_picture(mime: &str, bytes: &[u8]) -> bool {
 pub struct Message {
     /// Its number; 0 until it is stored.
     pub id: MessageId,
-    /// Who it is from.
+    /// Its author.
     pub role: Role,
-    /// What it says.
+    /// Its content.
     pub content: Vec<Block>,
-    /// When it was made.
+    /// When it was created.
     #[serde(serialize_with = "crate::time::serialize")]
     pub created_at: Timestamp,
     /// The turn that it belongs to.
     pub turn: Option<TurnId>,
     /// The model that wrote it.
     pub model: Option<String>,
-    /// What writing it took.
+    /// The usage of the call that produced it.
     pub usage: Option<Usage>,
-    /// Why the turn ended, on the last message of a turn.
+    /// How the turn ended, on the turn's last message.
     pub stop_reason: Option<TurnEnd>,
 }
 
@@ -219,7 +219,7 @@ impl Message {
         }
     }
 
-    /// All text blocks, joined by blank lines.
+    /// Returns all text blocks, joined by blank lines.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self
             .content
@@ -229,13 +229,13 @@ impl Message {
         texts.join("\n\n")
     }
 
-    /// How many bytes its texts have.
+    /// Returns the size of its texts in bytes.
     pub fn text_bytes(&self) -> usize {
         let texts = self.content.iter();
         texts.map(|block| if let Block::Text { text, .. } = block { text.len() } else { 0 }).sum()
     }
 
-    /// The tool calls that it asks for.
+    /// Iterates over its tool calls.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content
             .iter()
@@ -249,9 +249,9 @@ impl Message {
 pub enum TurnEnd {
     /// The model said all it had to say.
     End,
-    /// Somebody stopped it, or the program was shut down.
+    /// It was stopped, or the program was shut down.
     Stopped,
-    /// A loop, too many iterations, or the turn's time-out.
+    /// A loop, too many iterations, or the turn's time limit.
     Limit,
     /// The daily budget refused a model call.
     Budget,
@@ -260,7 +260,7 @@ pub enum TurnEnd {
 }
 
 impl TurnEnd {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::End => "end",
@@ -272,21 +272,21 @@ impl TurnEnd {
     }
 }
 
-/// What a turn came to.
+/// The outcome of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// The turn.
     pub turn: TurnId,
     /// Its session.
     pub session: SessionId,
-    /// The Markdown for the person: what the model said, and the reason where something ended the turn early.
+    /// The Markdown for the person: what the model said, and the reason if something ended the turn early.
     pub text: String,
     /// How it ended.
     pub end: TurnEnd,
     /// The model that answered last.
     pub model: String,
-    /// The sum over the turn's model calls.
+    /// The total usage of the turn's model calls.
     pub usage: Usage,
-    /// What went wrong, when `end` is not [`TurnEnd::End`] or [`TurnEnd::Stopped`].
+    /// What went wrong, if `end` is not [`TurnEnd::End`] or [`TurnEnd::Stopped`].
     pub failure: Option<Failure>,
 }

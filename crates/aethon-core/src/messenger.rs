@@ -1,4 +1,4 @@
-//! How a messenger is used: what the owner chooses in the configuration is what the channels act by.
+//! How a messenger is used: options that the owner sets in the configuration and the channels follow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! What a model is to the rest of the program: a request goes in, a stream of events comes out.
+//! A model as the rest of the program sees it: a request goes in, a stream of events comes out.
 //!
 //! Providers translate; they keep no conversation, run no tool and never write. Dropping a [`ModelStream`] cancels the
-//! request: its socket is shut down and nothing waits for the other side.
+//! request: its socket is shut down without waiting for the other side.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,26 +19,27 @@ use crate::tool::ToolSpec;
 /// A model behind some wire format, or one of the offline models.
 #[async_trait]
 pub trait ModelProvider: Send + Sync {
-    /// What the configured model can do, as far as that is known now. Cheap; asks nobody.
+    /// Returns what the configured model can do, as far as that is known. Cheap, without I/O.
     fn capabilities(&self) -> Arc<Capabilities>;
 
-    /// Whether it could answer now as far as the configuration goes; asks nobody.
+    /// Returns whether it could answer now, judging by the configuration alone.
     fn readiness(&self) -> Readiness;
 
-    /// Starts one request. Errs when it fails before anything was received; later failures come through the stream.
+    /// Starts one request. An error means that it failed before anything was received; later failures come through the
+    /// stream.
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError>;
 
-    /// Asks the service whether it is there and accepts the key, without spending tokens. For `doctor`.
+    /// Checks that the service is reachable and accepts the key, without spending tokens. For `doctor`.
     async fn probe(&self) -> Result<String, ModelError>;
 
-    /// What the service itself says of the model, where services of this kind do; `capabilities` follow it from then on. The
-    /// answer is remembered, so this may be called before every request. It waits for a second at most.
+    /// Asks the service about the model, if such services can tell; `capabilities` reflect the answer from then on. The
+    /// answer is cached, so this may be called before every request. Waits for a second at most.
     async fn learn(&self) -> Result<SelfReport, ModelError> {
         Ok(SelfReport::default())
     }
 }
 
-/// Events of one model response, ended by [`ModelEvent::Finished`] or an error; never by silence.
+/// The events of one model response, ended by [`ModelEvent::Finished`] or an error, never by silence.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
 /// What a model can do, as data.
@@ -51,24 +52,24 @@ pub struct Capabilities {
     pub model: String,
     /// The address that serves it; empty for the provider's own.
     pub host: String,
-    /// Tokens that a request and its answer may take together.
+    /// How many tokens a request and its answer may take together.
     pub context_window: u64,
-    /// Tokens that an answer may take.
+    /// How many tokens an answer may take.
     pub max_output: u64,
     /// Whether it sees pictures.
     pub images: bool,
     /// Whether it can call tools.
     pub tools: bool,
-    /// Whether it may produce output that nobody can watch while it comes (thoughts that are billed and not streamed, or an
-    /// answer that comes whole): then the whole output limit has to be paid for in advance.
+    /// Whether it may produce output that nobody can watch while it arrives (reasoning that is billed but not streamed,
+    /// or an answer that arrives as a whole). Then the whole output limit has to be paid for in advance.
     pub hidden_output: bool,
-    /// Whether its service cuts a conversation that is too long for it and does not say so; others refuse it.
+    /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
     pub cuts_silently: bool,
-    /// Whether it reads the descriptions of tools, so that they take room and are billed. The offline models do not.
+    /// Whether it reads tool descriptions, so that they take room and are billed. The offline models do not.
     pub reads_tools: bool,
-    /// What its service says that it costs; only a proxy that its owner runs says so.
+    /// The price that its service reports; only a proxy run by the owner does so.
     pub price: Option<Price>,
-    /// Whether the model is known; `false` means that all of this is assumed until its service says more.
+    /// Whether the model is known; if `false`, all of this is assumed until its service says more.
     pub is_known: bool,
 }
 
@@ -91,46 +92,46 @@ impl Capabilities {
         }
     }
 
-    /// With whether the model is known, and not only assumed to be like this.
+    /// Sets whether the model is known.
     #[must_use]
     pub fn with_known(self, is_known: bool) -> Self {
         Self { is_known, ..self }
     }
 
-    /// At the price that its service tells.
+    /// Sets the price that its service reports.
     #[must_use]
     pub fn with_price(self, price: Option<Price>) -> Self {
         Self { price, ..self }
     }
 
-    /// Served at this address.
+    /// Sets the address that serves it.
     #[must_use]
     pub fn with_host(self, host: impl Into<String>) -> Self {
         Self { host: host.into(), ..self }
     }
 
-    /// With these sizes, in tokens: what a request and its answer may take together, and what an answer may take.
+    /// Sets the sizes in tokens: of a request and its answer together, and of an answer.
     #[must_use]
     pub fn with_sizes(self, context_window: u64, max_output: u64) -> Self {
         Self { context_window, max_output, ..self }
     }
 
-    /// With these abilities: seeing pictures, calling tools.
+    /// Sets the abilities: seeing pictures, calling tools.
     #[must_use]
     pub fn with_abilities(self, images: bool, tools: bool) -> Self {
         Self { images, tools, ..self }
     }
 }
 
-/// How much a model that reasons is to think before it answers; each provider has its own form for it.
+/// How much a reasoning model should think before it answers; each provider encodes this differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// Not at all, where the model can be kept from it.
+    /// Not at all, if the model allows that.
     None,
     /// A little.
     Low,
-    /// As vendors think is usual.
+    /// As much as vendors consider usual.
     Medium,
     /// As much as the task takes.
     High,
@@ -140,7 +141,7 @@ impl Effort {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::None, Self::Low, Self::Medium, Self::High];
 
-    /// The word in the configuration and on the wire.
+    /// Returns the word in the configuration and on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -150,18 +151,18 @@ impl Effort {
         }
     }
 
-    /// The effort that goes by this word.
+    /// Returns the effort with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|effort| effort.as_str() == word)
     }
 }
 
-/// What a service says of its model; unset where it does not say.
+/// What a service reports about its model; unset if it does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SelfReport {
-    /// Tokens that a request and its answer may take together.
+    /// How many tokens a request and its answer may take together.
     pub context_window: Option<u64>,
-    /// Tokens that an answer may take.
+    /// How many tokens an answer may take.
     pub max_output: Option<u64>,
     /// Whether it sees pictures.
     pub images: Option<bool>,
@@ -174,9 +175,9 @@ pub struct SelfReport {
 /// Whether a provider is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
-    /// Nothing is known to be missing.
+    /// As far as is known, nothing is missing.
     Ready,
-    /// Something must be set first: a sentence that says what and where.
+    /// Something must be configured first: a sentence that says what and where.
     NotConfigured(String),
 }
 
@@ -184,24 +185,24 @@ pub enum Readiness {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// The session that it is for; providers may use it as a cache hint and must not send anything else of it.
+    /// The session that it is for. Providers may use it as a cache hint, and must not send anything else about it.
     pub session: SessionId,
     /// The turn that it is for.
     pub turn: TurnId,
-    /// How often this very request has failed before in this turn.
+    /// How many times this request has failed before in this turn.
     pub attempt: u32,
-    /// The system prompt; byte-identical from turn to turn while nothing changed.
+    /// The system prompt; byte-identical from turn to turn while nothing changes.
     pub system: Arc<str>,
-    /// The conversation, oldest first, well formed: every tool call has its result in the tool message that follows.
-    /// Shared and not copied, so that a request costs the same however long the conversation is.
+    /// The conversation, oldest first and well formed: every tool call has its result in the tool message that follows.
+    /// Shared, not copied, so that a request costs the same however long the conversation is.
     pub messages: Arc<Vec<Arc<Message>>>,
-    /// Where this turn's own messages begin in `messages`.
+    /// The index of this turn's first message in `messages`.
     pub turn_start: usize,
     /// The tools that it may call.
     pub tools: Arc<[ToolSpec]>,
-    /// The most tokens that the answer may take, thoughts included, below the model's own limit; `None` for that.
+    /// The most tokens that the answer may take, including reasoning; `None` for the model's own limit.
     pub max_output: Option<u64>,
-    /// How much it is to think, where that differs from the configuration.
+    /// How much it should think, if that differs from the configuration.
     pub effort: Option<Effort>,
 }
 
@@ -226,37 +227,37 @@ impl ModelRequest {
         }
     }
 
-    /// With these tools.
+    /// Sets the tools.
     #[must_use]
     pub fn with_tools(self, tools: impl Into<Arc<[ToolSpec]>>) -> Self {
         Self { tools: tools.into(), ..self }
     }
 
-    /// After this very request has failed so often before in this turn.
+    /// Sets how many times this request has failed before in this turn.
     #[must_use]
     pub fn with_attempt(self, attempt: u32) -> Self {
         Self { attempt, ..self }
     }
 
-    /// With the turn's own messages beginning at this place.
+    /// Sets the index of this turn's first message.
     #[must_use]
     pub fn with_turn_start(self, turn_start: usize) -> Self {
         Self { turn_start, ..self }
     }
 }
 
-/// What comes out of a model.
+/// An event of a model's response.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelEvent {
     /// More of the answer.
     Text(String),
-    /// More of what it thinks.
+    /// More of the reasoning.
     Reasoning(String),
-    /// The thought that was streamed is complete, with what must go back to the provider. `text` is the whole of it.
+    /// The streamed reasoning is complete, with what must go back to the provider. `text` is the whole of it.
     ReasoningDone {
-        /// The readable part, whole.
+        /// The complete readable part.
         text: String,
-        /// What goes back unchanged.
+        /// What is sent back unchanged.
         opaque: Option<Opaque>,
     },
     /// A complete tool call.
@@ -278,7 +279,7 @@ pub enum ModelEvent {
 pub enum StopReason {
     /// It was done.
     End,
-    /// It waits for tools.
+    /// It is waiting for tool results.
     ToolUse,
     /// It reached the output limit.
     Length,
@@ -291,17 +292,17 @@ pub enum StopReason {
 /// Tokens of one or more requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens sent, the cached ones included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
-    /// Tokens sent that the provider had cached.
+    /// Input tokens that the provider had cached.
     #[serde(default)]
     pub cached_tokens: u64,
-    /// Tokens sent that the provider put into its cache, where it has a price of its own for that.
+    /// Input tokens that the provider wrote to its cache, if it charges separately for that.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// What it cost in USD, where the price is known; 0 otherwise.
+    /// The cost in USD; 0 if the price is unknown.
     #[serde(default, serialize_with = "crate::ledger::serialize_usd")]
     pub cost_usd: f64,
 }
@@ -326,17 +327,17 @@ impl std::ops::AddAssign for Usage {
 pub enum ModelErrorKind {
     /// The key is missing, wrong, or not allowed to use the model.
     Auth,
-    /// The account has no credit or quota left; asking again does not help.
+    /// The account has no credit or quota left; retrying does not help.
     Quota,
-    /// Too many requests; asking later helps.
+    /// Too many requests; retrying later helps.
     RateLimit,
     /// The request does not fit the context window.
     ContextLength,
     /// The service is overloaded or failing (5xx).
     Overloaded,
-    /// It could not be reached, or the connection broke.
+    /// The service was unreachable, or the connection broke.
     Network,
-    /// Nothing came for too long.
+    /// Nothing arrived for too long.
     Timeout,
     /// The service does not know the model or the path.
     NotFound,
@@ -364,12 +365,12 @@ impl ModelErrorKind {
         Self::Malformed,
     ];
 
-    /// The kind that goes by this word.
+    /// Returns the kind with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.code() == word)
     }
 
-    /// The stable word for errors on the wire.
+    /// Returns the stable word for errors on the wire.
     pub fn code(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -400,7 +401,7 @@ pub struct ModelError {
 }
 
 impl ModelError {
-    /// An error with its sentence for the person: what happened and what to do, naming provider and key.
+    /// An error with a sentence for the person: what happened and what to do, naming provider and key.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -412,60 +413,60 @@ impl ModelError {
         }
     }
 
-    /// With the HTTP status that carried it.
+    /// Sets the HTTP status of the response.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = Some(status);
         self
     }
 
-    /// With the wait that the service asked for.
+    /// Sets the wait that the service asked for.
     #[must_use]
     pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait;
         self
     }
 
-    /// With what the service itself said, for the log only.
+    /// Sets what the service itself said, for the log only.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// With the provider's own id of the request, by which its support finds it.
+    /// Sets the provider's own id of the request, by which its support can find it.
     #[must_use]
     pub fn with_request_id(mut self, id: Option<String>) -> Self {
         self.request_id = id;
         self
     }
 
-    /// The provider's own id of the request.
+    /// Returns the provider's own id of the request.
     pub fn request_id(&self) -> Option<&str> {
         self.request_id.as_deref()
     }
 
-    /// The class.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> ModelErrorKind {
         self.kind
     }
 
-    /// The HTTP status, where there was one.
+    /// Returns the HTTP status, if there was one.
     pub fn status(&self) -> Option<u16> {
         self.status
     }
 
-    /// The wait that the service asked for.
+    /// Returns the wait that the service asked for.
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
     }
 
-    /// What the service said, for the log.
+    /// Returns what the service said, for the log.
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
     }
 
-    /// Whether the same request may succeed when it is sent again.
+    /// Returns whether the same request may succeed on a retry.
     pub fn is_retryable(&self) -> bool {
         use ModelErrorKind::{Malformed, Network, Overloaded, RateLimit, Timeout};
         matches!(self.kind, RateLimit | Overloaded | Network | Timeout | Malformed)

@@ -1,8 +1,8 @@
-//! A file as the form that browsers send it in (`multipart/form-data`).
+//! Encodes a file as a form, as browsers send it (`multipart/form-data`).
 
 use crate::ids::unique;
 
-/// The form: its content type and its bytes. `field` is the name under which the file stands.
+/// Returns the form's content type and its bytes. `field` is the form field of the file.
 pub fn form(
     fields: &[(&str, String)],
     (field, name, mime): (&str, &str, &str),

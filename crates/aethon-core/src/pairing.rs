@@ -1,4 +1,4 @@
-//! Who may write through a messenger because the owner let them in by a code.
+//! Who may write through a messenger because the owner has paired them with a code.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// A code for somebody to be paired with.
+/// A pairing code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PairingCode {
     /// The code.
     pub code: String,
-    /// When it counts no more.
+    /// When it expires.
     #[serde(serialize_with = "crate::time::serialize")]
     pub expires_at: Timestamp,
 }
@@ -19,33 +19,33 @@ pub struct PairingCode {
 /// Somebody who was paired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PairedSender {
-    /// With which channel.
+    /// The channel.
     pub channel: String,
-    /// By which id.
+    /// Their id there.
     pub sender: String,
 }
 
 /// The pairings of all messengers.
 #[async_trait]
 pub trait Pairings: Send + Sync {
-    /// Makes a code that pairs whoever sends it to this messenger.
+    /// Creates a code that pairs whoever sends it to this messenger.
     ///
     /// # Errors
     ///
-    /// There is no messenger of this name, or the storage fails.
+    /// There is no messenger with this name, or the storage fails.
     async fn invite(&self, channel: &str) -> Result<PairingCode>;
 
-    /// Who was paired.
+    /// Lists the paired senders.
     async fn paired(&self) -> Result<Vec<PairedSender>>;
 
-    /// Confirms the request with this code. `None` when no request has it.
+    /// Confirms the request with this code. `None` if there is none.
     async fn approve(&self, code: &str) -> Result<Option<PairedSender>>;
 
-    /// Takes a pairing back. `false` when there was none.
+    /// Revokes a pairing. `false` if there was none.
     async fn revoke(&self, channel: &str, sender: &str) -> Result<bool>;
 }
 
-/// No messenger, and so nobody to be paired: for embedders and tests that have none.
+/// No messengers and so no pairings, for embedders and tests that have none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoPairings;
 

@@ -1,37 +1,37 @@
-//! Who, of the people that share an assistant, something is for.
+//! The person something is for, of those who share an assistant.
 //!
-//! Without a household everybody who may write is the owner. With one, each sender is a person of its own: the owner, a
-//! member whom the configuration names, or a guest whom it does not. What several people read, such as a group, belongs to
-//! everybody. A person is stored with a message, a job and a piece of work, so that what comes of them later is still for
-//! them. Who is who is decided where messages come in; what a person may recall is [`crate::memory::Reach`]'s business.
+//! Without a household, everybody who may write is the owner. With one, each sender is a separate person: the owner, a
+//! member named in the configuration, or a guest who is not. What several people read, such as a group, belongs to
+//! everybody. The person is stored with a message, a job and a piece of work, so that later results are still for them.
+//! Who is who is decided where messages come in; what a person may recall is decided by [`crate::memory::Reach`].
 
 use serde::{Deserialize, Serialize};
 
 /// The owner's name.
 const OWNER: &str = "owner";
 
-/// The name of what belongs to everybody.
+/// The name for what belongs to everybody.
 const EVERYBODY: &str = "shared";
 
-/// What the name of a guest begins with. No member's name has a colon.
+/// The prefix of guests' names. No member's name contains a colon.
 const GUEST: &str = "guest:";
 
 /// The longest name of a member.
 const LONGEST: usize = 32;
 
-/// Somebody in the household, by the name that the configuration gives them.
+/// Somebody in the household, by the name given in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Person(String);
 
 impl Person {
-    /// Everybody in the household at once: whoever reads a group.
+    /// Everybody in the household at once: the readers of a group.
     pub fn everybody() -> Self {
         Self(EVERYBODY.to_owned())
     }
 
-    /// The member of this name; `owner` is the owner. `None` unless it is 1 to 32 lower-case letters, digits, `-` and `_`,
-    /// and not the word for everybody.
+    /// The member with this name; `owner` is the owner. `None` unless it is 1 to 32 lower-case letters, digits, `-` and
+    /// `_`, and not the name for everybody.
     pub fn member(name: &str) -> Option<Self> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
@@ -39,27 +39,27 @@ impl Person {
         is_name.then(|| Self(name.to_owned()))
     }
 
-    /// Somebody who may write and belongs to no household.
+    /// Somebody who may write but does not belong to the household.
     pub fn guest(channel: &str, sender: &str) -> Self {
         Self(format!("{GUEST}{channel}:{sender}"))
     }
 
-    /// Whether this is the owner.
+    /// Returns whether this is the owner.
     pub fn is_owner(&self) -> bool {
         self.0 == OWNER
     }
 
-    /// Whether this is a guest.
+    /// Returns whether this is a guest.
     pub fn is_guest(&self) -> bool {
         self.0.starts_with(GUEST)
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether they may look at and change what was made for somebody: the owner everything, others their own.
+    /// Returns whether they may view and change what was made for somebody: the owner everything, others their own.
     pub fn may_see(&self, whose: &Self) -> bool {
         self.is_owner() || self == whose
     }

@@ -1,8 +1,8 @@
 //! Recordings of sessions: what happened in them, event by event, and their state after each turn.
 //!
-//! [`Recordings`] is what pages, the API and the terminal see of the recordings of a home: reading, and removing. A recording
-//! may come from anywhere, so opening one errs with an invalid request when anything about it is not as it must be, and every
-//! method says so in the same words. [`resume`] goes on from a snapshot in a session of its own.
+//! [`Recordings`] is how pages, the API and the terminal read and remove the recordings of a home. A recording may come
+//! from anywhere, so opening one fails as invalid if anything about it is not as it should be, with the same message
+//! from every method. [`resume`] continues from a snapshot in a session of its own.
 
 use std::io::Read;
 
@@ -19,25 +19,25 @@ use crate::message::Message;
 /// The recordings of a home.
 #[async_trait]
 pub trait Recordings: Send + Sync {
-    /// All of them, the newest first; those that cannot be opened as well.
+    /// Lists all of them, newest first, including those that cannot be opened.
     async fn list(&self) -> Result<Vec<ListedRecording>>;
 
-    /// One, with every sum checked.
+    /// Returns one, with every checksum verified.
     async fn show(&self, name: &RecordingName) -> Result<Recording>;
 
-    /// Some of its events.
+    /// Returns some of its events.
     async fn events(&self, name: &RecordingName, query: EventQuery) -> Result<EventPage>;
 
-    /// Its snapshots, the first one first.
+    /// Returns its snapshots, oldest first.
     async fn snapshots(&self, name: &RecordingName) -> Result<Vec<SnapshotSummary>>;
 
-    /// The whole state after a turn. Not found when there is no such snapshot.
+    /// Returns the whole state after a turn. Not found if there is no such snapshot.
     async fn snapshot(&self, name: &RecordingName, number: u64) -> Result<RecordedState>;
 
-    /// The file itself, once it was checked.
+    /// Returns the file itself, after verification.
     async fn download(&self, name: &RecordingName) -> Result<RecordingFile>;
 
-    /// Removes one, whatever is in it. `false` when there is none.
+    /// Removes one, whatever it contains. `false` if there is none.
     async fn remove(&self, name: &RecordingName) -> Result<bool>;
 }
 
@@ -50,7 +50,7 @@ pub const MAX_RECORDING_NAME: usize = 240;
 pub struct RecordingName(String);
 
 impl RecordingName {
-    /// Checks and wraps a name. It names a file in one folder and nothing else: no separators, no control characters, no
+    /// Validates a name. It refers to a file in one folder and nothing else: no separators, no control characters, no
     /// leading dot.
     pub fn parse(name: &str) -> Option<Self> {
         let is_bad = |c: char| c.is_control() || matches!(c, '/' | '\\');
@@ -58,7 +58,7 @@ impl RecordingName {
         (is_fit && !name.starts_with('.') && !name.contains(is_bad)).then(|| Self(name.to_owned()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -70,31 +70,31 @@ impl std::fmt::Display for RecordingName {
     }
 }
 
-/// A recording of the listing.
+/// A recording in the list.
 #[derive(Debug, Clone)]
 pub struct ListedRecording {
     /// Its name.
     pub name: RecordingName,
     /// The size of its file in bytes.
     pub size: u64,
-    /// What its manifest says, or why it is refused.
+    /// Its manifest, or why it is rejected.
     pub manifest: std::result::Result<Manifest, String>,
 }
 
-/// A recording that was checked.
+/// A verified recording.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// Its name.
     pub name: RecordingName,
     /// The size of its file in bytes.
     pub size: u64,
-    /// What its manifest says.
+    /// Its manifest.
     pub manifest: Manifest,
-    /// The entries that were checked.
+    /// Its verified entries.
     pub entries: Vec<RecordingEntry>,
 }
 
-/// What a manifest says of its recording.
+/// The manifest of a recording.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Manifest {
     /// The version of the format.
@@ -116,7 +116,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// How long the recording lasted, in seconds.
+    /// Returns how long the recording lasted, in seconds.
     pub fn seconds(&self) -> f64 {
         self.ended_at.duration_since(self.started_at).as_secs_f64().max(0.0)
     }
@@ -133,7 +133,7 @@ pub struct RecordingEntry {
     pub sha256: String,
 }
 
-/// Which part of the program an event is from.
+/// The part of the program that an event comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
@@ -149,7 +149,7 @@ impl Layer {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Sys, Self::Tool, Self::Agent];
 
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sys => "sys",
@@ -158,7 +158,7 @@ impl Layer {
         }
     }
 
-    /// The layer that goes by this word.
+    /// Returns the layer with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|layer| layer.as_str() == word)
     }
@@ -169,30 +169,30 @@ impl Layer {
 pub struct RecordedEvent {
     /// When, RFC 3339.
     pub ts: String,
-    /// Which part of the program it is from.
+    /// The part of the program that it comes from.
     pub layer: Layer,
     /// What happened, a stable word.
     pub r#type: String,
-    /// What there is to know about it.
+    /// Its data.
     #[serde(default)]
     pub data: Value,
-    /// What belongs together: the turn, where there is one.
+    /// Groups related events: the turn, if there is one.
     #[serde(default)]
     pub trace_id: String,
-    /// Its number in the recording; grows.
+    /// Its number in the recording, which grows.
     pub seq: u64,
 }
 
-/// Which events are wanted.
+/// A filter for events.
 #[derive(Debug, Clone, Default)]
 pub struct EventQuery {
     /// Only those of this layer.
     pub layer: Option<Layer>,
     /// Only those of this type.
     pub kind: Option<String>,
-    /// Only those behind this number.
+    /// Only those after this number.
     pub after: Option<u64>,
-    /// At most so many.
+    /// The most events to return.
     pub limit: usize,
 }
 
@@ -201,7 +201,7 @@ pub struct EventQuery {
 pub struct EventPage {
     /// The events, oldest first.
     pub events: Vec<RecordedEvent>,
-    /// Behind which number the next page begins, if there is one.
+    /// The number after which the next page begins, if there is one.
     pub next_after: Option<u64>,
 }
 
@@ -210,15 +210,15 @@ pub struct EventPage {
 pub struct SnapshotSummary {
     /// Its number, from 1.
     pub n: u64,
-    /// When it was taken, RFC 3339; absent where a recording does not say.
+    /// When it was taken, RFC 3339; absent if the recording does not say.
     pub ts: Option<String>,
     /// How many messages the conversation had.
     pub message_count: u64,
-    /// The turn behind which it was taken.
+    /// The turn after which it was taken.
     pub turn: Option<String>,
 }
 
-/// What a model worked with after a turn, whole.
+/// Everything that a model worked with after a turn.
 #[derive(Debug, Clone)]
 pub struct RecordedState {
     /// Which snapshot it is.
@@ -227,11 +227,11 @@ pub struct RecordedState {
     pub messages: Vec<Message>,
     /// The system prompt.
     pub system_prompt: String,
-    /// The tools that the model was offered, as the model was told of them.
+    /// The tools offered to the model, as described to it.
     pub tools: Vec<Value>,
     /// The model that answered.
     pub model: String,
-    /// The folder that relative paths began at.
+    /// The base directory of relative paths.
     pub cwd: String,
 }
 
@@ -249,8 +249,8 @@ impl std::fmt::Debug for RecordingFile {
     }
 }
 
-/// Makes a session that holds the conversation as it was at a snapshot. It is one of the browser chat, whatever the recorded
-/// one was, so that a person can go on with it there.
+/// Creates a session with the conversation as it was at a snapshot. It is a browser chat session, whatever the recorded
+/// one was, so that a person can continue it there.
 pub async fn resume(
     recordings: &dyn Recordings,
     sessions: &dyn SessionImport,
@@ -259,7 +259,7 @@ pub async fn resume(
     let recording = recordings.show(name).await?;
     let state = recordings.snapshot(name, number).await?;
     let title = resumed_title(&recording.manifest.session_id, number);
-    // The end of the id is random, and a session of that name is there already only by an accident of one in millions.
+    // The end of the id is random, so a clash with an existing session is a chance of one in millions.
     for _ in 0..3 {
         let id = SessionId::of("webchat", &format!("resumed-{}", &unique()[20..]))
             .map_err(|error| Error::internal(error.to_string()))?;
@@ -272,7 +272,7 @@ pub async fn resume(
     Err(Error::internal("no free name was found for the new session"))
 }
 
-/// How a session is called that goes on from a snapshot.
+/// The title of a session that continues from a snapshot.
 pub fn resumed_title(session: &str, number: u64) -> String {
     format!("{} from turn {number}", session.chars().take(60).collect::<String>())
 }

@@ -1,9 +1,9 @@
-//! Taking secrets out of text before it is logged, recorded or shown.
+//! Removes secrets from text before it is logged, recorded or shown.
 //!
-//! Two ways at once: the values that the program knows, and the shapes of common keys for those that it does not. A value
-//! is found as it is, backwards, in base64 wherever it begins there, in hexadecimal digits with or without separators,
-//! URL-encoded or escaped, and broken over lines. It is a tripwire: whoever wants to carry a secret out can still write it
-//! in a way that nobody thought of. What keeps a secret is not to hand it out.
+//! It works in two ways at once: by the values that the program knows, and by the shapes of common keys for those that
+//! it does not. A value is found verbatim, reversed, in base64 at any offset, in hexadecimal digits with or without
+//! separators, URL-encoded or escaped, and broken across lines. It is a tripwire: whoever wants to smuggle a secret out
+//! can still write it in a way that nobody thought of. The only way to keep a secret is not to hand it out.
 
 mod forms;
 mod labelled;
@@ -20,14 +20,14 @@ use crate::secret::{MASK, Secret};
 use forms::Forms;
 use view::View;
 
-/// What a text holds that has the format of a well-known provider's keys, whatever values are known.
+/// Returns what a text contains in a well-known provider's key format, regardless of known values.
 pub(crate) fn key_format(text: &str) -> Option<&'static str> {
     let mut is_there = false;
     shapes::find(text.as_bytes(), |_| is_there = true);
     is_there.then_some("the key of a service")
 }
 
-/// The shortest value that is searched for; shorter ones would tear holes into ordinary words.
+/// The shortest value that is searched for; shorter ones would punch holes into ordinary words.
 const SHORTEST_VALUE: usize = 6;
 
 /// Finds and masks secrets. Cheap to clone.
@@ -37,7 +37,7 @@ pub struct Redactor {
 }
 
 impl Default for Redactor {
-    /// Knows the common shapes only.
+    /// Knows only the common shapes.
     fn default() -> Self {
         Self::new([])
     }
@@ -54,13 +54,13 @@ impl Redactor {
         Self { known: Arc::new(Known::of(values)) }
     }
 
-    /// The text with every secret replaced by `***`.
+    /// Returns the text with every secret replaced by `***`.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         masked(text, self.places(text))
     }
 
-    /// The same for a text that is kept and that nobody works with any more, such as a recording: what is only named a secret
-    /// (`password=…`) goes as well.
+    /// The same for a text that is stored and not processed any further, such as a recording: anything merely labelled
+    /// as a secret (`password=…`) is removed as well.
     pub fn redact_kept<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut places = self.places(text);
         let known = places.len();
@@ -69,17 +69,17 @@ impl Redactor {
         masked(text, if is_more { apart(text, places) } else { places })
     }
 
-    /// Whether the key of an object names a secret, so that its value is one.
+    /// Returns whether an object key names a secret, so that its value is one.
     pub fn names_secret(key: &str) -> bool {
         labelled::is_label(key)
     }
 
-    /// Whether the text holds something that looks like a secret.
+    /// Returns whether the text contains something that looks like a secret.
     pub fn finds_secret(&self, text: &str) -> bool {
         !self.places(text).is_empty()
     }
 
-    /// Where secrets stand, in order and apart from each other.
+    /// The ranges of all secrets, sorted and disjoint.
     fn places(&self, text: &str) -> Vec<Range<usize>> {
         let known = &self.known;
         let mut places: Vec<Range<usize>> = Vec::new();
@@ -95,7 +95,7 @@ impl Redactor {
     }
 }
 
-/// The text with `***` in these places, which are in order and apart from each other.
+/// The text with `***` in these ranges, which are sorted and disjoint.
 fn masked(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
     if places.is_empty() {
         return Cow::Borrowed(text);
@@ -111,10 +111,10 @@ fn masked(text: &str, places: Vec<Range<usize>>) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// These places in order and apart from each other.
+/// Makes these ranges sorted and disjoint.
 fn apart(text: &str, mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     for place in &mut places {
-        // A form that was decoded may begin or end within a character of the text.
+        // A decoded form may begin or end within a character of the text.
         place.start = text.floor_char_boundary(place.start);
         place.end = text.ceil_char_boundary(place.end);
     }

@@ -1,4 +1,4 @@
-//! Where shell commands run: the choice that the configuration makes and the tools act on.
+//! Where shell commands run: the option in the configuration that the tools follow.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,13 +9,13 @@ pub enum Sandbox {
     /// On this machine.
     #[default]
     None,
-    /// In a disposable container and nowhere else: without one, a command does not run.
+    /// Only in a disposable container; without one, commands do not run.
     Docker,
-    /// Inside namespaces and walls of the kernel and nowhere else: without them, a command does not run.
+    /// Only inside kernel namespaces and restrictions; without them, commands do not run.
     Kernel,
 }
 
 impl Sandbox {
-    /// The words for them in the configuration.
+    /// Their names in the configuration.
     pub const NAMES: [&'static str; 3] = ["none", "docker", "kernel"];
 }

@@ -1,8 +1,8 @@
-//! Timed jobs: what they are, when they are due, and what is kept of them.
+//! Scheduled jobs: what they are, when they are due, and what is recorded about them.
 //!
-//! [`Cron`] says when an expression comes next. A [`Job`] is a SOP or a prompt with a [`Timing`]; [`JobStore`] keeps jobs
-//! and [`RunLog`] their runs, with the one operation that decides who runs what: [`RunLog::begin`]. [`Schedule`] is the
-//! door for owners: the API, the tools and the terminal all go through it.
+//! [`Cron`] computes when an expression is next due. A [`Job`] is a SOP or a prompt with a [`Timing`]; [`JobStore`]
+//! keeps jobs and [`RunLog`] their runs, including the one operation that decides who runs what: [`RunLog::begin`].
+//! [`Schedule`] is the owner's interface: the API, the tools and the terminal all go through it.
 
 mod cron;
 mod job;
@@ -16,7 +16,7 @@ pub use run::{BeginRun, Due, EndRun, RunLog, RunRecord, RunStatus};
 
 use jiff::tz::TimeZone;
 
-/// The zone of this IANA name; the machine's own without one. The text is what is wrong with the name.
+/// Returns the time zone with this IANA name, or the machine's own. The error says what is wrong with the name.
 pub fn zone(name: Option<&str>) -> Result<TimeZone, String> {
     match name.map(str::trim).filter(|name| !name.is_empty()) {
         None => Ok(TimeZone::system()),
@@ -25,7 +25,7 @@ pub fn zone(name: Option<&str>) -> Result<TimeZone, String> {
     }
 }
 
-/// What a zone is called.
+/// Returns the name of a time zone.
 pub fn zone_name(zone: &TimeZone) -> &str {
     zone.iana_name().unwrap_or("UTC")
 }

@@ -1,23 +1,23 @@
 //! A string that must not be seen: API keys, tokens, passwords.
 //!
-//! Masking is a type and not a pass over finished output, so that a new place that prints configuration cannot forget
-//! it. What needs the plain text says so by calling [`Secret::expose`], which is easy to search for.
+//! Masking is a type, not a pass over finished output, so that new code that prints configuration cannot forget it.
+//! Code that needs the plain text calls [`Secret::expose`], which is easy to search for.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroizing;
 
-/// What stands in a secret's place wherever it is printed or serialised.
+/// Replaces a secret wherever it is printed or serialised.
 pub const MASK: &str = "***";
 
-/// A secret value. It is not `Display`, its `Debug` prints `***`, it serialises to `***` (an empty one to `""`, so that
+/// A secret value. It has no `Display`, its `Debug` prints `***`, it serialises to `***` (or to `""` if empty, so that
 /// a reader sees that it is not set), and it is wiped from memory when dropped.
 #[derive(Clone, Default)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// The name under which it asks a deserializer for its value.
+    /// The newtype name under which it is deserialised.
     pub const NAME: &str = "Secret";
 
     /// Wraps a plain value.
@@ -25,12 +25,12 @@ impl Secret {
         Self(Zeroizing::new(value.into()))
     }
 
-    /// The plain text. Every call is a place where it could leak.
+    /// Returns the plain text. Every call is a place where it could leak.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether it counts as not set: a value of blanks only does.
+    /// Returns whether it counts as not set, which includes blanks only.
     pub fn is_empty(&self) -> bool {
         self.0.trim().is_empty()
     }
@@ -50,8 +50,8 @@ impl Serialize for Secret {
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // As a named newtype, so that a deserializer that reports errors can tell a secret from any other string and
-        // keep its value out of the message. Every other format passes straight through to the string.
+        // As a named newtype, so that a deserialiser which reports errors can tell a secret from other strings and keep
+        // its value out of the message. Every other format passes straight through to the string.
         deserializer.deserialize_newtype_struct(Self::NAME, SecretVisitor)
     }
 }

@@ -1,4 +1,4 @@
-//! What the HTTP application and the terminal tell about the running service, and the one thing that they change of it.
+//! What the HTTP application and the terminal show about the running service, and the one thing that they can change.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -9,24 +9,24 @@ use crate::error::{Error, Result};
 /// The configuration as it may be shown: masked.
 #[async_trait]
 pub trait ConfigView: Send + Sync {
-    /// Nested objects with every secret replaced by `***`.
+    /// Returns nested objects with every secret replaced by `***`.
     fn dump(&self) -> Value;
 
-    /// The JSON Schema of the configuration file.
+    /// Returns the JSON Schema of the configuration file.
     fn schema(&self) -> Value;
 
-    /// Each key with its value and where that came from. Nothing where nobody can tell.
+    /// Returns each key with its value and origin; empty if that is unknown.
     async fn keys(&self) -> Result<Vec<ConfigKey>> {
         Ok(Vec::new())
     }
 
-    /// Changes keys in the file, or says what that would change.
+    /// Changes keys in the file, or reports what that would change.
     async fn edit(&self, _edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {
         Err(Error::invalid("the configuration cannot be edited here").into())
     }
 }
 
-/// A key with its value and where that came from.
+/// A key with its value and origin.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConfigKey {
     /// The key in full.
@@ -41,39 +41,39 @@ pub struct ConfigKey {
     pub default: Value,
     /// The value in force, masked.
     pub value: Value,
-    /// The words it takes, when it takes no others.
+    /// The allowed values, if it is an enumeration.
     pub words: Vec<String>,
-    /// Whether it is a secret, or holds some; such a key is not edited by the API.
+    /// Whether it is a secret or contains some; such a key cannot be edited through the API.
     pub secret: bool,
-    /// Whether a new value takes effect only at the next start.
+    /// Whether a new value takes effect only after a restart.
     pub needs_restart: bool,
 }
 
-/// Keys that are to be changed.
+/// A change of configuration keys.
 #[derive(Debug, Clone)]
 pub struct ConfigEdit {
-    /// Their new values; null takes a key out of the file.
+    /// The new values; null removes a key from the file.
     pub changes: Map<String, Value>,
-    /// Whether it is only said what that would change.
+    /// Whether to report the change only.
     pub is_dry_run: bool,
-    /// Who wants it, for the audit.
+    /// Who wants it, for the audit log.
     pub by: String,
 }
 
-/// What an edit came to.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConfigEdited {
     /// Whether the file was written.
     pub saved: bool,
-    /// What differs in the file, without secrets.
+    /// What changes in the file, without secrets.
     pub diff: String,
-    /// Keys whose new values are in force, or would be.
+    /// Keys whose new values are in effect, or would be.
     pub taken_over: Vec<String>,
-    /// Keys that take effect at the next start.
+    /// Keys that take effect after a restart.
     pub needs_restart: Vec<String>,
-    /// Keys that the environment or a flag sets as well, so that the file does not count for them.
+    /// Keys that the environment or a flag sets as well, so that the file has no effect on them.
     pub overridden: Vec<String>,
-    /// What is worth knowing.
+    /// Things worth knowing.
     pub warnings: Vec<String>,
 }
 

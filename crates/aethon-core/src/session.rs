@@ -1,7 +1,7 @@
-//! What is kept of conversations: the log of turns that the engine writes, and the transcripts that people read.
+//! Stored conversations: the log of turns that the engine writes, and the transcripts that people read.
 //!
-//! Two traits over the same storage. [`TurnLog`] is the engine's: every method is one durable transaction, and what it
-//! has returned survives a crash. [`Transcripts`] is for pages, the API and the terminal.
+//! Two traits over the same storage. [`TurnLog`] is for the engine: every method is one durable transaction, and what
+//! it has returned survives a crash. [`Transcripts`] is for pages, the API and the terminal.
 
 use std::sync::Arc;
 
@@ -14,47 +14,48 @@ use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
 
-/// The turns as they are stored, for those who look one up.
+/// Looks up stored turns.
 #[async_trait]
 pub trait TurnLookup: Send + Sync {
-    /// The turn that a message of this channel with this dedupe id began, while the id counts.
+    /// Returns the turn begun by the message with this channel and dedupe id, while the id is valid.
     async fn known(&self, channel: &str, dedupe_id: &str) -> Result<Option<TurnRecord>>;
 
-    /// A turn by its id.
+    /// Returns a turn by its id.
     async fn turn(&self, turn: &TurnId) -> Result<Option<TurnRecord>>;
 
-    /// Turns that were accepted and have not ended, whoever's they are, oldest first.
+    /// Returns the turns of all owners that were accepted and have not ended, oldest first.
     async fn unfinished(&self) -> Result<Vec<TurnRecord>>;
 }
 
-/// The engine's side of the storage. What is accepted through it belongs to this [owner](crate::owner); a turn of another
-/// one is neither begun nor added to.
+/// The engine's side of the storage. What is accepted through it belongs to this [owner](crate::owner); turns of
+/// another owner can neither be begun nor extended.
 #[async_trait]
 pub trait TurnLog: SessionImport + TurnLookup {
-    /// Stores what came in, unless its dedupe id is known already: the acknowledgement that may be given afterwards.
-    /// Creates the session if it is new. With `begin`, the turn also starts, in the same transaction, unless another
-    /// owner has a turn in the session: then it waits.
+    /// Stores an inbound message, unless its dedupe id is already known; afterwards it may be acknowledged. Creates the
+    /// session if it is new. With `begin`, the turn also begins in the same transaction, unless another owner has a
+    /// turn in the session: then it waits.
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> Result<Accepted>;
 
-    /// Starts a turn that waited. Of a turn that has begun before (a crash came between) it only counts the attempt, and
-    /// returns the id of the user's message that is there already. Refused ([`crate::error::Error::is_elsewhere`]) while a
-    /// turn of another owner has begun in the session or was accepted before it there, and while the turn is another's.
+    /// Begins a waiting turn. If the turn has begun before (and a crash came in between), this only counts the attempt
+    /// and returns the id of the existing user message. Refused ([`crate::error::Error::is_elsewhere`]) while another
+    /// owner's turn in the session has begun or was accepted earlier, and while the turn itself is another owner's.
     async fn begin(&self, turn: &TurnId, begin: Begin) -> Result<Begun>;
 
-    /// Adds messages of a running turn: an assistant message with tool calls, and the results. Invalid when another owner
-    /// has taken the turn over.
+    /// Appends messages of a running turn: an assistant message with tool calls, and the results. Invalid if another
+    /// owner has taken the turn over.
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> Result<Vec<MessageId>>;
 
-    /// Ends a turn: its last messages, its outcome and the deliveries of its reply, in one transaction. The turn that waits
-    /// behind it begins in the same transaction, if it can. Invalid when another owner has taken the turn over.
+    /// Ends a turn: stores its last messages, its outcome and the deliveries of its reply in one transaction. The turn
+    /// that waits behind it begins in the same transaction, if possible. Invalid if another owner has taken the turn
+    /// over.
     ///
     /// A turn that never began can be ended as well. Its messages, the user's first, then take their place in the
-    /// transcript in the order in which turns were accepted: at once, or when the last older turn of the session ends. No
-    /// messages leave no trace in the transcript.
+    /// transcript in the order in which turns were accepted: at once, or when the last older turn of the session ends.
+    /// Without messages, the turn leaves no trace in the transcript.
     async fn finish(&self, finish: Finish) -> Result<Finished>;
 
-    /// The newest messages of a session's live branch, oldest first, at most `limit` of them; never older ones than a
-    /// model may need. Messages of turns that were replaced by a retry or an edit are not among them.
+    /// Returns the newest messages of a session's live branch, oldest first: at most `limit`, and none older than a
+    /// model may need. Messages of turns that a retry or an edit has replaced are not included.
     async fn window(&self, session: &SessionId, limit: usize) -> Result<Vec<Message>>;
 }
 
@@ -63,7 +64,7 @@ pub trait TurnLog: SessionImport + TurnLookup {
 pub struct Begin {
     /// The user's message as the transcript keeps it.
     pub message: Message,
-    /// The turn that it replaces: that turn's messages and all later ones leave the live branch.
+    /// The turn that it replaces; that turn's messages and all later ones leave the live branch.
     pub replaces: Option<TurnId>,
 }
 
@@ -72,45 +73,45 @@ pub struct Begin {
 pub struct Begun {
     /// The id of the user's message.
     pub message: MessageId,
-    /// The newest message of the live branch before it, by which a reader knows whether it has seen everything.
+    /// The newest message of the live branch before it, which tells a reader whether it has seen everything.
     pub after: Option<MessageId>,
 }
 
 /// The end of a turn.
 #[derive(Debug, Clone)]
 pub struct Finish {
-    /// What is added to the transcript; the last one carries the turn's end.
+    /// The messages to append; the last one carries the turn's end.
     pub messages: Arc<Vec<Message>>,
-    /// The outcome, kept for second deliveries.
+    /// The outcome, kept for duplicate deliveries.
     pub reply: Arc<Reply>,
-    /// What is to be delivered elsewhere.
+    /// What to deliver elsewhere.
     pub deliveries: Vec<crate::channel::NewDelivery>,
-    /// The turn that waits behind it in the session, and replaces nothing. If it cannot begin, because it was removed or
+    /// The next turn waiting in the session, which replaces nothing. If it cannot begin because it was removed or
     /// ended, the end of this one is stored all the same.
     pub next: Option<(TurnId, Begin)>,
 }
 
-/// What the storage made of a [`Finish`].
+/// The result of a [`Finish`].
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
-    /// The ids of the added messages, in their order; none while they wait for their place.
+    /// The ids of the appended messages, in order; none while they wait for their place.
     pub messages: Vec<MessageId>,
-    /// Whether messages that are not of the turn were put between its own, by whichever program.
+    /// Whether any program put messages that are not the turn's between the turn's own.
     pub beside: bool,
     /// How the next turn began, if it did.
     pub next: Option<Begun>,
 }
 
-/// What became of an inbound message.
+/// What happened to an inbound message.
 #[derive(Debug, Clone)]
 pub enum Accepted {
-    /// It is stored, and perhaps it has begun.
+    /// It is stored, and may have begun.
     New(Option<Begun>),
-    /// It was here before.
+    /// It was already known.
     Known(Box<TurnRecord>),
 }
 
-/// A turn as it is stored.
+/// A stored turn.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TurnRecord {
@@ -118,122 +119,123 @@ pub struct TurnRecord {
     pub turn: TurnId,
     /// What started it.
     pub inbound: Inbound,
-    /// Where it stands.
+    /// Its phase.
     pub phase: TurnPhase,
     /// When it was accepted.
     pub accepted_at: Timestamp,
-    /// How often it has begun; more than once means that a crash came between.
+    /// How many times it has begun; more than once means that a crash came in between.
     pub attempts: u32,
-    /// The outcome of a finished one.
+    /// The outcome, if it has ended.
     pub reply: Option<Reply>,
 }
 
 impl TurnRecord {
-    /// A turn that stands there; it has not begun, and has no outcome.
+    /// A turn in this phase, not begun and without an outcome.
     pub fn new(turn: TurnId, inbound: Inbound, phase: TurnPhase, accepted_at: Timestamp) -> Self {
         Self { turn, inbound, phase, accepted_at, attempts: 0, reply: None }
     }
 
-    /// One that has begun so often.
+    /// Sets how many times it has begun.
     #[must_use]
     pub fn with_attempts(self, attempts: u32) -> Self {
         Self { attempts, ..self }
     }
 
-    /// One with this outcome.
+    /// Sets the outcome.
     #[must_use]
     pub fn with_reply(self, reply: Option<Reply>) -> Self {
         Self { reply, ..self }
     }
 }
 
-/// Where a turn stands.
+/// The phase of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnPhase {
-    /// Accepted, and waiting for its session.
+    /// Accepted, waiting for its turn in the session.
     Queued,
-    /// Begun, and without an end so far.
+    /// Begun and not ended.
     Running,
-    /// Over, with a reply.
+    /// Ended, with a reply.
     Done,
 }
 
-/// What the messages of a page have together at most, as they are stored; a single one may have more.
+/// The most bytes that the messages of a page have together, as stored; a single message may be larger.
 pub const MOST_PAGE_BYTES: usize = 2 << 20;
 
 /// The reader's side of the storage.
 #[async_trait]
 pub trait Transcripts: Send + Sync {
-    /// Sessions, most recently used first.
+    /// Returns sessions, most recently used first.
     async fn sessions(&self, query: SessionQuery) -> Result<SessionPage>;
 
-    /// One session.
+    /// Returns one session.
     async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>>;
 
-    /// Messages of the live branch before `before` (or the newest), oldest first: at most `limit`, and fewer where they are
-    /// large, so that no page takes much more than [`MOST_PAGE_BYTES`]. Only an empty page says that there are no more.
+    /// Returns messages of the live branch before `before` (or the newest), oldest first: at most `limit`, and fewer if
+    /// they are large, so that no page takes much more than [`MOST_PAGE_BYTES`]. Only an empty page means that there
+    /// are no more.
     async fn messages(&self, id: &SessionId, before: Option<MessageId>, limit: usize)
     -> Result<Vec<Message>>;
 
-    /// Turns of this session that are queued or running; and, [done](TurnPhase::Done), those that ended before they began
-    /// and whose messages wait for their place in the transcript.
+    /// Returns the session's queued and running turns; and, as [done](TurnPhase::Done), those that ended before they
+    /// began and whose messages still wait for their place in the transcript.
     async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>>;
 
-    /// Sets a title. `false` when there is no such session.
+    /// Sets a title. `false` if there is no such session.
     async fn rename(&self, id: &SessionId, title: &str) -> Result<bool>;
 
-    /// Removes a session's messages, and with [`Clear::Delete`] the session. `false` when there is no such session. Of
-    /// a session in use only [`crate::assistant::Assistant::clear`] may do this.
+    /// Removes a session's messages and, with [`Clear::Delete`], the session. `false` if there is no such session. For
+    /// a session in use, only [`crate::assistant::Assistant::clear`] may do this.
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool>;
 
-    /// Puts a message that no turn made into a session, creating it if need be. The same `key` twice is one message;
-    /// `None` then.
+    /// Puts a message that belongs to no turn into a session, creating the session if necessary. Posting with the same
+    /// `key` again adds nothing and returns `None`.
     async fn post(&self, id: &SessionId, key: &str, message: Message) -> Result<Option<MessageId>>;
 }
 
-/// How much of a session goes.
+/// How much of a session is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clear {
     /// Its messages; id and title stay.
     Reset,
-    /// The session with all that belongs to it.
+    /// The session with everything that belongs to it.
     Delete,
 }
 
-/// Which sessions are wanted.
+/// A query for sessions.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SessionQuery {
-    /// At most so many.
+    /// The most sessions to return.
     pub limit: usize,
-    /// Where the page before ended.
+    /// Where the previous page ended.
     pub cursor: Option<String>,
-    /// Words that title, id or messages must contain.
+    /// Words that the title, id or messages must contain.
     pub search: Option<String>,
     /// Only those of this channel.
     pub channel: Option<String>,
 }
 
 impl SessionQuery {
-    /// The most recently used ones, at most so many.
+    /// The most recently used sessions, at most this many.
     pub fn newest(limit: usize) -> Self {
         Self { limit, ..Self::default() }
     }
 
-    /// From where the page before ended.
+    /// Continues where the previous page ended.
     #[must_use]
     pub fn from_cursor(self, cursor: Option<String>) -> Self {
         Self { cursor, ..self }
     }
 
-    /// Only those that contain these words.
+    /// Only sessions that contain these words.
     #[must_use]
     pub fn with_search(self, search: Option<String>) -> Self {
         Self { search, ..self }
     }
 
-    /// Only those of this channel.
+    /// Only sessions of this channel.
     #[must_use]
     pub fn of_channel(self, channel: Option<String>) -> Self {
         Self { channel, ..self }
@@ -274,10 +276,10 @@ pub struct SessionSummary {
     pub message_count: u64,
 }
 
-/// The longest title that is taken from a message, in characters.
+/// The longest title that is derived from a message, in characters.
 const TITLE: usize = 80;
 
-/// The title that a message suggests: its first line with words, at most 80 characters, cut between words.
+/// Returns the title that a message suggests: its first line with words, at most 80 characters, cut between words.
 pub fn title_of(message: &Message) -> String {
     title_of_text(&message.text())
 }
@@ -288,7 +290,7 @@ fn title_of_text(text: &str) -> String {
     let line = line.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
     let line = line.collect::<Vec<_>>().join(" ");
     let Some((cut, _)) = line.char_indices().nth(TITLE) else { return line };
-    // One character is left for the ellipsis; a single word that is longer than a title is cut inside.
+    // Leaves one character for the ellipsis; a single word longer than a title is cut inside.
     let end = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
     let end = line[..cut].rfind(' ').filter(|&space| space > 0).unwrap_or(end);
     format!("{}…", line[..end].trim_end())

@@ -1,7 +1,8 @@
 //! SOPs: named workflows in Markdown that the owner, a job, a webhook or an MCP client runs by name.
 //!
-//! A [`Sop`] is a file that was understood; reading files and judging them is the agent's. [`SopCatalog`] is the built-in
-//! ones and those of the workspace, as they are now. A [`SopRun`] is what is kept of one that was run; [`SopRuns`] keeps it.
+//! A [`Sop`] is a parsed file; reading and validating files is up to the agent crate. [`SopCatalog`] lists the built-in
+//! SOPs and those of the workspace, as they currently are. A [`SopRun`] is the record of one run; [`SopRuns`] stores
+//! it.
 
 mod catalog;
 mod run;
@@ -20,13 +21,13 @@ pub use run::{SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
 #[serde(try_from = "String", into = "String")]
 pub struct SopName(Arc<str>);
 
-/// A name that no SOP can have.
+/// The text is not a valid SOP name.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the SOP name {0:?} is not valid: use 1 to 64 lower-case letters, digits and hyphens")]
 pub struct InvalidSopName(String);
 
 impl SopName {
-    /// Checks and wraps a name.
+    /// Validates a name.
     pub fn parse(name: &str) -> Result<Self, InvalidSopName> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if (1..=64).contains(&name.len()) && name.bytes().all(plain) {
@@ -36,7 +37,7 @@ impl SopName {
         }
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -61,7 +62,7 @@ impl From<SopName> for String {
     }
 }
 
-/// A SOP that was understood.
+/// A parsed SOP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sop {
     /// Its name.
@@ -70,18 +71,18 @@ pub struct Sop {
     pub title: String,
     /// The first paragraph of its overview.
     pub description: String,
-    /// What it takes.
+    /// Its parameters.
     pub parameters: Vec<SopParameter>,
-    /// What is done, in order.
+    /// Its steps, in order.
     pub steps: Vec<SopStep>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: SopOrigin,
-    /// The whole text, as it was written.
+    /// The whole source text.
     pub content: Arc<str>,
 }
 
 impl Sop {
-    /// The parameter of this name.
+    /// Returns the parameter with this name.
     pub fn parameter(&self, name: &str) -> Option<&SopParameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
@@ -94,7 +95,7 @@ pub struct SopParameter {
     pub name: String,
     /// Whether the SOP cannot be run without it.
     pub required: bool,
-    /// What it is when nobody says so.
+    /// Its default value.
     pub default: Option<String>,
     /// What it means.
     pub description: String,
@@ -103,17 +104,17 @@ pub struct SopParameter {
 /// A step of a SOP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SopStep {
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// What is to be done, constraints included, as it was written.
+    /// What to do, including constraints, as written.
     pub text: String,
 }
 
-/// Where a SOP comes from.
+/// The origin of a SOP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SopOrigin {
-    /// It is part of the program.
+    /// Part of the program.
     BuiltIn,
-    /// It is a file of the workspace.
+    /// A file in the workspace.
     File(PathBuf),
 }

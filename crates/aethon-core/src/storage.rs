@@ -1,22 +1,24 @@
-//! The storage as one contract: what a backend promises to the engine, the pages and the upkeep.
+//! The storage contract: what a backend promises to the engine, the pages and the maintenance tasks.
 //!
-//! [`Storage`] bundles the traits. A backend that implements all of them is handed over whole by [`Storage::of`]; an
-//! embedder may put another ledger or another cache of vectors beside it. What every backend has in common is proved by
+//! [`Storage`] bundles the traits. A backend that implements all of them is passed as a whole by [`Storage::of`]; an
+//! embedder may combine it with another ledger or another vector cache. What all backends have in common is proved by
 //! one suite, `aethon_core::testkit::conformance` (feature `testkit`).
 //!
 //! Nothing in the contract assumes that backend and caller share a process:
 //!
-//! - **Durability.** A method that has returned `Ok` survives a crash of the caller. One that failed has changed nothing,
-//!   and may be called again. A failure that calling again may mend (a full disk, a file in use) is an error of the kind
-//!   [`unavailable`](crate::error::Error::is_unavailable), and [`StorageHealth`] tells it to everybody until it is over.
-//! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn together
-//!   or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
+//! - **Durability.** A method that has returned `Ok` survives a crash of the caller. One that failed has changed
+//!   nothing and may be called again. A failure that a retry may fix (a full disk, a file in use) is an error of the
+//!   kind [`unavailable`](crate::error::Error::is_unavailable), and [`StorageHealth`] reports it to everybody until it
+//!   is over.
+//! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn
+//!   together or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
-//!   engine calls one method after the other; calls for different sessions come side by side.
-//! - **Owners.** Each opened storage is one [owner](crate::owner) of turns. A session is written by one owner at a time,
-//!   and a turn whose owner is gone is taken over by one other. Deliveries are taken by one worker: a backend that several
-//!   daemons share keeps the second one out when it is opened (the lock of the home does so for the file of SQLite).
-//! - **Time** comes from the [`crate::clock::Clock`] that the backend was opened with, and not from its server.
+//!   engine calls one method at a time; calls for different sessions run concurrently.
+//! - **Owners.** Each opened storage is one [owner](crate::owner) of turns. A session is written by one owner at a
+//!   time, and a turn whose owner is gone is taken over by exactly one other. Deliveries are taken by one worker: a
+//!   backend that several daemons share keeps the second one out when it is opened (for the SQLite file, the lock of
+//!   the home does so).
+//! - **Time** comes from the [`crate::clock::Clock`] that the backend was opened with, not from its server.
 
 use std::sync::Arc;
 
@@ -45,15 +47,15 @@ mod health;
 
 pub use health::{StorageFault, StorageHealth};
 
-/// What is kept of jobs, SOPs, agents and work. Cheap to clone; clones share it.
+/// The stores for jobs, SOPs, agents and work. Cheap to clone; clones share it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Workflows {
-    /// Timed jobs.
+    /// Scheduled jobs.
     pub jobs: Arc<dyn JobStore>,
     /// Their runs.
     pub job_runs: Arc<dyn RunLog>,
-    /// Runs of SOPs.
+    /// SOP runs.
     pub sop_runs: Arc<dyn SopRuns>,
     /// What agents have done.
     pub agent_runs: Arc<dyn AgentHistory>,
@@ -62,7 +64,7 @@ pub struct Workflows {
 }
 
 impl Workflows {
-    /// A backend that keeps all of it.
+    /// Uses one backend for all of it.
     pub fn of<Backend>(backend: &Arc<Backend>) -> Self
     where
         Backend: JobStore + RunLog + SopRuns + AgentHistory + WorkStore + 'static,
@@ -77,44 +79,44 @@ impl Workflows {
     }
 }
 
-/// Everything that is kept. Cheap to clone; clones share it.
+/// All stores. Cheap to clone; clones share it.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Storage {
     /// Turns, for the engine.
     pub turns: Arc<dyn TurnLog>,
-    /// Whose turns are whose.
+    /// Who owns which turns.
     pub owners: Arc<dyn Owners>,
     /// Conversations, for people.
     pub transcripts: Arc<dyn Transcripts>,
-    /// Deliveries that are under way.
+    /// Pending deliveries.
     pub outbox: Arc<dyn Outbox>,
     /// What channels remember.
     pub channel_records: Arc<dyn ChannelRecords>,
-    /// What model calls cost, and what is set aside for those under way.
+    /// What model calls cost, and what is reserved for running ones.
     pub ledger: Arc<dyn Ledger>,
-    /// Vectors that were paid for.
+    /// Cached vectors.
     pub embeddings: Arc<dyn EmbeddingCache>,
-    /// Passages of conversations, for the model to look something up.
+    /// Full-text search in conversations, for the model.
     pub history: Arc<dyn History>,
     /// What was learnt about models.
     pub models: Arc<dyn ModelMemory>,
-    /// What was allowed and what was refused.
+    /// What was allowed and refused.
     pub audit: Arc<dyn AuditLog>,
-    /// What is remembered beyond a conversation. It keeps whatever it is given: secrets are refused before it.
+    /// Long-term memory. It stores whatever it is given; secrets are refused before they reach it.
     pub memory: Arc<dyn MemoryStorage>,
-    /// Timed jobs, and what was run.
+    /// Scheduled jobs and runs.
     pub workflows: Workflows,
-    /// What was measured.
+    /// Measurements.
     pub telemetry: Arc<dyn TelemetryLog>,
-    /// Looking after all of it.
+    /// Maintenance.
     pub upkeep: Arc<dyn Upkeep>,
-    /// Whether it takes what it is given. A backend that does not tell counts as healthy.
+    /// Whether it accepts writes. A backend that does not report this counts as healthy.
     pub health: StorageHealth,
 }
 
 impl Storage {
-    /// A backend that keeps everything.
+    /// Uses one backend for everything.
     pub fn of<Backend>(backend: Arc<Backend>) -> Self
     where
         Backend: TurnLog
@@ -156,97 +158,99 @@ impl Storage {
         }
     }
 
-    /// Whole conversations, made at once.
+    /// Returns the importer of whole conversations.
     pub fn imports(&self) -> Arc<dyn SessionImport> {
         self.turns.clone()
     }
 
-    /// With the health that the backend tells.
+    /// Sets the health that the backend reports.
     #[must_use]
     pub fn with_health(self, health: StorageHealth) -> Self {
         Self { health, ..self }
     }
 
-    /// With the money elsewhere.
+    /// Uses another ledger.
     #[must_use]
     pub fn with_ledger(self, ledger: Arc<dyn Ledger>) -> Self {
         Self { ledger, ..self }
     }
 
-    /// With the long-term memory elsewhere.
+    /// Uses another long-term memory.
     #[must_use]
     pub fn with_memory(self, memory: Arc<dyn MemoryStorage>) -> Self {
         Self { memory, ..self }
     }
 
-    /// With the vectors elsewhere.
+    /// Uses another vector cache.
     #[must_use]
     pub fn with_embeddings(self, embeddings: Arc<dyn EmbeddingCache>) -> Self {
         Self { embeddings, ..self }
     }
 }
 
-/// Looking after what is kept.
+/// Maintains the stored data.
 #[async_trait]
 pub trait Upkeep: Send + Sync {
-    /// Removes what has had its time, in pieces, so that nobody waits for long. For a quiet moment, a few times a day.
+    /// Removes what has expired, in small steps so that nobody waits for long. To be called a few times a day, in a
+    /// quiet moment.
     async fn maintain(&self, retention: Retention) -> Result<Removed>;
 
-    /// Removes the longest unused one-shot sessions beyond so many; those in use stay. A storage that keeps little need not.
+    /// Removes the least recently used one-shot sessions beyond `most`, except those in use. A storage that holds
+    /// little need not.
     async fn limit_oneshots(&self, _most: u32) -> Result<Oneshots> {
         Ok(Oneshots::default())
     }
 
-    /// What the storage remembers of earlier runs of the program.
+    /// Returns what the storage remembers of earlier runs of the program.
     async fn marks(&self) -> Result<Marks>;
 
-    /// Stores what waits and gives everything back. Whatever is asked afterwards fails. What was acknowledged before is
-    /// safe without this.
+    /// Stores what is pending and releases all resources. Every call afterwards fails. What was acknowledged before is
+    /// safe even without this.
     async fn close(&self);
 }
 
 /// What the storage remembers of earlier runs of the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// When [`Upkeep::maintain`] came to its end last; `None` if it never did.
+    /// When [`Upkeep::maintain`] last completed; `None` if it never did.
     pub maintained_at: Option<Timestamp>,
-    /// A time that nothing was stored after, up to a minute later than the last write. It never falls, whatever the clock
-    /// does, so that numbers made of the time need not either.
+    /// A time after which nothing was stored, up to a minute later than the last write. It never decreases, whatever
+    /// the clock does, so that numbers derived from the time need not either.
     pub latest: Option<Timestamp>,
 }
 
-/// How long things are kept that nobody removes, in days, and how many of them.
+/// How many days data is kept that nobody removes, and how much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
-    /// One-shot sessions, after their last use.
+    /// One-shot sessions, counted from their last use.
     pub oneshots: u32,
-    /// Single model calls, whose sums stay for ever, and what was measured.
+    /// Single model calls (their sums stay for ever) and measurements.
     pub calls: u32,
-    /// Vectors, counted; the least recently used ones go.
+    /// The number of vectors; the least recently used are dropped.
     pub vectors: u32,
 }
 
 impl Retention {
-    /// One-shot sessions for so many days, and everything else without end.
+    /// Keeps one-shot sessions for this many days, and everything else without limit.
     pub const fn of_oneshots(days: u32) -> Self {
         Self { oneshots: days, calls: u32::MAX, vectors: u32::MAX }
     }
 
-    /// Single model calls and what was measured for so many days.
+    /// Keeps single model calls and measurements for this many days.
     #[must_use]
     pub const fn with_calls(self, days: u32) -> Self {
         Self { calls: days, ..self }
     }
 
-    /// At most so many vectors.
+    /// Keeps at most this many vectors.
     #[must_use]
     pub const fn with_vectors(self, most: u32) -> Self {
         Self { vectors: most, ..self }
     }
 }
 
-/// What [`Upkeep::limit_oneshots`] found.
+/// The result of [`Upkeep::limit_oneshots`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Oneshots {
     /// How many there are now.
@@ -258,21 +262,21 @@ pub struct Oneshots {
 /// What [`Upkeep::maintain`] has removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// Sessions that were used once, long ago.
+    /// One-shot sessions not used for long.
     pub sessions: usize,
-    /// Deliveries that were settled long ago.
+    /// Deliveries settled long ago.
     pub deliveries: usize,
-    /// Dedupe ids and keys of posts that count no more.
+    /// Expired dedupe ids and posting keys.
     pub dedupe_ids: usize,
     /// Single model calls.
     pub calls: usize,
-    /// What was measured.
+    /// Measurements.
     pub events: usize,
-    /// Vectors that were used least recently.
+    /// The least recently used vectors.
     pub vectors: usize,
 }
 
-/// What an acknowledged write survives, where a backend leaves the choice.
+/// What an acknowledged write survives, if the backend offers a choice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Synchronous {
@@ -284,6 +288,6 @@ pub enum Synchronous {
 }
 
 impl Synchronous {
-    /// The words for them in the configuration.
+    /// Their names in the configuration.
     pub const NAMES: [&'static str; 2] = ["normal", "full"];
 }

@@ -1,9 +1,9 @@
-//! Telemetry: what the program did, how long it took and how it came out, one record an event.
+//! Telemetry: what the program did, how long it took and what the outcome was, one record per event.
 //!
 //! Whoever does something worth counting hands a [`TelemetryEvent`] to the [`Telemetry`] of the event bus. That never
 //! waits: the event is counted for `/metrics` and put into a bounded queue, from which the facade stores it in batches
-//! ([`TelemetryLog`]). What finds the queue full is dropped and counted. Storing, redacting and exporting are left to
-//! others; here are the words, the queue and the arithmetic.
+//! ([`TelemetryLog`]). Events that find the queue full are dropped and counted. Storing, redacting and exporting are up
+//! to others; this module has the types, the queue and the arithmetic.
 
 use std::ops::RangeInclusive;
 
@@ -30,14 +30,14 @@ const LONGEST_DETAIL: usize = 500;
 /// The most characters of a name.
 const LONGEST_NAME: usize = 120;
 
-/// How many events a storage keeps; the oldest ones go. Their sums stay as long as the days are kept.
+/// How many events a storage keeps; the oldest are dropped. Their sums stay as long as the days are kept.
 pub const MOST_EVENTS: u32 = 500_000;
 
 /// What kind of thing happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TelemetryKind {
-    /// A tool ran, or was refused.
+    /// A tool ran or was refused.
     ToolCall,
     /// A model was asked.
     ModelCall,
@@ -45,11 +45,11 @@ pub enum TelemetryKind {
     Turn,
     /// A hook or a rule refused something.
     Denial,
-    /// A person was asked, and how that ended.
+    /// A person was asked, with the outcome.
     Approval,
-    /// An attempt to deliver something.
+    /// An attempt at a delivery.
     Delivery,
-    /// A run of a timed job ended.
+    /// A run of a scheduled job ended.
     Job,
     /// A channel changed its state.
     Channel,
@@ -71,7 +71,7 @@ impl TelemetryKind {
         Self::Error,
     ];
 
-    /// Its stable word.
+    /// Returns its stable word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ToolCall => "tool_call",
@@ -86,25 +86,25 @@ impl TelemetryKind {
         }
     }
 
-    /// The kind of this word.
+    /// Returns the kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// How it came out.
+/// The outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TelemetryStatus {
-    /// It went well.
+    /// It succeeded.
     Ok,
     /// It failed.
     Error,
     /// A rule or a person said no.
     Denied,
-    /// Somebody stopped it, or it ended by itself before it was done.
+    /// It was stopped, or ended by itself before it was done.
     Stopped,
-    /// It was left out.
+    /// It was skipped.
     Skipped,
 }
 
@@ -112,7 +112,7 @@ impl TelemetryStatus {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Ok, Self::Error, Self::Denied, Self::Stopped, Self::Skipped];
 
-    /// Its stable word.
+    /// Returns its stable word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -123,7 +123,7 @@ impl TelemetryStatus {
         }
     }
 
-    /// The status of this word.
+    /// Returns the status with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
@@ -136,27 +136,27 @@ pub struct TelemetryEvent {
     /// What kind of thing happened.
     #[serde(rename = "type")]
     pub kind: TelemetryKind,
-    /// What it happened to: a tool, a model, a channel, a job.
+    /// The subject: a tool, a model, a channel, a job.
     pub name: String,
-    /// How it came out.
+    /// The outcome.
     pub status: TelemetryStatus,
-    /// How long it took, in seconds, where that means something.
+    /// How long it took, in seconds, if that is meaningful.
     pub duration: Option<f64>,
     /// When it ended.
     #[serde(serialize_with = "crate::time::serialize")]
     pub timestamp: Timestamp,
-    /// The conversation, where it belongs to one.
+    /// The conversation, if it belongs to one.
     pub session_id: Option<SessionId>,
-    /// The turn, where it belongs to one.
+    /// The turn, if it belongs to one.
     pub turn: Option<TurnId>,
-    /// What there is to know besides, in words: a reason, an error. Never what a person or a model said.
+    /// Details in words: a reason, an error. Never what a person or a model said.
     pub detail: String,
-    /// What a model call took.
+    /// The facts of a model call.
     #[serde(flatten)]
     pub call: Option<ModelFacts>,
 }
 
-/// What a model call took.
+/// The facts of a model call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ModelFacts {
@@ -166,11 +166,11 @@ pub struct ModelFacts {
     pub model: String,
     /// What it was for.
     pub kind: WorkKind,
-    /// Tokens sent, those that the provider had cached included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens received.
+    /// Output tokens.
     pub output_tokens: u64,
-    /// Tokens sent that the provider had cached.
+    /// Input tokens that the provider had cached.
     pub cached_tokens: u64,
     /// The cost in USD.
     #[serde(serialize_with = "crate::ledger::serialize_usd")]
@@ -178,13 +178,13 @@ pub struct ModelFacts {
 }
 
 impl ModelFacts {
-    /// What a call that nobody knows anything about took.
+    /// A call of which no figures are known.
     pub fn new(provider: impl Into<String>, model: impl Into<String>, kind: WorkKind) -> Self {
         let (provider, model) = (provider.into(), model.into());
         Self { provider, model, kind, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost_usd: 0.0 }
     }
 
-    /// What the ledger has of a call.
+    /// The facts that the ledger has about a call.
     pub fn of(entry: &LedgerEntry) -> Self {
         Self {
             input_tokens: entry.usage.input_tokens,
@@ -197,7 +197,7 @@ impl ModelFacts {
 }
 
 impl TelemetryEvent {
-    /// An event of which nothing else is known.
+    /// An event without further details.
     pub fn new(kind: TelemetryKind, name: &str, status: TelemetryStatus, timestamp: Timestamp) -> Self {
         Self {
             kind,
@@ -212,25 +212,25 @@ impl TelemetryEvent {
         }
     }
 
-    /// It took so long.
+    /// Sets the duration.
     #[must_use]
     pub fn took(self, duration: std::time::Duration) -> Self {
         Self { duration: Some(duration.as_secs_f64()), ..self }
     }
 
-    /// In this conversation and turn.
+    /// Sets the conversation and the turn.
     #[must_use]
     pub fn within(self, session: Option<&SessionId>, turn: Option<&TurnId>) -> Self {
         Self { session_id: session.cloned(), turn: turn.cloned(), ..self }
     }
 
-    /// With this to know besides, as much of it as an event takes.
+    /// Sets the detail, cut to what an event may contain.
     #[must_use]
     pub fn with_detail(self, detail: &str) -> Self {
         Self { detail: shortened(detail, LONGEST_DETAIL), ..self }
     }
 
-    /// With what a model call took.
+    /// Sets the facts of a model call.
     #[must_use]
     pub fn with_call(self, call: ModelFacts) -> Self {
         Self { call: Some(call), ..self }
@@ -244,10 +244,10 @@ fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// An event that is stored, with its number.
+/// A stored event with its number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoredEvent {
-    /// Its number, which grows; as text, as all ids.
+    /// Its number, which grows; serialised as text, like all ids.
     #[serde(serialize_with = "as_text")]
     pub id: i64,
     /// The event.
@@ -259,33 +259,33 @@ fn as_text<S: serde::Serializer>(id: &i64, serializer: S) -> std::result::Result
     serializer.collect_str(id)
 }
 
-/// Which events are wanted; newest first.
+/// A query for events, newest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TelemetryQuery {
-    /// How many at most.
+    /// The most events to return.
     pub limit: usize,
     /// Only of this kind.
     pub kind: Option<TelemetryKind>,
     /// Only from this moment on.
     pub since: Option<Timestamp>,
-    /// Only those with a smaller number: the next page.
+    /// Only those with a smaller number, for the next page.
     pub before: Option<i64>,
 }
 
-/// Where events are kept.
+/// Stores events.
 #[async_trait]
 pub trait TelemetryLog: Send + Sync {
-    /// Keeps events, in this order, and adds them to the sums of their days, in one transaction.
+    /// Stores events in this order, and adds them to the sums of their days, in one transaction.
     async fn keep_events(&self, events: Vec<TelemetryEvent>) -> Result<()>;
 
-    /// The events of a query, newest first.
+    /// Returns the events that match a query, newest first.
     async fn events(&self, query: TelemetryQuery) -> Result<Vec<StoredEvent>>;
 
-    /// The sums of these days, added up over the days.
+    /// Returns the sums over these days.
     async fn event_sums(&self, days: RangeInclusive<Date>) -> Result<Vec<TelemetrySum>>;
 }
 
-/// Keeps nothing: for embedders and tests that do not look.
+/// Stores nothing, for embedders and tests that need no telemetry.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTelemetry;
 

@@ -1,4 +1,5 @@
-//! How moments are written: RFC 3339 in UTC with milliseconds, always equally long, so that they sort as text too.
+//! The text format of timestamps: RFC 3339 in UTC with milliseconds, always of the same length, so that they also sort
+//! as text.
 
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
@@ -6,10 +7,10 @@ use serde::Serializer;
 
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
-/// `2026-11-20T10:00:00.000Z`.
+/// Formats a timestamp: `2026-11-20T10:00:00.000Z`.
 pub fn text(moment: Timestamp) -> String {
     let mut text = String::with_capacity(24);
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = PRINTER.print_timestamp(&moment, &mut text);
     text
 }

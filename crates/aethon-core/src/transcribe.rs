@@ -1,45 +1,45 @@
-//! Spoken words into text, for messages that were spoken and not written.
+//! Speech to text, for voice messages.
 
 use async_trait::async_trait;
 
 use crate::model::{ModelError, Readiness, Usage};
 
-/// How many tokens a second of audio counts as, where a service counts tokens; where one bills by time, a second is written
-/// down as so many, so that one ledger and one kind of price hold for both.
+/// How many tokens a second of audio counts as for services that bill by time, so that the same ledger and the same
+/// kind of price apply to them as to services that count tokens.
 pub const TOKENS_A_SECOND: u64 = 10;
 
-/// A recording of somebody who speaks.
+/// A recording of speech.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Speech {
-    /// The file as it came.
+    /// The file as it was received.
     pub bytes: Vec<u8>,
-    /// Its name, if it has one that says what it is.
+    /// Its name, if that says what it is.
     pub name: String,
     /// Its media type, such as `audio/ogg`.
     pub mime: String,
-    /// How long it is said to last, in seconds.
+    /// Its stated length, in seconds.
     pub seconds: Option<u64>,
 }
 
-/// What was said.
+/// The transcription.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
-    /// The words; empty where nobody spoke.
+    /// The text; empty if nobody spoke.
     pub text: String,
-    /// What the service counted; zeros where it does not say.
+    /// What the service counted; zeros if it does not say.
     pub usage: Usage,
 }
 
-/// A model that writes down what is said.
+/// A transcription model.
 #[async_trait]
 pub trait Transcriber: Send + Sync {
-    /// The model, as provider and id.
+    /// Returns the model, as provider and id.
     fn model(&self) -> &str;
 
-    /// Writes down a recording. Whoever calls decides whether a failure is tried again.
+    /// Transcribes a recording. The caller decides whether to retry a failure.
     async fn transcribe(&self, speech: Speech) -> Result<Transcript, ModelError>;
 
-    /// Whether it could answer now as far as the configuration goes; asks nobody.
+    /// Returns whether it could answer now, judging by the configuration alone.
     fn readiness(&self) -> Readiness {
         Readiness::Ready
     }

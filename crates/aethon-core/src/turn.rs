@@ -1,6 +1,6 @@
-//! Where something happens: the turn, its session, who brought it and which agent works on it.
+//! The context of a turn: its session, who brought it and which agent works on it.
 //!
-//! The engine makes one of these from the inbound message. Hooks see it as it is; a tool gets it as part of its
+//! The engine builds it from the inbound message. Hooks see it directly; a tool gets it as part of its
 //! [`crate::tool::ToolContext`].
 
 use crate::ids::{AgentName, SessionId, TurnId};
@@ -8,7 +8,7 @@ use crate::ledger::WorkKind;
 use crate::message::{Destination, Inbound};
 use crate::person::Person;
 
-/// What hooks and tools know of a turn.
+/// What hooks and tools know about a turn.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TurnContext {
@@ -18,11 +18,11 @@ pub struct TurnContext {
     pub turn: TurnId,
     /// The channel that brought it.
     pub channel: String,
-    /// Who sent it.
+    /// Its sender.
     pub sender: String,
-    /// Whom it is for.
+    /// The person it is for.
     pub person: Person,
-    /// Where its reply is pushed besides.
+    /// Where its reply is also delivered.
     pub reply_to: Option<Destination>,
     /// The agent that works on it.
     pub agent: AgentName,

@@ -1,28 +1,28 @@
-//! Marking of text that comes from outside, so that a model takes it for data.
+//! Marks text that comes from outside, so that a model treats it as data.
 //!
-//! The transcript keeps the plain text; the markers are put round it whenever a model sees it. The boundary is random, so
-//! that content cannot close its own envelope, marker text inside is defused, and characters that a person cannot see
-//! (zero-width, bidirectional controls, tags) are dropped, because they are used to hide instructions.
+//! The transcript keeps the plain text; the markers are put round it whenever a model sees it. The boundary is random,
+//! so that content cannot close its own envelope; marker text inside is defused; and invisible characters (zero-width,
+//! bidirectional controls, tags) are dropped, because they are used to hide instructions.
 
 use std::borrow::Cow;
 
-/// The words that every envelope carries.
+/// The words in every envelope.
 pub const MARKER: &str = "[UNTRUSTED EXTERNAL CONTENT]";
 const END: &str = "[END OF UNTRUSTED EXTERNAL CONTENT]";
 
-/// A fresh boundary: hexadecimal digits.
+/// Returns a fresh random boundary of hexadecimal digits.
 pub fn boundary() -> String {
     // The last 16 digits of a version 7 UUID are random; the first ones are the time.
     crate::ids::unique().split_off(16)
 }
 
-/// The text in its envelope.
+/// Returns the text in its envelope.
 pub fn wrap(text: &str, boundary: &str) -> String {
     let text = defuse(text);
     format!("{MARKER} {boundary}\n{text}\n{END} {boundary}")
 }
 
-/// The text without its envelope, if it stands in one; else the text as it is.
+/// Returns the text without its envelope, or unchanged if it has none.
 pub fn unwrap(text: &str) -> &str {
     let inner = || {
         let rest = text.strip_prefix(MARKER)?.strip_prefix(' ')?;
@@ -32,11 +32,10 @@ pub fn unwrap(text: &str) -> &str {
     inner().unwrap_or(text)
 }
 
-/// How many characters a boundary has.
+/// The length of a boundary, in characters.
 const BOUNDARY: usize = 16;
 
-/// Takes markers out of what a model says, should it repeat them: the words, the boundary behind them, and the line if there
-/// is nothing else on it.
+/// Removes markers that a model repeats: the words, the boundary after them, and the line if nothing else is on it.
 pub fn scrub(text: &str) -> Cow<'_, str> {
     if !text.contains(MARKER) && !text.contains(END) {
         return text.into();
@@ -47,17 +46,17 @@ pub fn scrub(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Does what [`scrub`] does to text that comes in pieces. A piece that could be the beginning of a marker is held back until
-/// the next one decides.
+/// Does what [`scrub`] does, but on text that arrives in pieces. A piece that could be the beginning of a marker is
+/// held back until the next one decides.
 #[derive(Debug, Default)]
 pub struct Scrubber {
     held: String,
-    /// Whether something of the line was shown.
+    /// Whether some of the current line was shown.
     in_line: bool,
 }
 
 impl Scrubber {
-    /// What of the text so far may be shown now. Nearly always the piece itself.
+    /// Returns the text that may be shown now, nearly always the piece itself.
     pub fn pass<'t>(&mut self, piece: &'t str) -> Cow<'t, str> {
         if self.held.is_empty() && !piece.contains('[') {
             self.note(piece);
@@ -88,13 +87,13 @@ impl Scrubber {
         shown.into()
     }
 
-    /// What was held back and turned out to be no marker.
+    /// Returns what was held back and turned out not to be a marker.
     pub fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         let Some(behind) = [MARKER, END].iter().find_map(|marker| held.strip_prefix(marker)) else {
             return held;
         };
-        // Nothing follows, so a boundary that is not whole is none.
+        // Nothing follows, so an incomplete boundary is not one.
         let is_whole = behind.len() == BOUNDARY + 1;
         if is_whole { String::new() } else { behind.to_owned() }
     }
@@ -105,7 +104,7 @@ impl Scrubber {
         }
     }
 
-    /// What a text is that begins with a bracket.
+    /// Classifies a text that begins with a bracket.
     fn marker(&self, text: &str) -> Found {
         for marker in [MARKER, END] {
             let Some(behind) = text.strip_prefix(marker) else {
@@ -137,14 +136,14 @@ impl Scrubber {
 }
 
 enum Found {
-    /// A marker of so many bytes, with all that goes with it.
+    /// A marker of this many bytes, including everything that goes with it.
     Marker(usize),
     Nothing,
-    /// More has to come before that can be said.
+    /// More text is needed to decide.
     TooEarly,
 }
 
-/// The text without characters that a person cannot see.
+/// Returns the text without invisible characters.
 pub fn without_invisible(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_invisible) {
         text.chars().filter(|&c| !is_invisible(c)).collect()
@@ -153,7 +152,7 @@ pub fn without_invisible(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text without such characters, and without words that could pass for a marker.
+/// Returns the text without invisible characters, and without words that could pass for a marker.
 pub fn defuse(text: &str) -> String {
     let visible = without_invisible(text);
     let (mut rest, mut defused): (&str, String) = (&visible, String::with_capacity(visible.len()));
@@ -166,7 +165,7 @@ pub fn defuse(text: &str) -> String {
     defused + rest
 }
 
-/// Where the words of a marker stand, in whatever case and with whatever blanks between them.
+/// Where a text imitates the words of a marker, in any case and with any blanks in between.
 fn imitation(text: &str) -> Option<(usize, usize)> {
     const FIRST: &str = "untrusted";
     let mut from = 0;

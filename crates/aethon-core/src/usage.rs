@@ -1,6 +1,6 @@
-//! What was spent, put together for people: the page, the terminal and other programs show the same document.
+//! Spending reports: the page, the terminal and other programs show the same document.
 //!
-//! The ledger keeps the sums; here they are added up, held against the ceiling and given a state in one word.
+//! The ledger keeps the sums; here they are totalled, compared with the ceiling and given a state in one word.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,18 +11,18 @@ use crate::error::Result;
 use crate::ledger::{DaySpend, Ledger, UsageRow};
 use crate::model::Usage;
 
-/// The share of a ceiling from which on it counts as reached: the last call stops short of it, where a token would be too
-/// much.
+/// The share of a ceiling that counts as reached: the last call stops short of the ceiling itself when another token
+/// would be too much.
 const FULL: f64 = 0.999;
 
-/// What may be spent in a day.
+/// The daily budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Budget {
-    /// The ceiling in USD; 0 is none.
+    /// The ceiling in USD; 0 means none.
     pub daily_usd: f64,
     /// The share of the ceiling at which the owner is warned.
     pub warn_ratio: f64,
-    /// Whether a model without a price is asked all the same while there is a ceiling. What it costs is then not counted.
+    /// Whether a model without a price may be asked although there is a ceiling. Its cost is then not counted.
     pub allows_unpriced: bool,
 }
 
@@ -33,12 +33,12 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Whether there is a ceiling.
+    /// Returns whether there is a ceiling.
     pub fn is_limited(&self) -> bool {
         self.daily_usd > 0.0
     }
 
-    /// How a day stands under this ceiling.
+    /// Returns a day's state under this ceiling.
     pub fn state(&self, day: DaySpend) -> BudgetState {
         if self.daily_usd <= 0.0 {
             BudgetState::Ok
@@ -54,47 +54,47 @@ impl Budget {
     }
 }
 
-/// How a day stands under its ceiling.
+/// A day's state under its ceiling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetState {
-    /// There is no ceiling, or it is far.
+    /// There is no ceiling, or it is far away.
     Ok,
-    /// The share at which the owner wants to know is spent.
+    /// Spending has reached the share at which the owner is warned.
     Warn,
     /// Nothing is left.
     Exhausted,
 }
 
-/// The ceiling and what has gone from it today.
+/// The ceiling, and what was spent of it today.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BudgetReport {
-    /// The ceiling in USD; 0 is none.
+    /// The ceiling in USD; 0 means none.
     pub daily_usd: f64,
-    /// Spent and set aside.
+    /// Spent and reserved.
     #[serde(flatten)]
     pub today: DaySpend,
-    /// In one word.
+    /// The state in one word.
     pub state: BudgetState,
 }
 
-/// The sum of some rows.
+/// The totals of some rows.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Totals {
     /// How many calls there were.
     pub requests: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// Tokens and cost together.
+    /// Total tokens and cost.
     #[serde(flatten)]
     pub usage: Usage,
-    /// What the cached tokens would have cost more, in USD.
+    /// What the cache saved, in USD.
     #[serde(serialize_with = "crate::ledger::serialize_usd")]
     pub saved_usd: f64,
 }
 
 impl Totals {
-    /// The sum of these rows.
+    /// Sums up these rows.
     pub fn of<'a>(rows: impl IntoIterator<Item = &'a UsageRow>) -> Self {
         rows.into_iter().fold(Self::default(), |mut sum, row| {
             sum.requests += row.requests;
@@ -106,16 +106,16 @@ impl Totals {
     }
 }
 
-/// What was spent in some days.
+/// What was spent over some days.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UsageReport {
     /// Today, in UTC.
     pub day: Date,
-    /// How many days it tells of, today included.
+    /// How many days it covers, including today.
     pub days: u32,
-    /// The sum of today.
+    /// Today's totals.
     pub today: Totals,
-    /// The sum of all these days.
+    /// The totals of all these days.
     pub total: Totals,
     /// By day, model and kind of work, newest day first.
     pub rows: Vec<UsageRow>,
@@ -140,7 +140,7 @@ impl UsageReport {
     }
 }
 
-/// The day of a moment, in UTC.
+/// Returns the UTC day of a timestamp.
 pub fn day_of(time: Timestamp) -> Date {
     TimeZone::UTC.to_datetime(time).date()
 }

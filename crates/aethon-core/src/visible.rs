@@ -1,21 +1,22 @@
-//! Text from models, tools and other people, made safe to print.
+//! Makes text from models, tools and other people safe to print.
 //!
-//! Nothing that another party wrote may drive the terminal, hide from the reader or change the order in which the
-//! reader sees it. So what does not show is replaced by its code point, such as `‹U+202E›`. [`exact`] is for what a person
-//! decides on, where even an unusual blank matters; [`readable`] is for prose, where emoji and the marks of several scripts are
-//! in their place.
+//! Nothing written by another party may control the terminal, hide from the reader or change the order in which the
+//! reader sees it. So invisible characters are replaced by their code point, such as `‹U+202E›`. [`exact`] is for what
+//! a person decides on, where even an unusual blank matters; [`readable`] is for prose, in which emoji and the marks of
+//! several scripts are legitimate.
 
-/// A text in which every character shows: for the arguments of a tool and what it returned.
+/// Makes every character of a text visible: for a tool's arguments and output.
 pub fn exact(text: &str) -> String {
     marked(text, |c, before| is_driving(c) || is_hiding(c, before))
 }
 
-/// Prose without what could drive a terminal or reorder a line.
+/// Removes from prose what could control a terminal or reorder a line.
 pub fn readable(text: &str) -> String {
     marked(text, |c, _| is_driving(c))
 }
 
-/// Text for a file or another program, which may end on a terminal after all: everything as it is, without what drives one.
+/// Prepares text for a file or another program, which may end up on a terminal after all: keeps everything but what
+/// controls one.
 pub fn piped(text: &str) -> String {
     let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
     let mut out = String::with_capacity(text.len());
@@ -34,9 +35,9 @@ fn marked(text: &str, is_odd: impl Fn(char, Option<char>) -> bool) -> String {
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
         match c {
-            // The end of a line as Windows writes it.
+            // A Windows line end.
             '\r' if characters.peek() == Some(&'\n') => continue,
-            // How wide a tab is, only the terminal knows.
+            // Only the terminal knows how wide a tab is.
             '\t' => out.push_str("    "),
             _ if is_odd(c, before) => out.push_str(&code_point(c)),
             _ => out.push(c),
@@ -50,13 +51,13 @@ fn code_point(c: char) -> String {
     format!("‹U+{:04X}›", u32::from(c))
 }
 
-/// What drives a terminal, or changes the order or the line in which text is shown.
+/// Characters that control a terminal, or change the order or the line in which text is shown.
 fn is_driving(c: char) -> bool {
     (c.is_control() && c != '\n' && c != '\t')
         || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// What takes no room, or looks like a blank and is none.
+/// Characters that take no room, or look like a blank but are not.
 fn is_hiding(c: char, before: Option<char>) -> bool {
     match c {
         // Part of an emoji.
@@ -64,7 +65,7 @@ fn is_hiding(c: char, before: Option<char>) -> bool {
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' => true,
         '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{206f}' => true,
         '\u{3164}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}' | '\u{1d173}'..='\u{1d17a}' => true,
-        // Blanks that a shell takes for letters.
+        // Blanks that a shell treats as letters.
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{205f}' | '\u{2800}' | '\u{3000}' => true,
         _ => false,
     }
@@ -82,7 +83,7 @@ mod tests {
     fn what_does_not_show_is_shown() {
         let check = |text: &str, expected: &str| {
             assert_eq!(exact(text), expected, "{text:?}");
-            // The second look sees what the first one saw.
+            // Applying it twice changes nothing.
             assert_eq!(exact(text), expected, "{text:?}");
         };
         check("echo hi\n", "echo hi\n");

@@ -1,7 +1,7 @@
-//! Work that takes more than one turn: a goal, planned as tasks, each with what must hold when it is done.
+//! Work that takes more than one turn: a goal, planned as tasks, each with its acceptance criteria.
 //!
-//! The ledger of work is what survives: a task that is done is never done again, whatever happens to the program. What
-//! plans and works is the agent crate's business; who may look, stop and pause is everybody's who reaches [`WorkBook`].
+//! The work ledger is what survives: a finished task is never done again, whatever happens to the program. Planning and
+//! working are up to the agent crate; viewing, stopping and pausing are open to everybody with access to [`WorkBook`].
 
 mod book;
 mod plan;

@@ -1,4 +1,4 @@
-//! A turn on its way: the half that is run, and the half by which others find and stop it.
+//! A queued turn in two halves: the [`Job`] that is run, and the [`TurnHandle`] by which others find and stop it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,31 +22,31 @@ pub(crate) struct Job {
     pub(crate) message: Message,
     pub(crate) replaces: Option<TurnId>,
     pub(crate) stage: Stage,
-    /// Whether the person knows that it waits for another program.
+    /// Whether the user has been told that the turn is waiting for another program.
     pub(crate) has_waited: bool,
-    /// Since when what it waits for seems to be of a program that is gone.
+    /// When the program that holds what this turn waits for first looked dead.
     pub(crate) left_since: Option<Instant>,
     pub(crate) surface: Arc<dyn Surface>,
     pub(crate) stop: StopSignal,
     pub(crate) reply: watch::Sender<Option<Arc<Reply>>>,
 }
 
-/// How far a turn has come.
+/// How far a turn has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Stored, not begun.
+    /// Stored but not begun.
     Waiting,
-    /// The same; it may begin with the end of the turn before it, which is being stored. It cannot be taken out any more.
+    /// Stored; it may begin in the same transaction that ends the turn before it, and so can no longer be dequeued.
     Beginning,
     /// Begun in this process.
     Begun(Begun),
-    /// Begun by a process that is gone; its messages are in the storage.
+    /// Begun by a process that has since died; its messages are in the storage.
     LeftBehind,
-    /// Left waiting by a process that is gone, and not to be run any more: it is closed when it comes up.
+    /// Left waiting by a process that has since died and not to be run: it is closed when it reaches the front.
     GivenUp,
 }
 
-/// A turn as others see it.
+/// A turn as seen from outside.
 pub(crate) struct TurnHandle {
     pub(crate) turn: TurnId,
     pub(crate) since: Timestamp,
@@ -55,7 +55,7 @@ pub(crate) struct TurnHandle {
 }
 
 impl Job {
-    /// Both halves of a turn that is not stored or was stored earlier.
+    /// Creates both halves of a turn that is not stored yet, or was stored earlier.
     pub(crate) fn pair(
         turn: TurnId,
         inbound: Inbound,
@@ -87,7 +87,8 @@ impl Job {
         &self.inbound.session
     }
 
-    /// What came in, with the text that is to be answered: a retry brings none of its own. A stranger's text is left out.
+    /// Returns the inbound message with the text to be answered, which a retry does not carry itself. Untrusted text is
+    /// left out.
     pub(crate) fn inbound_with_text(&self) -> Cow<'_, Inbound> {
         if !matches!(self.inbound.intent, Intent::Retry { .. }) {
             return Cow::Borrowed(&self.inbound);
@@ -102,7 +103,7 @@ impl Job {
         Cow::Owned(inbound)
     }
 
-    /// What the storage needs to start it.
+    /// Returns what the storage needs to begin this turn.
     pub(crate) fn begin(&self) -> Begin {
         Begin { message: self.message.clone(), replaces: self.replaces.clone() }
     }

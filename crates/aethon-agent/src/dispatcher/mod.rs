@@ -1,4 +1,4 @@
-//! Which turn runs when: one after the other within a session, sessions side by side, all of it bounded.
+//! Decides which turn runs when: one at a time within a session, sessions in parallel, all of it bounded.
 
 mod job;
 mod queues;

@@ -1,10 +1,11 @@
-//! One queue a session: at most one turn runs in it, the others wait in order.
+//! One queue per session: at most one turn runs in it, the others wait in order.
 //!
-//! A turn takes its place before it is stored, so that nothing overtakes it and a second delivery finds it; while it is
-//! being stored behind others it is `arriving`. Its sender hears that it is stored once it stands in the queue and all that
-//! came before it have been answered: so the order of the acknowledgements is the order in which the turns run. A queue exists only while something is in it, so the map is as large as
-//! what goes on and not as the number of sessions. One mutex guards all of it and is never held across an await: every
-//! method is a few steps in memory, and finer locks would only make the order of a session depend on luck.
+//! A turn claims its place before it is stored, so that nothing overtakes it and a duplicate delivery finds it; while
+//! it is being stored behind others it is `arriving`. Its sender is acknowledged once the turn is stored and every turn
+//! that came before it has been acknowledged, so the order of acknowledgements is the order of execution. A queue
+//! exists only while it holds something, so the map grows with the number of active sessions, not of all sessions. One
+//! mutex guards everything and is never held across an await: every method is a few steps in memory, and finer locks
+//! would only make a session's order depend on luck.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +18,7 @@ use aethon_core::session::{Begin, Begun};
 use super::job::{Job, Stage, TurnHandle};
 use crate::control::Cause;
 
-/// The queues of all sessions of an engine.
+/// The queues of all sessions of one engine.
 pub(crate) struct SessionQueues {
     all: Mutex<AllQueues>,
     queue_per_session: usize,
@@ -26,42 +27,43 @@ pub(crate) struct SessionQueues {
 
 #[derive(Default)]
 struct AllQueues {
-    /// In order, so that what is done to all of them is done in the same order in every run.
+    /// Sorted, so that operations on all queues happen in the same order on every run.
     queues: BTreeMap<SessionId, SessionQueue>,
-    /// How many turns are in all queues: counting them anew would take longer the more there are.
+    /// The number of turns in all queues, kept because counting them would take time proportional to that number.
     turns: usize,
-    /// Whether the program ends, and takes nothing more in.
+    /// Whether the program is shutting down and accepts nothing more.
     ending: bool,
 }
 
 #[derive(Default)]
 struct SessionQueue {
     running: Option<TurnHandle>,
-    /// Whether the running one is being stored, and its sender has no answer yet.
+    /// Whether the running turn is still being stored and its sender not yet acknowledged.
     is_first_arriving: bool,
-    /// Those that have a place and are being stored, in the order in which they came. Each joins `waiting` when its message
-    /// is safe and those before it are.
+    /// Turns that have claimed a place and are being stored, in order of arrival. Each moves to `waiting` once its
+    /// message and those before it are safe.
     arriving: VecDeque<Arriving>,
     waiting: VecDeque<(TurnHandle, Job)>,
-    /// How many are clearing the session; it takes nothing in meanwhile. A count, because two may do so at once.
+    /// How many callers are clearing the session, which accepts nothing meanwhile. A count, because two may do so at
+    /// once.
     clearing: usize,
-    /// Whether somebody else wrote into the session while a turn ran: the next turn then has to read the transcript, and
-    /// cannot begin together with the end of this one.
+    /// Whether something else wrote into the session while a turn ran. The next turn must then read the transcript, so
+    /// it cannot begin in the transaction that ends this one.
     written_beside: bool,
-    /// Whether somebody looks for turns that other programs have left in the session: nothing begins meanwhile.
+    /// Whether somebody is looking for turns that other programs left in the session. Nothing begins meanwhile.
     is_reserved: bool,
-    /// Whether turns were left to the next start, because the program ends: nothing that came after them begins here.
+    /// Whether turns were left to the next start because the program is shutting down. Nothing behind them begins here.
     has_let_go: bool,
 }
 
 /// A turn that is being stored.
 struct Arriving {
     live: TurnHandle,
-    /// It and the answer to its sender, once it is stored.
+    /// The stored job and the acknowledgement of its sender, once it is stored.
     stored: Option<(Job, Acknowledge)>,
 }
 
-/// Tells the sender that its message is stored. Called under the lock of the queues, and so does nothing but that.
+/// Tells the sender that its message is stored. Called with the queues locked, so it must do nothing else.
 pub(crate) type Acknowledge = Box<dyn FnOnce() + Send>;
 
 impl SessionQueue {
@@ -74,8 +76,9 @@ impl SessionQueue {
         self.running.iter().chain(waiting).chain(self.arriving.iter().map(|arriving| &arriving.live))
     }
 
-    /// Answers those that are stored and have nobody before them who is not, and puts them in their places. When the program
-    /// ends, they are let go: they are stored as waiting, which is what the next start looks for. Returns how many.
+    /// Acknowledges and enqueues the stored turns at the front, up to the first one that is not stored yet. During
+    /// shutdown they are let go instead: they stay stored as waiting, and the next start finds them. Returns how many
+    /// were let go.
     fn settle(&mut self, is_ending: bool) -> usize {
         let mut let_go = 0;
         while !self.is_first_arriving
@@ -97,17 +100,17 @@ impl SessionQueue {
     }
 }
 
-/// A turn's place.
+/// A turn's place in its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Position {
-    /// It may begin at once.
+    /// May begin at once.
     First,
-    /// So many come before it.
+    /// This many turns come before it.
     Behind(usize),
 }
 
 impl Position {
-    /// How many come before it.
+    /// Returns how many turns come before it.
     pub(crate) fn queued(self) -> usize {
         match self {
             Self::First => 0,
@@ -121,7 +124,7 @@ impl SessionQueues {
         Self { all: Mutex::default(), queue_per_session, max_turns }
     }
 
-    /// Takes a place for a turn that is about to be stored.
+    /// Claims a place for a turn that is about to be stored.
     pub(crate) fn claim(&self, session: &SessionId, live: TurnHandle) -> Result<Position> {
         let mut all = self.lock();
         if all.ending {
@@ -136,7 +139,7 @@ impl SessionQueues {
             return Err(Error::full("the session is being cleared; try again in a moment"));
         }
         let before = queue.len();
-        // The one that runs does not wait, so it is not counted.
+        // The running turn does not wait, so the limit does not count it.
         if before > limit {
             return Err(Error::full("too many messages wait in this session; wait for an answer first"));
         }
@@ -152,7 +155,7 @@ impl SessionQueues {
         Ok(position)
     }
 
-    /// Puts a stored turn in its place, and answers its sender. It comes back if it may run now.
+    /// Puts a stored turn in its place and acknowledges its sender. Returns the turn that may run now, if there is one.
     pub(crate) fn stored(&self, job: Job, answer: Acknowledge) -> Option<Job> {
         let mut all = self.lock();
         let session = job.session().clone();
@@ -169,8 +172,8 @@ impl SessionQueues {
         all.start(&session)
     }
 
-    /// Puts in a turn that an earlier process left behind, whatever the bounds. It comes back if it may run at once. When the
-    /// program ends, it is left to the next start.
+    /// Enqueues a turn that an earlier process left behind, regardless of the limits. Returns the turn that may run
+    /// now, if there is one. During shutdown the turn is left to the next start.
     pub(crate) fn take_up(&self, live: TurnHandle, job: Job) -> Option<Job> {
         let mut all = self.lock();
         if all.ending {
@@ -183,8 +186,8 @@ impl SessionQueues {
         all.start(&session)
     }
 
-    /// Gives a place back that was not needed: the turn was known, or could not be stored. Returns what runs next, if
-    /// nothing else does.
+    /// Gives up a claimed place, because the turn turned out to be known or could not be stored. Returns the next turn
+    /// to run, if none is running.
     pub(crate) fn leave(&self, session: &SessionId, turn: &TurnId) -> Option<Job> {
         let mut all = self.lock();
         let queue = all.queues.get_mut(session)?;
@@ -203,7 +206,8 @@ impl SessionQueues {
         next
     }
 
-    /// Keeps everything in a session waiting until [`Self::release`], if nothing runs or waits in it now.
+    /// Keeps everything in a session waiting until [`Self::release`]. Returns `false` if something already runs or
+    /// waits there.
     pub(crate) fn reserve(&self, session: &SessionId) -> bool {
         let mut all = self.lock();
         if all.ending || all.queues.get(session).is_some_and(|queue| queue.len() > 0 || queue.clearing > 0) {
@@ -213,7 +217,8 @@ impl SessionQueues {
         true
     }
 
-    /// Ends [`Self::reserve`], with turns that come before whatever waits, whatever the bounds. Returns what runs next.
+    /// Ends [`Self::reserve`] and puts these turns, regardless of the limits, before those that wait. Returns the next
+    /// turn to run.
     pub(crate) fn release(&self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) -> Option<Job> {
         let mut all = self.lock();
         all.put_before(session, turns);
@@ -224,8 +229,9 @@ impl SessionQueues {
         next
     }
 
-    /// Puts the running turn of a session back to the front of those that wait, behind these: it has to let them, or another
-    /// program, go first. Where an order is given, all that wait are put into it. Returns what runs next. When the program ends, it is let go: it stays stored as it is.
+    /// Puts the running turn back at the front of the waiting ones, behind `before`, because those turns or another
+    /// program must go first. A non-empty `order` re-sorts all waiting turns. Returns the next turn to run. During
+    /// shutdown the turn is let go and stays stored as it is.
     pub(crate) fn step_back(
         &self,
         job: Job,
@@ -249,9 +255,9 @@ impl SessionQueues {
         all.start(&session)
     }
 
-    /// What the storage needs to begin the next turn of a session together with the end of the running one; none if it
-    /// has to wait for that end, because it replaces something or was stopped, or because the transcript was changed beside
-    /// them. `prepare` completes it. What came of it is told by [`Self::has_begun`].
+    /// Returns what the storage needs to begin the next turn in the transaction that ends the running one, after
+    /// `prepare` has completed the job. `None` if the next turn has to wait for that end, because it replaces
+    /// something, was stopped, or the transcript was changed meanwhile. [`Self::has_begun`] reports the outcome.
     pub(crate) fn begin_next(
         &self,
         session: &SessionId,
@@ -268,7 +274,7 @@ impl SessionQueues {
         Some((job.turn.clone(), job.begin()))
     }
 
-    /// Notes whether the next turn of a session has begun, and with which message.
+    /// Records whether the next turn of a session has begun, and with which message.
     pub(crate) fn has_begun(&self, session: &SessionId, begun: Option<Begun>) {
         let mut all = self.lock();
         let ending = all.ending;
@@ -290,7 +296,7 @@ impl SessionQueues {
         self.lock().advance(session)
     }
 
-    /// The reply to come of a turn that is here.
+    /// Returns the pending reply of a queued or running turn, and how many turns come before it.
     pub(crate) fn find(&self, session: &SessionId, turn: &TurnId) -> Option<(PendingReply, usize)> {
         let all = self.lock();
         let queue = all.queues.get(session)?;
@@ -298,9 +304,9 @@ impl SessionQueues {
         Some((live.reply.clone(), place))
     }
 
-    /// Stops one turn or all of a session. A waiting turn that alone is stopped is handed back, because it is not its
-    /// turn yet and nothing else would end it soon; of all, each is ended when it comes up, and so is one that has begun or
-    /// is about to.
+    /// Stops one turn, or all turns of a session. A single turn that is still waiting is removed and returned, because
+    /// nothing else would end it before its turn comes. Otherwise each turn ends when it reaches the front; so does one
+    /// that has begun or is about to.
     pub(crate) fn stop(
         &self,
         session: &SessionId,
@@ -312,7 +318,7 @@ impl SessionQueues {
         let Some(turn) = turn else {
             return (queue.all().filter(|live| live.stop.stop(cause)).count(), None);
         };
-        // One that has begun has messages in the transcript, and is ended in its order.
+        // A turn that has begun has messages in the transcript and must end in order.
         let is_apart = |(live, job): &(TurnHandle, Job)| live.turn == *turn && job.stage == Stage::Waiting;
         if let Some(place) = queue.waiting.iter().position(is_apart) {
             let Some((live, job)) = queue.waiting.remove(place) else { return (0, None) };
@@ -323,7 +329,7 @@ impl SessionQueues {
         (queue.all().filter(|live| live.turn == *turn && live.stop.stop(cause)).count(), None)
     }
 
-    /// Keeps new turns out of a session until [`Self::reopen`]; returns the replies of those that are in it.
+    /// Keeps new turns out of a session until [`Self::reopen`]. Returns the pending replies of those already in it.
     pub(crate) fn close(&self, session: &SessionId) -> Vec<PendingReply> {
         let mut all = self.lock();
         let queue = all.queues.entry(session.clone()).or_default();
@@ -331,7 +337,7 @@ impl SessionQueues {
         queue.all().map(|live| live.reply.clone()).collect()
     }
 
-    /// Lets turns in again.
+    /// Admits new turns again.
     pub(crate) fn reopen(&self, session: &SessionId) {
         let mut all = self.lock();
         if let Some(queue) = all.queues.get_mut(session) {
@@ -340,20 +346,20 @@ impl SessionQueues {
         all.tidy(session);
     }
 
-    /// Notes that the transcript of a session was changed beside its running turn.
+    /// Records that something other than its running turn changed a session's transcript.
     pub(crate) fn written_beside(&self, session: &SessionId) {
         if let Some(queue) = self.lock().queues.get_mut(session) {
             queue.written_beside = true;
         }
     }
 
-    /// Whether that was noted since the turn began; asked once, at its end.
+    /// Returns whether that happened since the turn began, and resets the flag. Asked once, at the turn's end.
     pub(crate) fn was_written_beside(&self, session: &SessionId) -> bool {
         self.lock().queues.get_mut(session).is_some_and(|queue| std::mem::take(&mut queue.written_beside))
     }
 
-    /// Takes nothing in any more. What waits is let go: it stays stored as waiting for the next start. What is beginning
-    /// just now is looked after as if it ran.
+    /// Stops accepting turns. Waiting turns are let go: they stay stored as waiting for the next start. A turn that is
+    /// just beginning is treated as if it were running.
     pub(crate) fn end(&self) {
         let mut all = self.lock();
         all.ending = true;
@@ -367,24 +373,24 @@ impl SessionQueues {
         all.turns -= let_go;
     }
 
-    /// Stops everything that is left.
+    /// Stops every remaining turn.
     pub(crate) fn stop_all(&self, cause: Cause) {
         for live in self.lock().queues.values().flat_map(SessionQueue::all) {
             live.stop.stop(cause);
         }
     }
 
-    /// Whether nothing runs or waits.
+    /// Returns whether nothing runs or waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().turns == 0
     }
 
-    /// Whether a turn runs or waits in a session.
+    /// Returns whether a turn runs or waits in a session.
     pub(crate) fn is_busy(&self, session: &SessionId) -> bool {
         self.lock().queues.get(session).is_some_and(|queue| queue.len() > 0)
     }
 
-    /// All turns that run or wait.
+    /// Lists all turns that run or wait.
     pub(crate) fn activity(&self) -> Vec<ActiveTurn> {
         let all = self.lock();
         let mut turns = Vec::with_capacity(all.turns);
@@ -402,7 +408,7 @@ impl SessionQueues {
     }
 
     fn lock(&self) -> MutexGuard<'_, AllQueues> {
-        // The queues are whole after every statement, so a panic elsewhere does not make them unusable.
+        // The queues are consistent after every statement, so a panic elsewhere does not make them unusable.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -418,7 +424,7 @@ impl AllQueues {
         next
     }
 
-    /// Has the next turn of a session run, if none does.
+    /// Makes the next turn of a session the running one, unless one is running already.
     fn start(&mut self, session: &SessionId) -> Option<Job> {
         let queue = self.queues.get_mut(session)?;
         if queue.running.is_some() || queue.is_reserved {

@@ -1,4 +1,4 @@
-//! The agents of an engine as they run: each with its tools behind the guards, and with what was learnt of its models.
+//! The engine's agents as they run, each with its guarded tools and with what was learnt about its models.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::tasks::Tasks;
 use crate::toolbox::{Approvals, GuardedToolbox};
 use crate::window::{ContextWindow, Limits};
 
-/// An agent that can take turns.
+/// An agent that can run turns.
 pub(super) struct RunningAgent {
     pub(super) agent: Agent,
     pub(super) toolbox: Arc<GuardedToolbox>,
@@ -41,27 +41,27 @@ impl RunningAgent {
         }
     }
 
-    /// What a request to its models may take.
+    /// Returns the limits on requests to its models.
     pub(super) fn limits(&self, options: &Options) -> Limits {
         options.limits_of(&self.agent.models.capabilities())
     }
 
-    /// A window for a session of which nothing is known yet.
+    /// Creates a window for a session of which nothing is known yet.
     pub(super) fn new_window(&self, options: &Options) -> ContextWindow {
         ContextWindow::new(self.limits(options).rule(), self.knowledge.counter())
     }
 
-    /// Writes down what was learnt of its models, beside the turn.
+    /// Stores what was learnt about its models, in the background.
     pub(super) fn keep_what_was_learnt(&self, tasks: &Tasks) {
         self.knowledge.keep(&self.agent.models.capabilities(), tasks);
     }
 
-    /// The provider of its first model.
+    /// Returns the provider of its first model.
     pub(super) fn provider(&self) -> String {
         self.agent.models.capabilities().provider.clone()
     }
 
-    /// The model that its replies are named after when none has answered.
+    /// Returns the model that its replies name when no model has answered.
     pub(super) fn model(&self) -> String {
         self.agent.models.capabilities().model.clone()
     }
@@ -71,12 +71,12 @@ impl RunningAgent {
 pub(super) struct Agents {
     main: Arc<RunningAgent>,
     others: BTreeMap<AgentName, Arc<RunningAgent>>,
-    /// The tools by which the main one asks specialists, and the version of these.
+    /// The tools by which the main agent asks specialists, with their version.
     asks: ToolSnapshot,
 }
 
 impl Agents {
-    /// The main agent and others. Of two with the same name the first counts.
+    /// Sets up the main agent and the others. If two have the same name, the first wins.
     pub(super) fn new(main: Agent, others: Vec<Agent>, services: &Services, options: &Options) -> Self {
         let run = |agent| Arc::new(RunningAgent::new(agent, services, options));
         let main = run(main);
@@ -91,7 +91,7 @@ impl Agents {
         Self { main, others: by_name, asks: ToolSnapshot::default() }
     }
 
-    /// The main agent as it is, with these beside it, which it asks by these tools.
+    /// Returns the same main agent with these specialists beside it, and the tools by which it asks them.
     pub(super) fn with_specialists(
         &self,
         roster: &Roster,
@@ -105,12 +105,12 @@ impl Agents {
         Self { main: self.main.clone(), others: by_name.collect(), asks }
     }
 
-    /// The tools by which the main agent asks specialists.
+    /// Returns the tools by which the main agent asks specialists.
     pub(super) fn asks(&self) -> &ToolSnapshot {
         &self.asks
     }
 
-    /// The same agents, the main one with other models.
+    /// Returns the same agents, with other models for the main one.
     pub(super) fn with_models(&self, models: AgentModels, services: &Services, options: &Options) -> Self {
         let AgentModels { models, small } = models;
         let main = Agent { models, small, ..self.main.agent.clone() };
@@ -125,7 +125,7 @@ impl Agents {
         agents
     }
 
-    /// An agent with the models of the main one, where it wants those.
+    /// Gives an agent the main agent's models if it uses those.
     fn equipped(&self, agent: &Agent) -> Agent {
         if !agent.follows_main {
             return agent.clone();
@@ -134,7 +134,7 @@ impl Agents {
         Agent { models, small, ..agent.clone() }
     }
 
-    /// Who they are.
+    /// Describes all agents.
     pub(super) fn profiles(&self) -> Vec<AgentProfile> {
         let running = std::iter::once(&self.main).chain(self.others.values());
         let profile = |one: &Arc<RunningAgent>| AgentProfile {
@@ -145,21 +145,21 @@ impl Agents {
         running.map(profile).collect()
     }
 
-    /// The tools of the main agent, behind its guards.
+    /// Returns the main agent's guarded tools.
     pub(super) fn toolbox(&self) -> Arc<GuardedToolbox> {
         self.main.toolbox.clone()
     }
 
-    /// The agent that goes by this name.
+    /// Returns the agent with this name.
     pub(super) fn get(&self, name: &AgentName) -> Option<&Arc<RunningAgent>> {
         if *name == self.main.agent.name { Some(&self.main) } else { self.others.get(name) }
     }
 
-    /// The agent that goes by this name, for whoever asks for it.
+    /// Returns the agent with this name, as requested by a client.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// There is no such agent.
     pub(super) fn find(&self, name: &AgentName) -> Result<&Arc<RunningAgent>> {
         self.get(name).ok_or_else(|| {
             let names = std::iter::once(&self.main.agent.name).chain(self.others.keys());
@@ -168,7 +168,7 @@ impl Agents {
         })
     }
 
-    /// The agent that goes by this name, else the main one: for what has to be said of a turn whose agent is gone.
+    /// Returns the agent with this name, or the main one. For reporting on a turn whose agent is gone.
     pub(super) fn get_or_main(&self, name: &AgentName) -> &Arc<RunningAgent> {
         self.get(name).unwrap_or(&self.main)
     }

@@ -1,7 +1,8 @@
-//! Asking the models once: the hooks, the metered call, and listening to the answer until it ends, fails or is interrupted.
+//! Asks the models once: runs the hooks, makes the metered call, and reads the answer until it ends, fails or is
+//! interrupted.
 //!
-//! What is asked comes as a value and what was heard goes back as one; the state that stays over the requests of a turn is
-//! in [`Dialogue`]. Whether to ask again is for `request` to say.
+//! The request comes in as a value and the outcome goes back as one; the state that outlives one request of a turn is
+//! in [`Dialogue`]. Whether to ask again is decided by `request`.
 
 use aethon_core::hook::TurnContext;
 use aethon_core::message::{EndReason, Failure};
@@ -17,7 +18,7 @@ use crate::control::{Control, Interrupt};
 use crate::meter::{CallError, ModelCall, StandIn, Work};
 use crate::models::Models;
 
-/// One request, and who is shown its answer.
+/// One request, and who watches its answer.
 pub(super) struct Question<'q> {
     pub(super) context: &'q TurnContext,
     pub(super) surface: &'q dyn Surface,
@@ -25,36 +26,36 @@ pub(super) struct Question<'q> {
     pub(super) request: ModelRequest,
     /// What the call is for.
     pub(super) work: Work,
-    /// What the answer goes into.
+    /// Where the answer is collected.
     pub(super) response: ResponseBuffer,
 }
 
-/// What a turn and its models have said to each other.
+/// The exchange between a turn and its models.
 #[derive(Default)]
 pub(super) struct Dialogue {
-    /// What the model is saying, or was saying when the turn was ended.
+    /// The response being received, or the one that was being received when the turn ended.
     pub(super) response: ResponseBuffer,
-    /// The sum over the calls whose answers are in no message.
+    /// The usage of calls whose answers are in no message.
     pub(super) usage: Usage,
-    /// How many bytes were said before this response.
+    /// How many bytes were received before this response.
     said: usize,
-    /// The stand-in that was told last, so that it is not told with every request.
+    /// The fallback model last reported, so that it is not reported with every request.
     told: Option<String>,
 }
 
 /// How a request was answered.
 pub(super) enum Heard {
-    /// The answer is complete: it is in the response. The tokens that were sent, as they were counted.
+    /// The answer is complete and in the response. Holds the input tokens that the provider counted.
     Whole(u64),
-    /// There is none, or not all of it.
+    /// There is no answer, or only part of one.
     Failed(ModelError),
 }
 
-/// How often models that were asked fell silent.
+/// How many models were asked and never responded.
 pub(super) type Silences = u32;
 
 impl Dialogue {
-    /// Asks, and listens to the end. `Err` ends the turn.
+    /// Asks, and reads the answer to its end. `Err` ends the turn.
     pub(super) async fn ask(
         &mut self,
         shared: &Shared,
@@ -122,11 +123,12 @@ impl Dialogue {
                 return Ok(Ended::Full);
             }
             if self.response.end().is_some() {
-                // The limit was all that the day had left: then it is the day that ended the answer. Calls run all the same.
+                // If the limit was all that the day had left, it is the budget that ended the answer. Tool calls run
+                // all the same.
                 let why = if self.response.has_calls() { None } else { call.why_so_short().await };
                 return why.map_or(Ok(Ended::Whole), |failure| Err(CallError::Money(failure)));
             }
-            // A model that never makes us wait must not keep the others, or a stop, waiting.
+            // A model that is always ready must not starve the other tasks or delay a stop.
             consume_budget().await;
         }
     }
@@ -139,16 +141,16 @@ impl Dialogue {
     }
 }
 
-/// Whether all of an answer was heard.
+/// How much of the answer was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     /// All of it.
     Whole,
-    /// As much as there is room for; the model was not listened to any further.
+    /// As much as there is room for; the rest was not read.
     Full,
 }
 
-/// How a turn ends whose model does not stop.
+/// The outcome of a turn whose model does not stop.
 fn full() -> TurnOutcome {
     let most = MOST_SAID >> 20;
     let sentence =
@@ -156,10 +158,10 @@ fn full() -> TurnOutcome {
     TurnOutcome::noted(EndReason::Length, &sentence)
 }
 
-/// How listening ended: interrupted, with a panic, with an error, or with the answer.
+/// How reading ended: interrupted, with a panic, with an error, or with the answer.
 type Listened = Result<Result<Result<Ended, CallError>, String>, Interrupt>;
 
-/// Why there is no whole answer, for the hooks.
+/// Why there is no complete answer, for the hooks.
 fn failure_of(heard: &Listened) -> Failure {
     match heard {
         Err(interrupt) => TurnOutcome::interrupted(*interrupt).failure(),
@@ -172,7 +174,7 @@ fn failure_of(heard: &Listened) -> Failure {
     }
 }
 
-/// Who is shown what the model says.
+/// Who watches the answer.
 struct Audience<'q> {
     surface: &'q dyn Surface,
     context: &'q TurnContext,

@@ -1,9 +1,9 @@
-//! Running the tools that a model asked for.
+//! Runs the tools that a model asked for.
 //!
-//! Calls that only read, or whose tool says so, run side by side, the others one at a time and in their order. Whoever uses this stores the message
-//! with the calls before they run ([`ToolRun::open`], [`ToolRun::run`]) and the results when the last has ended
-//! ([`ToolRun::results`], [`ToolRun::close`]). A turn that is ended in between gets results for the calls that have none,
-//! so that every call has one.
+//! Calls that only read, or whose tool handles concurrency itself, run in parallel; the others run one at a time, in
+//! order. The caller stores the message with the calls before they run ([`ToolRun::open`], [`ToolRun::run`]) and the
+//! results when the last one has ended ([`ToolRun::results`], [`ToolRun::close`]). If the turn ends in between, calls
+//! without a result get one, so that every call has its result.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -31,13 +31,13 @@ were cut off. Split the work into several calls with shorter arguments, such as 
 const REPEATS: &str = "You made the same call before in this turn and got the same result. Once more, and the turn is \
 ended: do something else, or answer with what you have.";
 
-/// How many calls run side by side.
+/// How many calls run in parallel.
 const MOST_AT_ONCE: usize = 8;
 
-/// How often in a row a model is asked to repair arguments that are no JSON.
+/// How many times in a row a model is asked to repair arguments that are not valid JSON.
 const MOST_REPAIRS: u32 = 1;
 
-/// How often in a row it is asked to send shorter ones.
+/// How many times in a row it is asked for shorter arguments.
 const MOST_CUTS: u32 = 3;
 
 /// The tool calls of one turn.
@@ -46,20 +46,20 @@ pub(super) struct ToolRun {
     repetition: Repetition,
     /// Calls whose results are not stored yet.
     open: Option<OpenCalls>,
-    /// Responses in a row with arguments that could not be read.
+    /// How many responses in a row had unreadable arguments.
     unreadable: u32,
 }
 
 /// The calls of one response.
 struct OpenCalls {
     calls: Vec<OpenCall>,
-    /// Whether the response was cut off by the output limit.
+    /// Whether the output limit cut the response off.
     was_cut: bool,
-    /// Why the turn ends with them: it goes round in circles.
+    /// Why the turn ends with these calls, if it is in a loop.
     loops: Option<String>,
 }
 
-/// A call, and how far it has got.
+/// A call and its progress.
 struct OpenCall {
     call: ToolCall,
     context: ToolContext,
@@ -68,12 +68,12 @@ struct OpenCall {
 }
 
 impl ToolRun {
-    /// One for a turn in which so many equal calls are a loop.
+    /// The calls of a turn in which `loop_limit` equal calls count as a loop.
     pub(super) fn new(context: ToolContext, loop_limit: usize) -> Self {
         Self { context, repetition: Repetition::new(loop_limit), open: None, unreadable: 0 }
     }
 
-    /// Takes up the calls of a response that ended like this. Its message is stored.
+    /// Accepts the calls of a response whose message is stored.
     pub(super) fn open(&mut self, calls: Vec<ToolCall>, stop: StopReason) {
         let calls = calls.into_iter().map(|call| OpenCall {
             context: self.context.for_call(&call),
@@ -85,7 +85,7 @@ impl ToolRun {
         self.open = Some(OpenCalls { calls: calls.collect(), was_cut, loops: None });
     }
 
-    /// Runs the calls that were taken up; `specs` describe all tools that can be called.
+    /// Runs the open calls; `specs` describe every tool that can be called.
     pub(super) async fn run(
         &mut self,
         toolbox: &dyn Toolbox,
@@ -114,14 +114,14 @@ impl ToolRun {
         Ok(())
     }
 
-    /// The tool message for the calls that are open: the results there are, and for the others why there is none.
+    /// Returns the tool message for the open calls: the results so far, and for the other calls why there is none.
     pub(super) fn results(&self, now: Timestamp) -> Option<Message> {
         let open = self.open.as_ref()?;
         let results = open.calls.iter().map(|call| Block::ToolResult(call.result()));
         Some(Message::new(Role::Tool, results.collect(), now))
     }
 
-    /// The results are stored. An error ends the turn.
+    /// Closes the calls once their results are stored. An error ends the turn.
     pub(super) fn close(&mut self) -> Result<(), TurnOutcome> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let Some(name) = open.unreadable() else {
@@ -150,8 +150,7 @@ impl OpenCalls {
     }
 }
 
-/// The calls in the groups in which they run: neighbours that only read, or look after themselves, together; every other one
-/// by itself.
+/// Groups the calls by how they run: neighbours that are safe to run in parallel together, every other call alone.
 fn groups(calls: &[OpenCall], specs: &[ToolSpec]) -> Vec<Range<usize>> {
     let is_apart = |spec: &ToolSpec| spec.read_only || spec.side_by_side;
     let is_free = |call: &OpenCall| specs.iter().any(|spec| spec.name == call.call.name && is_apart(spec));
@@ -177,7 +176,7 @@ impl OpenCall {
                 ToolResult::failed(&self.call, FAULT)
             })
         };
-        // A tool that ran knows for how long; what it waited for a person is not its time.
+        // A tool that ran knows its own duration, which excludes the time spent waiting for a person.
         result.ms = result.ms.or_else(|| self.milliseconds());
         let phase = match (result.denied, result.is_error) {
             (true, _) => ToolPhase::Denied,
@@ -185,11 +184,11 @@ impl OpenCall {
             (false, false) => ToolPhase::Ok,
         };
         self.show(phase, Some(&result));
-        // It runs once, so the place is empty.
+        // Each call runs once, so the cell is empty.
         let _ = self.result.set(result);
     }
 
-    /// What it came to, or why it came to nothing.
+    /// The result, or why there is none.
     fn result(&self) -> ToolResult {
         match (self.result.get(), self.started.get().is_some(), self.has_begun()) {
             (Some(result), ..) => result.clone(),
@@ -204,7 +203,7 @@ impl OpenCall {
         self.context.has_begun.load(Ordering::Relaxed)
     }
 
-    /// Tells of a call that was running when the turn was ended.
+    /// Reports a call that was running when the turn ended.
     fn show_interrupted(&self) {
         if self.result.get().is_none() && self.started.get().is_some() {
             let phase = if self.has_begun() { ToolPhase::Error } else { ToolPhase::Denied };
@@ -212,7 +211,7 @@ impl OpenCall {
         }
     }
 
-    /// How long ago it was begun.
+    /// Milliseconds since it began.
     fn milliseconds(&self) -> Option<u64> {
         let took = self.started.get()?.elapsed().as_millis();
         Some(u64::try_from(took).unwrap_or(u64::MAX))
@@ -224,7 +223,7 @@ impl OpenCall {
             call: self.call.id.clone(),
             name: self.call.name.clone(),
             phase,
-            // At the end only where a person changed them: what ran is not what the model asked for.
+            // At the end only if a person changed them: then what ran is not what the model asked for.
             input: match result {
                 None => running.then(|| self.call.input.clone()),
                 Some(result) => result.edited.clone(),
@@ -237,7 +236,7 @@ impl OpenCall {
     }
 }
 
-/// The model was told what is wrong with its arguments, and made the same mistake.
+/// The model was told what is wrong with its arguments, and repeated the mistake.
 fn garbled(tool: &str) -> Failure {
     let message = format!(
         "The model called `{tool}` with arguments that are not valid JSON, also when it was asked to repair them. Ask \
@@ -246,7 +245,7 @@ fn garbled(tool: &str) -> Failure {
     Failure::new(ModelErrorKind::Malformed, message)
 }
 
-/// The model was told that its arguments are too long, and did not make them shorter.
+/// The model was told that its arguments are too long, and did not shorten them.
 fn cut_off(tool: &str) -> Failure {
     let message = format!(
         "The arguments of `{tool}` were cut off by the model's output limit again and again, although the model was \

@@ -1,4 +1,4 @@
-//! What a turn does so that its next request fits: it asks what the model can do, and has its conversation compacted.
+//! Makes a turn's next request fit: asks what the model can do, and has the conversation compacted.
 
 use aethon_core::message::Block;
 use aethon_core::surface::TurnEvent;
@@ -12,12 +12,12 @@ use crate::window::estimate_text;
 const FITS_ANYWHERE: u64 = 3_000;
 
 impl Turn<'_> {
-    /// Chooses the tools, and has the service asked what its model can do, where that may matter: some servers cut what is
-    /// too long and say nothing. Without an answer what is assumed holds.
+    /// Chooses the tools and, where it may matter, asks the service what its model can do: some servers silently cut
+    /// what is too long. Without an answer the assumptions stand.
     pub(super) async fn look_at_the_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
         self.offer_tools();
-        // Most services refuse what is too long and say how much fits, and then fewer tools are offered. Where it is cut
-        // without a word, the tools count too.
+        // Most services reject what is too long and say how much fits; then fewer tools are offered. Where requests are
+        // cut silently, the tools count too.
         let refused = if self.is_cut_silently() { 0 } else { self.offer.tokens };
         if self.estimated(system).saturating_sub(refused) <= FITS_ANYWHERE {
             return Ok(());
@@ -31,22 +31,22 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Whether the service cuts what is too long and does not say so.
+    /// Whether the service silently cuts what is too long.
     fn is_cut_silently(&self) -> bool {
         self.agent.agent.models.capabilities().cuts_silently
     }
 
-    /// Chooses the tools anew when something was learnt about the window.
+    /// Chooses the tools again if something was learnt about the window.
     pub(super) fn offer_tools(&mut self) {
         let mut most = self.agent.limits(&self.shared.options).tokens;
         if self.is_cut_silently() && !self.has_looked {
-            // What is said is short still. With the tools that matter most nobody needs to be asked.
+            // The conversation is still short. With only the most important tools there is no need to ask the service.
             most = most.min(FITS_ANYWHERE);
         }
         self.offer.fit(most);
     }
 
-    /// Says once that the model answers without having seen the picture.
+    /// Tells the person once that the model answers without having seen the picture.
     pub(super) fn tell_of_blindness(&mut self) {
         let model = self.agent.agent.models.capabilities();
         if model.images || self.answer.is_blindness_told || !self.begins_with_a_picture() {
@@ -58,7 +58,7 @@ impl Turn<'_> {
         self.job.surface.emit(&self.context.turn, notice);
     }
 
-    /// Says once that nothing is known of the model, what is assumed, and what to set.
+    /// Tells the person once that nothing is known of the model, what is assumed, and what to set.
     pub(super) fn tell_of_assumptions(&self) {
         let model = self.agent.agent.models.capabilities();
         if model.is_known || !self.shared.told_models.is_new(&model.model) {
@@ -89,9 +89,9 @@ impl Turn<'_> {
         made
     }
 
-    /// The service says that the conversation is too long. `false` when nothing can be done about it.
+    /// Compacts after the service called the conversation too long. `false` if nothing can be done about it.
     pub(super) async fn compact_for_the_service(&mut self, system: &str) -> Result<bool, TurnOutcome> {
-        // It may just have said how much it takes.
+        // The rejection may have said how much the service accepts.
         self.agent.keep_what_was_learnt(&self.shared.tasks);
         let allowance = self.allowance(system);
         let (shared, context, surface) = (self.shared, &self.context, &*self.job.surface);
@@ -102,12 +102,12 @@ impl Turn<'_> {
         made
     }
 
-    /// What the next request is estimated at.
+    /// Returns the estimated tokens of the next request.
     pub(super) fn estimated(&self, system: &str) -> u64 {
         self.allowance(system).beside + self.conversation.window.tokens()
     }
 
-    /// What the next request may take, and what of that is not the conversation.
+    /// Returns what the next request may take, and how much of that is not conversation.
     pub(super) fn allowance(&self, system: &str) -> Allowance {
         let continued: u64 =
             self.answer.continued.iter().flatten().map(|message| estimate_text(&message.text())).sum();
@@ -117,7 +117,7 @@ impl Turn<'_> {
         }
     }
 
-    /// The provider has counted what was estimated at so much.
+    /// Records the provider's count for an estimate.
     pub(super) fn calibrate(&mut self, counted: u64, estimated: u64) {
         if let Some(ratio) = self.conversation.window.counter.note(counted, estimated) {
             self.agent.knowledge.learn_ratio(ratio);

@@ -1,5 +1,5 @@
-//! What the engine learns of its model while it uses it, and keeps across restarts: how many tokens the provider counts where
-//! one is estimated, and how much the model turned out to take.
+//! What the engine learns about a model while using it, and keeps across restarts: how many real tokens one estimated
+//! token stands for, and how much the model turned out to accept.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::storage_log::log_storage;
 use crate::tasks::Tasks;
 use crate::window::TokenCounter;
 
-/// A ratio that differs by less than this from the one that is kept is not worth a write.
+/// A ratio that differs by less than this from the stored one is not worth a write.
 const NOTABLE: f64 = 0.05;
 
 /// What is known of an agent's model.
@@ -21,15 +21,15 @@ pub(super) struct ModelKnowledge {
 }
 
 struct Known {
-    /// What one estimated token really is with this provider, as far as all sessions together tell.
+    /// How many real tokens one estimated token stands for with this provider, over all sessions.
     ratio: Option<f64>,
-    /// What the memory has.
+    /// The ratio that is stored.
     kept_ratio: Option<f64>,
     kept_window: u64,
 }
 
 impl ModelKnowledge {
-    /// What the memory says of this model, at the start.
+    /// Loads what is stored about this model.
     pub(super) fn new(learned: &Learned, model: &Capabilities) -> Self {
         let key = ModelKey::of(model);
         let ratio = learned.facts.iter().find_map(|(model, fact)| match fact {
@@ -40,7 +40,7 @@ impl ModelKnowledge {
         Self { memory: learned.memory.clone(), state: Mutex::new(state) }
     }
 
-    /// A provider has counted.
+    /// Learns from a count by the provider.
     pub(super) fn learn_ratio(&self, ratio: f64) {
         let mut state = self.lock();
         state.ratio = Some(state.ratio.map_or(ratio, |known| (known + ratio) / 2.0));
@@ -51,7 +51,7 @@ impl ModelKnowledge {
         TokenCounter::calibrated(self.lock().ratio)
     }
 
-    /// Writes down what has changed, beside the turn.
+    /// Stores what has changed, in the background.
     pub(super) fn keep(&self, model: &Capabilities, tasks: &Tasks) {
         let news = self.news(model);
         if news.is_empty() {
@@ -67,7 +67,7 @@ impl ModelKnowledge {
         });
     }
 
-    /// What has changed enough since it was kept.
+    /// The facts that have changed enough to be stored again.
     fn news(&self, model: &Capabilities) -> Vec<ModelFact> {
         let mut state = self.lock();
         let mut news = Vec::new();

@@ -1,17 +1,17 @@
-//! Long answers come to their end one after another.
+//! Lets long answers finish one at a time.
 //!
-//! An answer exists once while it comes. When it ends it is copied for a moment: into the reply, as JSON, into the storage, into
-//! the last frame of those who watch. For a usual answer that is nothing; for many of megabytes that end together it would be
-//! most of the memory of a small machine.
+//! An answer exists once while it arrives. When it ends it is copied for a moment: into the reply, as JSON, into the
+//! storage, into the last frame for each watcher. For a usual answer that is nothing; many answers of several megabytes
+//! ending together would take most of a small machine's memory.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// How many bytes make an answer long.
+/// An answer of this many bytes is long.
 const LONG: usize = 1 << 20;
 
-/// The turn that long answers wait for.
+/// The permit that long answers wait for.
 pub(super) struct LongEnds(Arc<Semaphore>);
 
 impl Default for LongEnds {
@@ -21,13 +21,13 @@ impl Default for LongEnds {
 }
 
 impl LongEnds {
-    /// Lets an answer of so many bytes end: at once, or when the long one before it has ended, which is at most as long as the
-    /// storage is tried.
+    /// Waits until an answer of this many bytes may end: at once, or after the long one before it, which takes no
+    /// longer than the storage is retried.
     pub(super) async fn enter(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         if bytes < LONG {
             return None;
         }
-        // It is never closed.
+        // The semaphore is never closed.
         Arc::clone(&self.0).acquire_owned().await.ok()
     }
 }

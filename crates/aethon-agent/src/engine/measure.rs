@@ -11,7 +11,7 @@ use super::shared::Shared;
 use crate::dispatcher::Job;
 
 impl Shared {
-    /// Measures a turn that is over, from the moment at which its message was taken in.
+    /// Measures a finished turn, from the moment its message was accepted.
     pub(super) fn measure(&self, job: &Job, reply: &Reply) {
         let (status, word) = match reply.end {
             TurnEnd::End => (TelemetryStatus::Ok, ""),

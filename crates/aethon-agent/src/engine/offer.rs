@@ -1,5 +1,5 @@
-//! Which tools a model is offered. All of them, where its window has room; where it is small, those that an assistant needs
-//! most, so that the conversation keeps the greater part of it. A tool that is not offered can still be called.
+//! Which tools a model is offered: all of them if its window has room; in a small window those that an assistant needs
+//! most, so that most of the room is left to the conversation. A tool that is not offered can still be called.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use aethon_core::tool::ToolSpec;
 
 use crate::window::estimate_tools;
 
-/// The part of a request that tools may take.
+/// Tools may take one part in this many of a request.
 const SHARE: u64 = 3;
 
-/// What comes first where not all of them fit; the rest follows in its order.
+/// The tools that come first when not all of them fit; the others follow in their usual order.
 const FIRST: [&str; 8] = [
     "shell",
     "file_read",
@@ -22,28 +22,28 @@ const FIRST: [&str; 8] = [
     "file_edit",
 ];
 
-/// The tools of a turn, and those of them that the model is offered.
+/// The tools of a turn, and those offered to the model.
 pub(super) struct Offer {
     /// All that can be called.
     pub(super) all: Arc<[ToolSpec]>,
-    /// What is offered.
+    /// Those that are offered.
     pub(super) specs: Arc<[ToolSpec]>,
-    /// What the descriptions of these are estimated at; nothing for a model that does not read them.
+    /// The estimated tokens of their descriptions; 0 for a model that does not read them.
     pub(super) tokens: u64,
     is_read: bool,
-    /// For requests of how many tokens that was decided.
+    /// The request size, in tokens, that this was decided for.
     most: u64,
 }
 
 impl Offer {
-    /// What is offered in requests of so many tokens at most.
+    /// Chooses what to offer in requests of at most `most` tokens.
     pub(super) fn new(all: Arc<[ToolSpec]>, is_read: bool, most: u64) -> Self {
         let specs = offered(&all, most);
         let tokens = if is_read { estimate_tools(&specs) } else { 0 };
         Self { tokens, specs, is_read, most, all }
     }
 
-    /// Chooses anew where requests may take more or less than before.
+    /// Chooses again if requests may now take more or less.
     pub(super) fn fit(&mut self, most: u64) {
         if most != self.most {
             *self = Self::new(self.all.clone(), self.is_read, most);
@@ -51,7 +51,7 @@ impl Offer {
     }
 }
 
-/// The tools for a request of so many tokens at most, in the order in which they were.
+/// The tools for a request of at most `most` tokens, in their original order.
 fn offered(specs: &Arc<[ToolSpec]>, most: u64) -> Arc<[ToolSpec]> {
     let room = most / SHARE;
     if estimate_tools(specs) <= room {

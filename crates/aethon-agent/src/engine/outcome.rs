@@ -1,4 +1,4 @@
-//! How a turn ends: what is said to the person, what is stored, and who is told.
+//! How a turn ends: what the person is told, what is stored, and who is notified.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,11 +23,11 @@ use crate::outbox::expiry;
 use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 
-/// Why and how a turn ends.
+/// How a turn ends, and why.
 #[derive(Debug, Clone)]
 pub(super) struct TurnOutcome {
     pub(super) end: TurnEnd,
-    /// Why, with the sentence that tells the person.
+    /// The reason, with the sentence that the person reads.
     pub(super) notice: Option<(EndReason, String)>,
     pub(super) retry_after: Option<u64>,
 }
@@ -38,12 +38,12 @@ impl TurnOutcome {
         Self { end: TurnEnd::End, notice: None, retry_after: None }
     }
 
-    /// The model ended, and something has to be said about it.
+    /// The model finished, and there is something to say about it.
     pub(super) fn noted(reason: EndReason, sentence: &str) -> Self {
         Self::of(TurnEnd::End, reason, sentence)
     }
 
-    /// The model ended, because its answer became too long.
+    /// The model finished because its answer became too long.
     pub(super) fn too_long() -> Self {
         Self::noted(
             EndReason::Length,
@@ -51,7 +51,7 @@ impl TurnOutcome {
         )
     }
 
-    /// Somebody stopped it.
+    /// It was stopped.
     pub(super) fn stopped(cause: Cause) -> Self {
         match cause {
             Cause::Person => Self::of(TurnEnd::Stopped, EndReason::Stopped, "Stopped."),
@@ -80,12 +80,12 @@ impl TurnOutcome {
         Self { end, notice: Some((failure.code, failure.message)), retry_after }
     }
 
-    /// A fault of ours.
+    /// The fault is ours.
     pub(super) fn fault(reason: EndReason, sentence: &str) -> Self {
         Self::of(TurnEnd::Error, reason, sentence)
     }
 
-    /// It was not brought to its end.
+    /// It was interrupted.
     pub(super) fn interrupted(interrupt: Interrupt) -> Self {
         match interrupt {
             Interrupt::Stopped(cause) => Self::stopped(cause),
@@ -103,18 +103,18 @@ impl TurnOutcome {
         Self { end, notice: Some((reason, sentence.into())), retry_after: None }
     }
 
-    /// Whether it is the end of the program that ended it.
+    /// Returns whether it ended because the program is shutting down.
     pub(super) fn is_shutdown(&self) -> bool {
         matches!(self.notice, Some((EndReason::Shutdown, _)))
     }
 
-    /// It in the form that hooks get.
+    /// Converts it into the form that hooks get.
     pub(super) fn failure(self) -> Failure {
         let (code, message) = self.notice.unwrap_or((EndReason::Internal, String::new()));
         Failure::new(code, message).with_retry_after(self.retry_after)
     }
 
-    /// Puts the outcome on the last message of the turn.
+    /// Records the outcome in the turn's last message.
     pub(super) fn seal(&self, message: &mut Message) {
         if let Some((reason, sentence)) = &self.notice {
             message.content.push(Block::notice(reason.as_str(), sentence));
@@ -122,11 +122,11 @@ impl TurnOutcome {
         message.stop_reason = Some(self.end);
     }
 
-    /// What the turn came to.
+    /// Builds the reply of the turn.
     pub(super) fn reply(&self, job: &Job, said: String, model: String, usage: Usage) -> Reply {
         let mut text = said;
         if let Some((_, sentence)) = &self.notice {
-            // No more than that: a long text would be copied into twice its room.
+            // Exactly this much: growing by doubling would copy a long text into twice its size.
             text.reserve_exact(2 + sentence.len());
             if !text.trim().is_empty() {
                 text.push_str("\n\n");
@@ -145,8 +145,8 @@ impl TurnOutcome {
 }
 
 impl Shared {
-    /// Stores an outcome, with the beginning of the next turn, however long that takes; without that beginning when it has to
-    /// be tried again, because what is too much may be the next.
+    /// Stores an outcome together with the beginning of the next turn, however long that takes. A second attempt leaves
+    /// that beginning out, because it may be what the storage rejects.
     pub(super) async fn store(
         &self,
         messages: &Arc<Vec<Message>>,
@@ -162,8 +162,8 @@ impl Shared {
         until_stored("the outcome of a turn could not be stored; trying again", finish).await
     }
 
-    /// Where a reply goes besides. What a person has stopped goes nowhere. What the model saw (`seen`) says whether the reply
-    /// was made of content from outside.
+    /// Where else a reply is delivered; nowhere if a person stopped the turn. `seen` is what the model saw, and decides
+    /// whether the reply was made from outside content.
     pub(super) fn deliveries<'m>(
         &self,
         inbound: &Inbound,
@@ -181,14 +181,14 @@ impl Shared {
         delivery.into_iter().collect()
     }
 
-    /// Tells everybody that a turn is over: once, and after it was stored.
+    /// Announces that a turn has ended: once, and after it was stored.
     pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Arc<Reply>, delivers: bool) {
         self.tell_end(&job, &reply, delivers);
         drop(job);
         self.services.hooks.after_turn(context, &reply).await;
     }
 
-    /// The same without the hooks.
+    /// Announces the end to everyone but the hooks.
     pub(super) fn tell_end(&self, job: &Job, reply: &Arc<Reply>, delivers: bool) {
         if delivers {
             self.services.wake.ring();
@@ -202,8 +202,8 @@ impl Shared {
         job.reply.send_replace(Some(reply.clone()));
     }
 
-    /// Ends a turn that was stopped before it began. What was asked is kept in the transcript; the storage puts it in its
-    /// place once the turns before it are over. An edit then replaces nothing.
+    /// Ends a turn that was stopped before it began. The question stays in the transcript; the storage puts it in its
+    /// place once the turns before it have ended. An edit then replaces nothing.
     pub(super) async fn end_unbegun(&self, job: Job) {
         let outcome = TurnOutcome::withdrawn();
         let mut messages = Vec::new();
@@ -229,14 +229,15 @@ impl Shared {
         self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, sentence), Vec::new()).await;
     }
 
-    /// Ends a turn whose agent is not there any more.
+    /// Ends a turn whose agent no longer exists.
     pub(super) async fn end_without_agent(&self, job: Job) {
         let sentence =
             format!("The agent `{}` that was to answer this is not set up any more.", job.inbound.agent);
         self.end_unasked(job, &TurnOutcome::fault(EndReason::Gone, &sentence), Vec::new()).await;
     }
 
-    /// Ends a turn that another program has ended, with what that one has stored. Of one that has not ended nothing is told.
+    /// Ends a turn that another program has ended, with the outcome which that program stored. If it has not ended,
+    /// nothing is announced.
     pub(super) async fn end_with_stored(&self, job: Job) {
         let read = || self.services.log.turn(&job.turn);
         let reply = match until_stored("the outcome of a turn could not be read; trying again", read).await {
@@ -254,7 +255,8 @@ impl Shared {
         let reply = Arc::new(outcome.reply(&job, String::new(), model, Usage::default()));
         let reply = match self.store(&Arc::new(messages), &reply, Vec::new(), None).await {
             Ok(_) => Some(reply),
-            // Another program has ended it, or has it still: then it has not ended, whatever was wished here.
+            // Another program has ended it or still owns it. In the latter case it has not ended, whatever was wanted
+            // here.
             Err(error) if error.is_invalid() => return self.end_with_stored(job).await,
             Err(error) => unstored(reply, &error),
         };
@@ -265,8 +267,9 @@ impl Shared {
     }
 }
 
-/// What may be told of a turn whose outcome the storage did not take. Nothing when the program ends: the next start looks
-/// after it. Of one that was removed or closed meanwhile, what it came to. Else that it is not stored, which is a fault.
+/// What may be announced of a turn whose outcome the storage did not accept. During shutdown nothing, because the next
+/// start takes care of it. If the turn was removed or closed meanwhile, its actual outcome. Otherwise the fault that it
+/// is not stored.
 pub(super) fn unstored(reply: Arc<Reply>, error: &Error) -> Option<Arc<Reply>> {
     log_storage("the outcome of a turn was not stored", error);
     if error.is_not_found() || error.is_invalid() {
@@ -281,11 +284,11 @@ pub(super) fn unstored(reply: Arc<Reply>, error: &Error) -> Option<Arc<Reply>> {
     Some(Arc::new(Reply { text: sentence.into(), end: TurnEnd::Error, failure, ..reply }))
 }
 
-/// Where content came from that a turn worked on: who brought the message, and whatever else a model saw between the markers
-/// of outside content. `None` when all of it is the owner's or the assistant's own.
+/// Where the outside content that a turn worked on came from: the sender of the message, and anything else that a model
+/// saw between outside-content markers. `None` if all of it is the owner's or the assistant's own.
 pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Message>) -> Option<String> {
     let mut sources: Vec<String> = Vec::new();
-    // Of a message that is repeated it is not known any more who sent it.
+    // For a repeated message, the original sender is no longer known.
     let is_named = inbound.untrusted && inbound.intent == Intent::Say;
     if is_named {
         let Inbound { channel, sender, .. } = inbound;
@@ -296,7 +299,7 @@ pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Mess
             let source = match outside {
                 Outside::Tool(name) => format!("`{name}`"),
                 Outside::File(name) => format!("the file {name:?}"),
-                // What came in itself is named above; this is an earlier message, or something that was delivered here.
+                // The inbound message is named above; this is an earlier message, or something that was delivered here.
                 Outside::Words if is_named => continue,
                 Outside::Words => "an earlier message".to_owned(),
             };
@@ -308,12 +311,12 @@ pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Mess
     (!sources.is_empty()).then(|| sources.join(", "))
 }
 
-/// What the person is told of a model that failed, with the exact wait where there is one.
+/// What the person is told of a failed model, with the exact wait if there is one.
 pub(super) fn failure(error: &ModelError, retry_after: Option<Duration>) -> Failure {
     let mut message = error.to_string();
     let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));
     if let Some(seconds) = seconds {
-        // The exact wait says better what the sentence may say about when.
+        // The exact wait replaces what the sentence says about when.
         let sentence = message.split("; try again").next().unwrap_or(&message).trim_end_matches('.');
         message = format!("{sentence}. Try again in {}.", in_words(seconds));
     }

@@ -1,20 +1,20 @@
 //! Notices when a turn goes round in circles: the same call with the same result, over and over.
 //!
-//! Two calls in alternation are seen by the same rule, since each of them repeats itself. A call whose result differs from
-//! the one before it starts anew: whoever polls something that changes makes progress.
+//! The same rule catches two alternating calls, since each of them repeats itself. A call whose result differs from the
+//! previous one starts afresh: polling something that changes is progress.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use aethon_core::message::{ToolCall, ToolResult};
 
-/// The calls of one turn. Kept as hashes; a collision in one turn is not to be expected.
+/// The calls of one turn, kept as hashes; a collision within one turn is not to be expected.
 #[derive(Debug)]
 pub(super) struct Repetition {
     limit: usize,
-    /// By call: what it came to last, and in how many responses in a row.
+    /// For each call, its last result and in how many responses in a row it came.
     seen: HashMap<u64, Seen>,
-    /// The calls in the order in which they were made, each response without its own repetitions.
+    /// The calls in the order in which they were made, without repetitions within a response.
     order: Vec<u64>,
 }
 
@@ -24,22 +24,22 @@ struct Seen {
     times: usize,
 }
 
-/// What the newest response adds to it.
+/// What the newest response adds.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Noted {
-    /// The places of the calls of which the model is told that one more ends the turn.
+    /// The indexes of calls whose results warn the model that one more repetition ends the turn.
     pub(super) warnings: Vec<usize>,
-    /// In words, why the turn is a loop.
+    /// Why the turn counts as a loop, in words.
     pub(super) reason: Option<String>,
 }
 
 impl Repetition {
-    /// One that calls it a loop after so many times; never when that is 0.
+    /// A detector that calls `limit` repetitions a loop; 0 switches it off.
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, seen: HashMap::new(), order: Vec::new() }
     }
 
-    /// Notes the calls of one response with their results. Equal ones among them count once.
+    /// Records the calls of one response with their results. Equal calls within it count once.
     pub(super) fn note<'c>(
         &mut self,
         response: impl IntoIterator<Item = (&'c ToolCall, &'c ToolResult)>,
@@ -67,7 +67,7 @@ impl Repetition {
         noted
     }
 
-    /// How often in a row a call has now come to this result.
+    /// How many times in a row the call has now had this result.
     fn count(&mut self, asked: u64, result: u64, is_first: bool) -> usize {
         let seen = self.seen.entry(asked).or_insert(Seen { result, times: 0 });
         if seen.result != result {
@@ -88,7 +88,7 @@ impl Repetition {
         )
     }
 
-    /// Whether the newest calls are two in turns.
+    /// Whether the newest calls are two that alternate.
     fn alternates(&self) -> bool {
         let Some(from) = self.order.len().checked_sub(2 * self.limit - 1) else { return false };
         let newest = &self.order[from..];
@@ -119,7 +119,7 @@ mod tests {
         (call, result)
     }
 
-    /// Notes responses of calls written as `name result`; what happened at which of them.
+    /// Records responses whose calls are written as name and result; returns what each of them added.
     fn noted(limit: usize, responses: &[Response<'_>]) -> Vec<Noted> {
         let mut repetition = Repetition::new(limit);
         let note = |response: &Response<'_>| {
@@ -129,7 +129,7 @@ mod tests {
         responses.iter().map(note).collect()
     }
 
-    /// At which response the model is warned first, and at which the turn ends.
+    /// The responses at which the model is first warned, and at which the turn ends.
     fn seen_at(limit: usize, responses: &[Response<'_>]) -> (Option<usize>, Option<usize>) {
         let noted = noted(limit, responses);
         let warned = noted.iter().position(|noted| !noted.warnings.is_empty());
@@ -146,7 +146,7 @@ mod tests {
         check(&[a, b, a, c, a], (Some(2), Some(4)));
         check(&[a, a, &[("a", "2")], a, a], (Some(1), None));
         check(&[&[("a", "1")], &[("a", "2")], &[("a", "3")], &[("a", "4")]], (None, None));
-        // What is polled may come back to what it was.
+        // A polled value may return to what it was.
         check(&[a, &[("a", "2")], a, &[("a", "2")], a, &[("a", "2")]], (None, None));
         check(&[a, b, a, b, a, b], (Some(2), Some(4)));
         let changing: [Response<'_>; 6] =

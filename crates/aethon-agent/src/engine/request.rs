@@ -1,4 +1,4 @@
-//! The requests of a turn: what is sent, and what is done when it fails before the model said anything.
+//! The requests of a turn: what is sent, and what happens when one fails before the model has said anything.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +15,11 @@ use super::retry::{Next, Tries};
 use super::turn::Turn;
 use crate::meter::Work;
 
-/// From when on a pause before the next attempt is told.
+/// The person is told of pauses before a retry from this length on.
 const LONG_WAIT: Duration = Duration::from_secs(3);
 
 impl Turn<'_> {
-    /// Asks the model until it answers, as often as makes sense; the answer is in `self.dialogue.response`.
+    /// Asks the model until it answers, retrying while that makes sense. The answer is in `self.dialogue.response`.
     pub(super) async fn ask(&mut self) -> Result<(), TurnOutcome> {
         let system = self.agent.agent.prompt.text();
         let mut tries = Tries::new(self.shared.options.max_retries);
@@ -93,7 +93,7 @@ impl Turn<'_> {
         );
     }
 
-    /// A wait that somebody would notice is explained to them.
+    /// Explains a noticeable wait to the person.
     fn tell_of_wait(&self, wait: Duration) {
         if wait >= LONG_WAIT {
             let seconds = wait.as_secs_f64().ceil();
@@ -129,7 +129,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Work of this turn, for the ledger.
+    /// Describes a call of this turn to the ledger.
     pub(super) fn work(&self, kind: WorkKind, input: u64) -> Work {
         Work::new(kind, input).of_turn(self.context.session.clone(), self.context.turn.clone())
     }

@@ -1,4 +1,4 @@
-//! What a model says in one response: put together from its events, and shown as it comes.
+//! One response of a model: assembled from its events and shown as it arrives.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use serde_json::Value;
 
 use aethon_core::untrusted::Scrubber;
 
-/// How many bytes a turn's models may say, over all its requests. It is far more than anybody reads, and it keeps a model
-/// that does not stop from taking the memory of the others.
+/// How many bytes a turn's models may say over all its requests. That is far more than anybody reads, and keeps a model
+/// that does not stop from taking everyone's memory.
 pub(super) const MOST_SAID: usize = 8 << 20;
 
-/// A text that becomes longer than this gets room for the longest at once. Growing by doubling would copy megabytes and leave
-/// holes behind, while room that nothing was written to takes no memory.
+/// A text that grows beyond this gets room for the longest at once. Growing by doubling would copy megabytes and leave
+/// holes behind, while reserved room takes no memory until it is written to.
 const LONG: usize = 512 << 10;
 
-/// A response that is coming.
+/// A response being received.
 #[derive(Debug, Default)]
 pub(super) struct ResponseBuffer {
     blocks: Vec<Block>,
@@ -28,21 +28,21 @@ pub(super) struct ResponseBuffer {
     scrubber: Scrubber,
     has_emitted: bool,
     end: Option<(StopReason, Usage, Option<String>)>,
-    /// How many bytes it has taken in.
+    /// How many bytes it has accepted.
     taken: usize,
-    /// Whether more came than it may take in; what it has is cut there.
+    /// Whether more arrived than it may accept; the text is cut there.
     is_full: bool,
-    /// What the part that this one goes on from took.
+    /// The usage of the part that this response continues.
     before: Usage,
 }
 
 impl ResponseBuffer {
-    /// One that goes on where this message was cut off.
+    /// A response that continues this cut-off message.
     pub(super) fn after(part: &Message) -> Self {
         Self { blocks: part.content.clone(), before: part.usage.unwrap_or_default(), ..Self::default() }
     }
 
-    /// Takes the next event in, and shows it. With it all together have `room` bytes at most; what goes beyond is left out.
+    /// Accepts the next event and shows it. The response takes at most `room` bytes in all; the excess is dropped.
     pub(super) fn take(&mut self, event: ModelEvent, room: usize, (surface, turn): (&dyn Surface, &TurnId)) {
         let Some(event) = self.within(event, room) else { return };
         match event {
@@ -75,7 +75,7 @@ impl ResponseBuffer {
         }
     }
 
-    /// The event as far as there is room for it.
+    /// The part of the event that there is room for.
     fn within(&mut self, mut event: ModelEvent, room: usize) -> Option<ModelEvent> {
         let left = room.saturating_sub(self.taken);
         let size = match &mut event {
@@ -86,7 +86,7 @@ impl ResponseBuffer {
                 }
                 text.len()
             }
-            // It says again what came in pieces.
+            // It repeats what arrived in pieces.
             ModelEvent::ReasoningDone { text, .. } if self.thinking => text.len().saturating_sub(left),
             ModelEvent::ReasoningDone { text, .. } => text.len(),
             ModelEvent::ToolCall(call) => call.name.len() + json_length(&call.input),
@@ -97,17 +97,17 @@ impl ResponseBuffer {
         (size <= left).then_some(event)
     }
 
-    /// How many bytes it has taken in.
+    /// Returns how many bytes it has accepted.
     pub(super) fn taken(&self) -> usize {
         self.taken
     }
 
-    /// Whether more came than it may take in.
+    /// Returns whether more arrived than it may accept.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Shows what was held back; called when nothing more comes.
+    /// Shows what was held back. Called when nothing more will arrive.
     pub(super) fn flush(&mut self, surface: &dyn Surface, turn: &TurnId) {
         let rest = self.scrubber.finish();
         if !rest.is_empty() {
@@ -115,22 +115,22 @@ impl ResponseBuffer {
         }
     }
 
-    /// Whether anything was shown, or a tool was asked for: then the request is not sent again.
+    /// Whether anything was shown or a tool was asked for; if so, the request is not repeated.
     pub(super) fn has_emitted(&self) -> bool {
         self.has_emitted
     }
 
-    /// How it ended, when it has.
+    /// How it ended, if it has.
     pub(super) fn end(&self) -> Option<StopReason> {
         self.end.as_ref().map(|(stop, ..)| *stop)
     }
 
-    /// What it took, when it has ended.
+    /// Its usage, once it has ended.
     pub(super) fn usage(&self) -> Option<Usage> {
         self.end.as_ref().map(|(_, usage, _)| *usage)
     }
 
-    /// Puts in what it took, with its cost, and the model that answered, as they are booked.
+    /// Records the usage, cost and model as they were booked.
     pub(super) fn settle(&mut self, usage: Usage, model: Option<String>) {
         if let Some((_, own, named)) = &mut self.end {
             *own = usage;
@@ -143,13 +143,14 @@ impl ResponseBuffer {
         self.blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
     }
 
-    /// Whether the model ended it without having said anything.
+    /// Whether the model ended it without saying anything.
     pub(super) fn is_empty(&self) -> bool {
         let is_at_end = matches!(self.end(), Some(StopReason::End | StopReason::ToolUse));
         is_at_end && !self.has_emitted && self.blocks.is_empty()
     }
 
-    /// The message that it comes to. Of a response that was broken off, calls are left out: they will not run.
+    /// Converts the response into a message. If the response broke off, its calls are left out, because they will not
+    /// run.
     pub(super) fn into_message(self, turn: &TurnId, model: &str, now: Timestamp) -> Message {
         let complete = self.end.is_some();
         let (usage, named) = self.end.map_or((None, None), |(_, usage, named)| (Some(usage), named));
@@ -201,7 +202,7 @@ impl ResponseBuffer {
         }
     }
 
-    /// Calls of one response have ids of their own, whatever the model (a small local one, say) made of them.
+    /// Gives a call an id that is unique within the response, whatever the model (say, a small local one) sent.
     fn with_own_id(&self, mut call: ToolCall) -> ToolCall {
         let taken =
             self.blocks.iter().any(|block| matches!(block, Block::ToolCall(other) if other.id == call.id));
@@ -212,7 +213,7 @@ impl ResponseBuffer {
     }
 }
 
-/// About how long a value is as JSON.
+/// The approximate length of a value as JSON.
 fn json_length(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,

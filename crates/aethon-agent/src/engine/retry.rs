@@ -1,8 +1,8 @@
-//! Whether a request that failed is sent again, and after how long.
+//! Whether a failed request is sent again, and after how long.
 //!
-//! Waits grow with the failures and take up the time that the turn has, so that a service which is down for some seconds
-//! does not end a turn that may take minutes. All of them are spread at random, also those that a service asks for: who
-//! failed together must not come back together.
+//! Waits grow with the number of failures and use up the time that the turn has, so that a service which is down for
+//! seconds does not end a turn that may take minutes. All of them are jittered, even those that a service asks for,
+//! because clients that failed together must not come back together.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use aethon_core::model::ModelError;
 
 use crate::random::fraction;
 
-/// The first wait, how much longer each is than the one before, and the longest.
+/// The first wait, the growth factor, and the longest wait.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const GROWTH: u32 = 3;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// No wait takes more than this part of the time that is left: the answer needs some too.
+/// No wait takes more than one part in this many of the time left, because the answer needs time too.
 const PART_OF_THE_REST: u32 = 3;
 
-/// How often models may fall silent. What is sent to one costs money, and nobody knows whether the answer is under way.
+/// How many silent models are tolerated. Each request costs money, and nobody knows whether an answer is still coming.
 const MOST_SILENCES: u32 = 2;
 
-/// How often an answer of nothing is asked for again. Each has cost what was sent.
+/// How many times an empty answer is asked for again. Each attempt costs its input.
 const MOST_EMPTY: u32 = 2;
 
 /// What to do after a failure that came before any output.
@@ -29,13 +29,13 @@ const MOST_EMPTY: u32 = 2;
 pub(super) enum Next {
     /// Ask again after this long.
     Wait(Duration),
-    /// Give up; the service may answer after this long, which the turn has not left.
+    /// Give up: the service may answer after this long, which exceeds the turn's time.
     TooLate(Duration),
     /// Give up.
     GiveUp,
 }
 
-/// How often one request was sent, and how that went.
+/// How many times a request was sent, and how that went.
 #[derive(Debug)]
 pub(super) struct Tries {
     max_retries: u32,
@@ -46,22 +46,22 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    /// Of a request that may be sent again so often.
+    /// The attempts of a request that may be repeated `max_retries` times.
     pub(super) fn new(max_retries: u32) -> Self {
         Self { max_retries, asked: 0, failed: 0, silences: 0, empty: 0 }
     }
 
-    /// How often it was sent before.
+    /// Returns how many times it was sent before.
     pub(super) fn asked(&self) -> u32 {
         self.asked
     }
 
-    /// It was sent once more, and what failed was mended.
+    /// Counts one more attempt, for a failure that was fixed.
     pub(super) fn count(&mut self) {
         self.asked += 1;
     }
 
-    /// After an answer: how long to wait before it is asked for again, where it said nothing.
+    /// After an answer: returns how long to wait before asking again, if it was empty.
     pub(super) fn after_answer(&mut self, is_empty: bool, left: Duration) -> Option<Duration> {
         if !is_empty || self.empty >= MOST_EMPTY || self.failed >= self.max_retries {
             return None;
@@ -72,7 +72,7 @@ impl Tries {
         Some(back_off(self.failed - 1, left, fraction()))
     }
 
-    /// After a failure, during which models that were asked fell silent so often.
+    /// After a failure, during which `silences` models never responded.
     pub(super) fn after_failure(&mut self, error: &ModelError, silences: u32, left: Duration) -> Next {
         self.count();
         self.silences += silences;
@@ -94,14 +94,14 @@ impl Tries {
     }
 }
 
-/// Grows from the first wait to the longest; up to half of it is left out at random.
+/// Exponential backoff between the first and the longest wait; a random part of up to half is subtracted.
 fn back_off(failed: u32, left: Duration, random: f64) -> Duration {
     let longest = LONGEST_WAIT.min(left / PART_OF_THE_REST);
     let whole = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed)).min(longest);
     whole / 2 + (whole / 2).mul_f64(random)
 }
 
-/// At least what the service asked for, and up to an eighth and a second more, as far as the turn has the time.
+/// At least what the service asked for, plus up to an eighth and a second more, within the turn's time.
 fn spread(asked: Duration, left: Duration, random: f64) -> Duration {
     let more = (asked / 8 + Duration::from_secs(1)).min(left.saturating_sub(asked) / 2);
     asked + more.mul_f64(random)

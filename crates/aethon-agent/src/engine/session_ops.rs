@@ -1,4 +1,4 @@
-//! Changes of a session that are no turn: emptying it, and putting a message in.
+//! Changes of a session that are not turns: clearing it, and posting a message into it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::dispatcher::SessionQueues;
 const LONGEST_END: Duration = Duration::from_secs(5);
 
 impl Shared {
-    /// Stops what runs in a session and empties or removes it. It takes nothing in meanwhile.
+    /// Stops what runs in a session, then empties or removes it. The session accepts nothing meanwhile.
     pub(super) async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
         let closed = Closed::new(&self.queues, session);
         self.queues.stop(session, None, Cause::Person);
         let ended = async {
             for reply in &closed.replies {
-                // An error means that the turn has ended without a stored outcome; it has ended all the same.
+                // An error means that the turn ended without a stored outcome; it has ended all the same.
                 let _ = reply.clone().wait().await;
             }
         };
@@ -57,7 +57,7 @@ impl Shared {
             return Ok(false);
         };
         message.id = id;
-        // A turn that runs now has not seen the message; the next one reads the transcript anew.
+        // A turn that is running has not seen the message; the next one rereads the transcript.
         self.queues.written_beside(session);
         self.windows.forget(session);
         self.tell_message(session, &Arc::new(message));
@@ -66,7 +66,7 @@ impl Shared {
     }
 }
 
-/// What a session gets. What was made of content from outside says so to the person, and stays data to models.
+/// The blocks to store. What was made from outside content says so to the person, and remains data for models.
 fn posted(posting: &Posting) -> Result<Vec<Block>> {
     let Posting { text, attachments, outside } = posting;
     let mut content = Vec::with_capacity(2 + attachments.len());
@@ -83,7 +83,7 @@ fn posted(posting: &Posting) -> Result<Vec<Block>> {
     Ok(content)
 }
 
-/// A session that takes nothing in, until this is dropped.
+/// A session that accepts nothing until this is dropped.
 struct Closed<'a> {
     queues: &'a SessionQueues,
     session: &'a SessionId,

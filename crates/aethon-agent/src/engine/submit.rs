@@ -1,7 +1,7 @@
-//! Taking a message in: a place in the queue, storage, acknowledgement, and then the turn itself.
+//! Accepts a message: claims a place in the queue, stores it, acknowledges it, and runs the turn.
 //!
-//! All of it happens in one task of the engine's own, because the caller may lose interest at any moment and what was
-//! begun must be brought to an end.
+//! All of it happens in a task that the engine owns, because the caller may go away at any moment and what was begun
+//! must be finished.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Shared {
             Ok(Ok(Accepted::New(begun))) => {
                 job.stage = begun.map_or(Stage::Waiting, Stage::Begun);
                 let submitted = Submitted { turn, queued: position.queued(), is_new: true, reply };
-                // An error means that the caller has lost interest; the turn goes on.
+                // An error means that the caller has gone; the turn runs all the same.
                 let answer = Box::new(move || drop(answer.send(Ok(submitted))));
                 if let Some(job) = self.queues.stored(job, answer) {
                     self.run_queue(job).await;
@@ -83,7 +83,7 @@ impl Shared {
         }
     }
 
-    /// The answer to a second delivery: the outcome that is there, or the one that is coming.
+    /// Answers a duplicate delivery with the stored outcome, or with the pending one.
     async fn known(self: &Arc<Self>, record: TurnRecord, surface: Arc<dyn Surface>) -> Result<Submitted> {
         let turn = record.turn.clone();
         let submitted = |queued, reply| Ok(Submitted { turn: turn.clone(), queued, is_new: false, reply });
@@ -93,20 +93,20 @@ impl Shared {
         if let Some((reply, queued)) = self.queues.find(&record.inbound.session, &turn) {
             return submitted(queued, reply);
         }
-        // It may have ended between the two looks.
+        // It may have ended between the two lookups.
         let Some(record) = self.services.log.turn(&turn).await? else {
             return Err(Error::not_found("the turn of this message was removed; send it under a new id"));
         };
         if let Some(reply) = record.reply {
             return submitted(0, PendingReply::ready(Arc::new(reply)));
         }
-        // In nobody's hands here: another program works on it, or did.
+        // This process does not hold it: another program is working on it, or was.
         let reply = self.take_up(record, surface).await?;
         submitted(0, reply)
     }
 }
 
-/// The same id with another content is a mistake of the sender, not a second delivery.
+/// The same id with different content is the sender's mistake, not a duplicate delivery.
 fn same_content(inbound: &Inbound, known: &TurnRecord) -> Result<()> {
     let fingerprint =
         |inbound: &Inbound| inbound.dedupe.as_ref().and_then(|dedupe| dedupe.fingerprint.clone());

@@ -1,5 +1,5 @@
-//! The specialists as the shared state of an engine sees them. How one is asked (`delegation`) works on that state, so it is handed
-//! in from outside.
+//! The specialists as the engine's shared state sees them. Asking one (`delegation`) works on that state, so the
+//! implementation is passed in from outside.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use crate::specialists::Roster;
 
 /// Who can be asked, and by which tools.
 pub(super) trait Team: Send + Sync {
-    /// Those that there are now.
+    /// The current specialists.
     fn roster(&self) -> Roster;
 
-    /// The tools by which these are asked.
+    /// The tools by which these agents are asked.
     fn tools(&self, agents: &[Agent]) -> Arc<[Arc<dyn Tool>]>;
 }

@@ -25,7 +25,7 @@ use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 use crate::window::ContextWindow;
 
-/// How often a model may pause a turn and be asked to go on.
+/// How many times a model may pause a turn and be asked to continue.
 const MOST_PAUSES: u32 = 8;
 
 const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
@@ -34,48 +34,48 @@ nothing about the cut.";
 const CLOSE: &str = "[A note of the program, not of the person: this was the last step of this turn that could use tools. \
 No further call is run. Answer the person now, in words: what you found out, what is done, and what is still open.]";
 
-/// A turn that runs.
+/// A running turn.
 pub(super) struct Turn<'e> {
     pub(super) shared: &'e Arc<Shared>,
-    /// Who answers.
+    /// The agent that answers.
     pub(super) agent: Arc<RunningAgent>,
     pub(super) job: Job,
     pub(super) context: TurnContext,
     pub(super) tools: ToolRun,
-    /// The tools, and what the model is offered of them.
+    /// The tools, and which of them the model is offered.
     pub(super) offer: Offer,
-    /// Whether the service was asked in this turn what its model can do.
+    /// Whether this turn has asked the service what its model can do.
     pub(super) has_looked: bool,
     pub(super) control: Control,
     pub(super) conversation: Conversation,
-    /// What was said to models, and what they say.
+    /// What was said to models, and what they said.
     pub(super) dialogue: Dialogue,
     pub(super) answer: AnswerSoFar,
 }
 
-/// What a turn has come to so far, over all requests that it made.
+/// The result of a turn so far, over all its requests.
 #[derive(Default)]
 pub(super) struct AnswerSoFar {
-    /// An answer that was cut off by the output limit, and the wish to have the rest of it.
+    /// An answer that the output limit cut off, and the request for the rest of it.
     pub(super) continued: Option<[Arc<Message>; 2]>,
-    /// What was said before the model's service made a pause: the answer begins with it.
+    /// What was said before the model's service paused; the answer begins with it.
     before_pause: String,
-    /// Whether the person knows that a picture was not seen.
+    /// Whether the person has been told that a picture was not seen.
     pub(super) is_blindness_told: bool,
-    /// The wish for a closing answer, which the last request of the turn ends with.
+    /// The request for a closing answer, appended to the turn's last request.
     pub(super) closing: Option<Arc<Message>>,
-    /// The sum over its requests.
+    /// The usage over all its requests.
     pub(super) usage: Usage,
-    /// What the person was told about changed pages; it is kept with the answer, for whoever does not watch.
+    /// What the person was told about changed pages. It is kept with the answer, for those who are not watching.
     changed_pages: Option<Block>,
-    /// The message that ends it.
+    /// The turn's last message.
     last: Option<Message>,
     /// The model that answered last.
     model: Option<String>,
 }
 
 impl Shared {
-    /// Runs a turn to its stored end; it comes back if another program has to end one first.
+    /// Runs a turn until its end is stored. Returns the job if another program has to end a turn first.
     pub(super) async fn run(self: &Arc<Self>, mut job: Job) -> Option<Job> {
         if job.stage == Stage::GivenUp {
             return self.close_in_order(job).await;
@@ -86,7 +86,7 @@ impl Shared {
                     self.end_unbegun(job).await;
                     return None;
                 }
-                // It stays stored as waiting; the next start looks after it.
+                // It stays stored as waiting; the next start takes care of it.
                 Some(Cause::Shutdown) => return None,
                 None => {}
             }
@@ -103,7 +103,7 @@ impl Shared {
             Err(error) if error.is_elsewhere() => return Some(job),
             Err(error) if error.is_invalid() => self.end_with_stored(job).await,
             Err(error) if error.is_not_found() => self.end_groundless(job).await,
-            // The storage is closed: the next start looks after it.
+            // The storage is closed: the next start takes care of it.
             Err(error) if error.is_busy() => log_storage("a turn did not begin", &error),
             Err(error) => {
                 log_storage("a turn could not begin", &error);
@@ -162,11 +162,11 @@ impl<'e> Turn<'e> {
         };
         let (board, turn) = (self.shared.services.board.clone(), self.context.turn.clone());
         self.finish(outcome).await;
-        // Whoever was to be told of the end was; of a turn that is left open nobody is.
+        // Whoever had to learn of the end has; nobody is told of a turn that is left open.
         board.forget(&turn);
     }
 
-    /// Asks the model and runs its tools until it has said all. Both results end the turn.
+    /// Asks the model and runs its tools until it has finished. Either result ends the turn.
     async fn drive(&mut self) -> Result<TurnOutcome, TurnOutcome> {
         if let Handling::Program { answer } = &self.job.inbound.handling {
             self.job.surface.emit(&self.context.turn, TurnEvent::Text(answer.clone()));
@@ -183,13 +183,13 @@ impl<'e> Turn<'e> {
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut has_called, mut was_sent_back) = (0, false, false, false);
         for step in 1..=options.max_iterations {
-            // A turn of a single step is no turn that could be brought to a close.
+            // With a single step allowed, there is nothing to bring to a close.
             if has_called && step == options.max_iterations {
                 self.answer.closing = Some(self.own_message(Role::User, vec![Block::text(CLOSE)]).into());
             }
             match self.ask().await {
                 Ok(()) => {}
-                // What there is of the answer is worth more than the failure to get the rest of it.
+                // The partial answer is worth more than the failure to get the rest of it.
                 Err(outcome) if self.answer.continued.is_some() && outcome.end == TurnEnd::Error => {
                     return Ok(TurnOutcome::too_long());
                 }
@@ -240,13 +240,13 @@ impl<'e> Turn<'e> {
         ))
     }
 
-    /// What speaks against this answer.
+    /// Returns what speaks against this answer, if anything.
     async fn objection(&self, message: &Message) -> Option<String> {
         let review = self.shared.services.review.as_ref()?;
         caught(review.objection(&self.context, message)).await.ok().flatten()
     }
 
-    /// Tells the owner which pages that shape the assistant have changed, in a turn of the owner's own.
+    /// Tells the owner which of the pages that shape the assistant have changed, if the turn is the owner's own.
     fn tell_changed_pages(&mut self) {
         let inbound = &self.job.inbound;
         let is_owners = inbound.kind == WorkKind::Turn && inbound.person.is_owner();
@@ -267,14 +267,14 @@ impl<'e> Turn<'e> {
         self.tools.open(calls, stop);
         let ran = self.tools.run(&*self.agent.toolbox, &self.offer.all, &mut self.control).await;
         ran.map_err(TurnOutcome::interrupted)?;
-        // They stay open until they are stored: should that fail, the end of the turn tries once more.
+        // They stay open until they are stored: if that fails, the end of the turn tries once more.
         if let Some(results) = self.tools.results(self.shared.services.clock.now()) {
             self.append(results).await?;
         }
         self.tools.close()
     }
 
-    /// Stores what hooks want the model to know besides the message, behind it. A turn that is taken up again has it already.
+    /// Stores what hooks want to tell the model, behind the user's message. A resumed turn already has it.
     async fn add_context(&mut self, added: Vec<AddedContext>) -> Result<(), TurnOutcome> {
         let is_context = |block: &Block| matches!(block, Block::Context { .. });
         let has_context = |message: &Arc<Message>| message.content.iter().any(is_context);
@@ -297,7 +297,7 @@ impl<'e> Turn<'e> {
         message
     }
 
-    /// Stores a message of the running turn, and shows it to the next request. Never cut short by a stop.
+    /// Stores a message of the running turn and adds it to the next request. A stop does not cut this short.
     pub(super) async fn append(&mut self, mut message: Message) -> Result<(), TurnOutcome> {
         message.turn = Some(self.context.turn.clone());
         let append = || self.shared.services.log.append(&self.context.turn, vec![message.clone()]);
@@ -322,13 +322,13 @@ impl<'e> Turn<'e> {
         }
     }
 
-    /// Asks for the rest of an answer that was cut off. Nothing of it is stored until it is whole: it is one answer.
+    /// Asks for the rest of a cut-off answer. Nothing is stored until the answer is whole, because it is one answer.
     fn go_on_after(&mut self, part: Message) {
         let wish = self.own_message(Role::User, vec![Block::text(GO_ON)]);
         self.answer.continued = Some([Arc::new(part), Arc::new(wish)]);
     }
 
-    /// Takes the complete response over.
+    /// Takes over the complete response.
     async fn heard(&mut self) -> (Message, StopReason) {
         let response = std::mem::take(&mut self.dialogue.response);
         let stop = response.end().unwrap_or(StopReason::End);
@@ -345,15 +345,15 @@ impl<'e> Turn<'e> {
         (message, stop)
     }
 
-    /// Puts a stored message into the window and shows it to those who watch.
+    /// Adds a stored message to the window and shows it to those who watch.
     pub(super) fn keep(&mut self, message: Message) {
         let message = Arc::new(message);
         self.shared.tell_message(&self.context.session, &message);
         self.conversation.window.push(message);
     }
 
-    /// Leaves a turn as a crash would, for the next start to go on with: whoever sent it can name it again, and would
-    /// otherwise get half an answer for ever. The results of calls that ran are stored, so that they are not run again.
+    /// Leaves a turn as a crash would, for the next start to resume: its sender can name it again, and would otherwise
+    /// get half an answer for ever. The results of finished calls are stored, so that these do not run again.
     async fn leave_open(self) {
         let (turn, session) = (self.context.turn.clone(), self.context.session.clone());
         if let Some(mut results) = self.tools.results(self.shared.services.clock.now()) {
@@ -365,7 +365,7 @@ impl<'e> Turn<'e> {
         tracing::info!(%session, %turn, "a turn was not finished before the end; the next start goes on with it");
     }
 
-    /// Stores the outcome and tells everybody.
+    /// Stores the outcome and announces it.
     async fn finish(mut self, outcome: TurnOutcome) {
         if outcome.is_shutdown() && self.job.inbound.dedupe.is_some() {
             return self.leave_open().await;
@@ -437,9 +437,9 @@ impl<'e> Turn<'e> {
             self.keep(message);
         }
         let session = &self.context.session;
-        // The storage knows of other programs as well; the queue also of what came when the end was stored already.
+        // The storage knows about other programs; the queue also knows what was written after the end was stored.
         let beside = self.shared.queues.was_written_beside(session) || finished.beside;
-        // Measured by models that are not those of the next turn, it is of no use to that.
+        // If the models have changed meanwhile, its token counts are of no use to the next turn.
         let is_current =
             self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));
         if !beside && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
@@ -452,7 +452,7 @@ impl<'e> Turn<'e> {
     }
 }
 
-/// How a turn ends whose model has nothing more to do.
+/// The outcome of a turn whose model has nothing more to do.
 fn conclude(message: &Message, stop: StopReason) -> TurnOutcome {
     const REFUSED: EndReason = EndReason::Model(ModelErrorKind::Refused);
     let is_empty = message.text().trim().is_empty();

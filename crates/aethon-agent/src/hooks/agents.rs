@@ -1,7 +1,7 @@
-//! Keeps the board of agents up to date, and what is over in the history.
+//! Keeps the board of agents up to date, and writes what is over to the history.
 //!
-//! It stands before all other hooks, so that a turn that one of them refuses is told as well. It holds nothing back: the
-//! board is memory, and a history that cannot be written is a line in the log.
+//! It runs before all other hooks, so that a turn which one of them refuses is recorded too. It never blocks a turn:
+//! the board is in memory, and a failure to write the history is only logged.
 
 use aethon_core::agents::AgentBoard;
 use aethon_core::hook::{AddedContext, Hook, ToolDecision};

@@ -1,20 +1,20 @@
-//! Has a person asked before the tools that the owner named run.
+//! Requires a person's approval before the tools that the owner has named.
 
 use aethon_core::hook::{Hook, ToolDecision};
 use aethon_core::message::ToolCall;
 use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
 
-/// The entry that stands for every way of writing a file, because that is what an owner means by it.
+/// The entry that covers every way of writing a file, because that is what an owner means by it.
 const WRITES: &str = "file_write";
 
-/// Which tools need a person's word.
+/// Which tools need approval.
 #[derive(Debug, Clone, Default)]
 pub struct ApprovalRule {
-    /// Whether any does.
+    /// Whether any tool does.
     pub enabled: bool,
-    /// Their names. A `*` stands for any part of one: `files__*` is every tool of the MCP server `files`. `file_write` stands
-    /// for every tool that writes files.
+    /// Their names. A `*` matches any part of a name: `files__*` is every tool of the MCP server `files`. `file_write`
+    /// covers every tool that writes files.
     pub requires_approval: Vec<String>,
 }
 
@@ -39,14 +39,14 @@ impl Hook for ApprovalRule {
     }
 }
 
-/// Whether a name fits a pattern, in which `*` stands for anything.
+/// Whether a name matches a pattern in which `*` stands for anything.
 pub(crate) fn fits(name: &str, pattern: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };
     let Some(mut name) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
     let last = parts.pop().unwrap_or_default();
     for part in parts {
-        // The earliest place leaves the most for the parts behind it.
+        // The earliest match leaves the most for the parts after it.
         let Some(at) = name.find(part) else { return false };
         name = &name[at + part.len()..];
     }

@@ -1,7 +1,7 @@
-//! All hooks of an assistant, in their order.
+//! All hooks of an assistant, in order.
 //!
-//! What runs before an action may refuse it: the first refusal counts, and a panic is one. What runs after it cannot
-//! change what happened: a panic is logged.
+//! A hook that runs before an action may refuse it: the first refusal counts, and a panic is one. A hook that runs
+//! after an action cannot change what happened: a panic is only logged.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use tokio::time::timeout;
 
 use crate::caught::caught;
 
-/// How long a hook may take over what has happened already; nothing else bounds it.
+/// How long a hook may spend on what has already happened; nothing else bounds it.
 const LONGEST_NOTE: Duration = Duration::from_secs(10);
 
-/// Hooks in their order. Cheap to clone.
+/// Hooks in order. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Hooks(Arc<[Arc<dyn Hook>]>);
 
 impl Hooks {
-    /// These, in this order.
+    /// Creates the chain with these hooks, in this order.
     pub fn new(hooks: Vec<Arc<dyn Hook>>) -> Self {
         Self(hooks.into())
     }
 
-    /// What all of them add, in their order.
+    /// Collects what all hooks add, in order.
     pub(crate) async fn before_turn(
         &self,
         turn: &TurnContext,
@@ -64,7 +64,7 @@ impl Hooks {
         }
     }
 
-    /// Every hook is asked, so that one that wants a person's word does not hide another one's refusal.
+    /// Asks every hook, so that one which wants a person's approval does not hide another one's refusal.
     pub(crate) async fn before_tool(
         &self,
         context: &ToolContext,
@@ -76,7 +76,7 @@ impl Hooks {
             match caught(hook.before_tool(context, spec, call)).await {
                 Ok(ToolDecision::Allow) => {}
                 Ok(ToolDecision::Deny(reason)) => return ToolDecision::Deny(reason),
-                // All of them count: what was allowed for one reason was not allowed for another.
+                // All reasons are kept: approval for one is not approval for another.
                 Ok(ToolDecision::Ask(reason)) => decision = decision.with_question(Some(reason)),
                 Err(panic) => {
                     tracing::error!(hook = hook.name(), panic, "a hook panicked before a tool call");
@@ -91,7 +91,7 @@ impl Hooks {
         for hook in &*self.0 {
             if let Err(panic) = caught(hook.after_tool(context, call, result)).await {
                 tracing::error!(hook = hook.name(), panic, "a hook panicked after a tool call");
-                // It may have been about to take something out that must not be seen.
+                // The hook may have been about to remove something that must not be seen.
                 result.output = format!("the output was withheld: the check `{}` failed", hook.name());
                 result.blocks.clear();
                 result.is_error = true;

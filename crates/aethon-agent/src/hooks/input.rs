@@ -1,13 +1,13 @@
-//! Refuses messages that are too long, or that are no text.
+//! Refuses messages that are too long or not text.
 
 use aethon_core::hook::{AddedContext, Hook, TurnContext};
 use aethon_core::message::{EndReason, Failure, Inbound};
 use async_trait::async_trait;
 
-/// Control characters that stand in ordinary text: pasted terminal output has escapes, old files have form feeds.
+/// Control characters that occur in ordinary text: pasted terminal output has escapes, old files have form feeds.
 const HARMLESS: [char; 6] = ['\n', '\r', '\t', '\u{8}', '\u{c}', '\u{1b}'];
 
-/// Limits on what comes in.
+/// Limits on incoming messages.
 #[derive(Debug, Clone, Copy)]
 pub struct InputLimits {
     /// The most characters of a message.
@@ -16,7 +16,7 @@ pub struct InputLimits {
 
 impl Default for InputLimits {
     fn default() -> Self {
-        // What the doors let through: a frame, and a body by default, may have so many bytes. What a model can read is
+        // This many bytes is what the doors accept for a frame and, by default, a body. Whether a model can read it is
         // judged where its window is known.
         Self { max_chars: 1 << 20 }
     }
@@ -33,7 +33,7 @@ impl Hook for InputLimits {
         _turn: &TurnContext,
         inbound: &Inbound,
     ) -> Result<Vec<AddedContext>, Failure> {
-        // The length in bytes is an upper bound of the characters and costs nothing.
+        // The length in bytes is an upper bound of the number of characters, and costs nothing.
         if inbound.text.len() > self.max_chars {
             let chars = inbound.text.chars().count();
             if chars > self.max_chars {

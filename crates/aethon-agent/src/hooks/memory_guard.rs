@@ -1,8 +1,8 @@
-//! Refuses calls that would write a secret into what later conversations are told: memories, learnings, the pages of the
-//! workspace that go to the model, and SOPs.
+//! Refuses calls that would write a secret into something that later conversations are told: memories, learnings, the
+//! workspace pages that go to the model, and SOPs.
 //!
-//! The memory itself refuses secrets too, whoever brings them. This hook is for what is kept in files, and it refuses before
-//! anybody is asked to approve a call.
+//! The memory itself refuses secrets too, from any source. This hook covers what is kept in files, and it refuses
+//! before anybody is asked to approve a call.
 
 use std::path::Path;
 
@@ -16,10 +16,10 @@ use serde_json::Value;
 /// The pages that go to the model, whichever tool writes them.
 const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 
-/// How the names of files end that are told to models later: SOPs, and what specialists are told.
+/// The endings of files that models are told later: SOPs, and instructions of specialists.
 const ENDINGS: [&str; 2] = [".sop.md", ".agent.md"];
 
-/// Looks at what is to be kept.
+/// Checks what is about to be kept.
 #[derive(Clone)]
 pub struct NoSecretsKept(pub MemoryGuard);
 
@@ -54,7 +54,7 @@ fn of_role<'c>(
     spec.roles.iter().filter(move |(_, is)| **is == role).filter_map(|(name, _)| call.input.get(name))
 }
 
-/// Whether what stands in a file of this name is told to models later.
+/// Whether models are later told the contents of a file with this name.
 fn is_kept(path: &str) -> bool {
     let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let lower = name.to_ascii_lowercase();
@@ -62,7 +62,7 @@ fn is_kept(path: &str) -> bool {
         || ENDINGS.iter().any(|ending| lower.ends_with(ending))
 }
 
-/// All texts in a value, however deep.
+/// Checks all texts in a value, at any depth.
 fn check(guard: &MemoryGuard, value: &Value) -> aethon_core::error::Result<()> {
     match value {
         Value::String(text) => guard.check(text),

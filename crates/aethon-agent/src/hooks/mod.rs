@@ -1,4 +1,4 @@
-//! The concerns that see every turn, one file each. The facade sets their order.
+//! The concerns that apply to every turn, one file each. The facade sets their order.
 
 mod agents;
 mod approval;

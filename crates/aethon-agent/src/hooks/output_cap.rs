@@ -1,5 +1,5 @@
-//! Cuts tool output that is too long for a model: head and tail stay, and a line between them says what is gone and how to
-//! read it. What is kept is what the hooks before this one have left, so secrets are masked in it as well.
+//! Cuts tool output that is too long for a model: its head and tail stay, with a line in between that says what is
+//! missing and how to read it. The stored output is what earlier hooks have left, so secrets are masked in it as well.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::tool::{OutputStore, ToolContext, find_left_out};
 use async_trait::async_trait;
 
-/// The cap on tool output. The number of characters comes with the call: [`ToolContext::max_output_chars`].
+/// The cap on tool output. The limit comes with each call: [`ToolContext::max_output_chars`].
 #[derive(Clone, Default)]
 pub struct OutputCap {
-    /// Where what is too long is kept whole; without one, what is cut is gone.
+    /// Where long output is kept in full; without it, what is cut is lost.
     store: Option<Arc<dyn OutputStore>>,
 }
 
 impl OutputCap {
-    /// The cap that keeps what it cuts here.
+    /// A cap that keeps what it cuts in this store.
     pub fn keeping(store: Arc<dyn OutputStore>) -> Self {
         Self { store: Some(store) }
     }
 
-    /// How a model gets at the rest.
+    /// How a model can get the rest.
     async fn remedy(&self, context: &ToolContext, output: &str) -> String {
         let Some(store) = &self.store else { return KEY.to_owned() };
         match store.keep(&context.session, output).await {
@@ -53,19 +53,19 @@ impl Hook for OutputCap {
     }
 }
 
-/// What is said where the output is not kept.
+/// The setting to name if the output is not kept.
 const KEY: &str = "agent.max_tool_output_chars";
 
-/// The text in at most `limit` characters (and the line that says what was cut); `None` when it fits.
+/// Cuts a text to at most `limit` characters, plus the line that says what was cut; `None` if it fits.
 pub fn cap(text: &str, limit: usize) -> Option<String> {
     Cut::of(text, limit).map(|cut| cut.told(KEY))
 }
 
-/// What stays of a text that is too long.
+/// What remains of a text that is too long.
 struct Cut<'t> {
     head: &'t str,
     tail: &'t str,
-    /// How many characters are gone.
+    /// How many characters were cut.
     gone: usize,
     /// How many there were.
     of: usize,
@@ -80,7 +80,7 @@ impl<'t> Cut<'t> {
         if chars <= limit {
             return None;
         }
-        // Beginnings say more than ends, but errors stand at the end.
+        // Beginnings say more than ends, but errors are at the end.
         let head_chars = limit * 2 / 3;
         let tail_chars = limit - head_chars;
         let head_end = text.char_indices().nth(head_chars).map_or(text.len(), |(at, _)| at);

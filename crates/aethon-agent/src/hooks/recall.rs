@@ -1,9 +1,9 @@
-//! Lets the model know what is remembered about what a person says, without being asked.
+//! Tells the model, unprompted, what is remembered about what a person says.
 //!
-//! What is recalled goes behind the person's message as context that is marked as data, and is stored with the turn: it is
-//! no part of the system prompt, and later requests repeat it byte for byte. Only memories that clearly fit are recalled,
-//! and a memory that fails or is slow never holds a turn up. A person is reminded of what they have told themselves and of what
-//! everybody may know, and of nothing that somebody else has told.
+//! Recalled memories follow the person's message as context that is marked as data, and are stored with the turn. They
+//! are not part of the system prompt, and later requests repeat them byte for byte. Only memories that clearly match
+//! are recalled, and a memory that fails or is slow never delays a turn beyond its limit. A person is reminded of what
+//! they have said themselves and of what everybody may know, never of what somebody else has said.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use tokio::time::timeout;
 /// How long a turn waits for its memories.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How much of a message is looked at, in characters: what somebody wants to know stands at its beginning or its end.
+/// How many characters of a message are looked at: what somebody wants to know is at its beginning or its end.
 const MOST_CHARS: usize = 2_000;
 
-/// The source that is named to the model.
+/// The source that the model is given.
 const SOURCE: &str = "memory";
 
-/// The least that is worth showing of a memory, in characters.
+/// The shortest excerpt of a memory that is worth showing, in characters.
 const LEAST_PIECE: usize = 40;
 
-/// Recalls what fits.
+/// Recalls matching memories.
 #[derive(Clone)]
 pub struct AutoRecall {
     memory: Arc<dyn Memory>,
@@ -36,7 +36,7 @@ pub struct AutoRecall {
 }
 
 impl AutoRecall {
-    /// At most so many memories, and so many characters of them together.
+    /// Recalls at most `top_k` memories, with at most `max_chars` characters in all.
     pub fn new(memory: Arc<dyn Memory>, top_k: usize, max_chars: usize) -> Self {
         Self { memory, top_k, max_chars }
     }
@@ -49,7 +49,7 @@ impl Hook for AutoRecall {
     }
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
-        // A stranger's text is not to fetch what somebody here has told.
+        // A stranger's text must not retrieve what somebody here has said.
         let is_own = !inbound.untrusted && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
         if !is_own || self.top_k == 0 || self.max_chars == 0 {
             return Ok(Vec::new());
@@ -89,7 +89,7 @@ fn both_ends(text: &str) -> String {
     format!("{head}\n{tail}")
 }
 
-/// The memories a line each, as long as there is room; the best one is shortened rather than left out.
+/// The memories, one per line, as long as there is room; the best one is shortened rather than left out.
 fn told(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut left = max_chars;

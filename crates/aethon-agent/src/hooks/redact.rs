@@ -1,4 +1,4 @@
-//! Takes secrets out of tool output before a model, a transcript or a log sees it.
+//! Removes secrets from tool output before a model, a transcript or a log sees them.
 
 use std::borrow::Cow;
 

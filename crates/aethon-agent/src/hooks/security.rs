@@ -1,6 +1,6 @@
-//! Refuses commands that the owner has blocked, and those that nobody means an assistant to run.
+//! Refuses commands that the owner has blocked, and those that nobody would want an assistant to run.
 //!
-//! The rules are in `shell_rules`; this hook finds the commands among the arguments of a call, by their role.
+//! The rules are in `shell_rules`; this hook finds the commands among a call's arguments, by their role.
 
 use std::path::Path;
 
@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use crate::shell_rules::ShellRules;
 
-/// Checks every command that a tool is to run.
+/// Checks every command that a tool is about to run.
 #[derive(Debug, Clone)]
 pub struct CommandRules(ShellRules);
 
 impl CommandRules {
-    /// These entries of `security.blocked_commands`, and the built-in danger list. `home` is the person's own directory.
+    /// Combines the entries of `security.blocked_commands` with the built-in danger list. `home` is the user's own
+    /// directory.
     pub fn new(blocked: &[String], home: Option<&Path>) -> Self {
         Self(ShellRules::new(blocked, home))
     }
@@ -41,7 +42,7 @@ impl Hook for CommandRules {
     }
 }
 
-/// The command in an argument: a string, or a list of words.
+/// The command in an argument, which is a string or a list of words.
 fn command_of(value: &Value) -> String {
     match value {
         Value::String(command) => command.clone(),

@@ -1,10 +1,11 @@
-//! Has a person asked before something is sent out or run in a turn that text from outside has entered
+//! Requires approval before a turn that has seen outside text sends something out or runs something
 //! (`security.taint_requires_approval`).
 //!
-//! A stranger's text can talk a model into things. What it could do with them is to send what it knows to somebody, or to run
-//! something; both wait for a person's word once such text is before the model, whichever tools the owner has listed for
-//! approval. A turn is tainted by what its requests carry: a result or a message between the markers of outside content, of an
-//! earlier turn too, recalled memories, and summaries, which no longer say where their words came from.
+//! A stranger's text can talk a model into things. The harm it could do is to send what the model knows to somebody, or
+//! to run something; both need a person's approval once such text is in front of the model, whichever tools the owner
+//! has listed for approval. A turn is tainted by what its requests contain: a result or a message between
+//! outside-content markers, even of an earlier turn; recalled memories; and summaries, which no longer say where their
+//! words came from.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,11 +18,12 @@ use aethon_core::model::ModelRequest;
 use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
 
-/// How many turns are remembered. Far more than run at once: what goes first is of turns whose end was never told.
+/// How many turns are remembered, which is far more than run at once. Those dropped first are turns whose end was never
+/// reported.
 const MOST_TURNS: usize = 4096;
 
-/// The turns that run, and what tainted those that are tainted. A turn that another one has asked for is tainted with it,
-/// and taints it.
+/// The running turns, with what tainted them. Taint passes between a turn and the turn that called it, in both
+/// directions.
 #[derive(Debug, Default)]
 pub struct Taint {
     turns: Mutex<BTreeMap<TurnId, String>>,
@@ -29,12 +31,12 @@ pub struct Taint {
 }
 
 impl Taint {
-    /// One that knows from this board which turn has asked for which.
+    /// A hook that learns from this board which turn called which.
     pub fn along(board: AgentBoard) -> Self {
         Self { turns: Mutex::default(), board }
     }
 
-    /// The first source that is noted counts.
+    /// Records a source; the first one counts.
     fn note(&self, turn: &TurnId, session: &SessionId, source: String) {
         let caller = self.board.caller(session);
         let mut turns = self.lock();
@@ -52,7 +54,7 @@ impl Taint {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<TurnId, String>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // The map is consistent after every statement, so a panic elsewhere does not make it unusable.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -67,7 +69,7 @@ impl Hook for Taint {
         if inbound.is_from_outside() {
             self.note(&turn.turn, &turn.session, format!("a message through {}", inbound.channel));
         }
-        // What it is to do was written by a turn that may have seen anything.
+        // Its task was written by a turn that may have seen anything.
         if let Some(source) = self.board.caller(&turn.session).and_then(|caller| self.source(&caller.turn)) {
             self.note(&turn.turn, &turn.session, source);
         }
@@ -108,7 +110,7 @@ impl Hook for Taint {
     }
 }
 
-/// What a block that a model sees brings in from outside.
+/// What in a block taints a turn whose model sees it, in words.
 fn source(block: &Block) -> Option<String> {
     let outside = block.outside().map(|outside| match outside {
         Outside::Words => "a message that is not the owner's".to_owned(),

@@ -1,11 +1,11 @@
-//! Leaves what tools return unmarked: for owners who have switched `security.mark_untrusted_content` off.
+//! Leaves tool output unmarked, for owners who have switched `security.mark_untrusted_content` off.
 
 use aethon_core::hook::Hook;
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::tool::ToolContext;
 use async_trait::async_trait;
 
-/// Takes the mark of outside content from every result.
+/// Removes the outside-content mark from every result.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unmarked;
 

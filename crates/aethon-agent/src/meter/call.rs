@@ -1,7 +1,7 @@
-//! A call to the first of several models that answers: every model that is asked is paid for by itself.
+//! A call to the first of several models that answers. Every model that is asked is paid for separately.
 //!
-//! Whoever makes the call keeps it outside of what may be interrupted and settles it afterwards, so that it learns what the
-//! call took also when it was stopped in the middle. A call that is dropped is booked all the same.
+//! The caller keeps the call outside of whatever may be cancelled and settles it afterwards, so that it learns what the
+//! call took even if it was stopped midway. A dropped call is booked all the same.
 
 use aethon_core::message::Failure;
 use aethon_core::model::{
@@ -12,12 +12,12 @@ use super::grant::{Booked, Ending, Grant};
 use super::metering::{Meter, Work};
 use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, is_models_fault, together};
 
-/// Why a call brought no answer, or not all of it.
+/// Why a call brought no answer, or only part of one.
 #[derive(Debug, Clone)]
 pub enum CallError {
-    /// The models or their services.
+    /// The models or their services failed.
     Model(ModelError),
-    /// The budget.
+    /// The budget does not allow it.
     Money(Failure),
 }
 
@@ -30,38 +30,38 @@ impl std::fmt::Display for CallError {
     }
 }
 
-/// The model that answers in place of the configured one.
+/// A fallback model that answers in place of the configured one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StandIn {
     /// The model's id.
     pub model: String,
-    /// Why, as a sentence.
+    /// Why it stands in, as a sentence.
     pub reason: String,
 }
 
-/// A call under way.
+/// A call in progress.
 pub struct ModelCall {
     meter: Meter,
     work: Work,
     open: Option<Open>,
-    /// How the answer ended, as far as it has.
+    /// How the answer ended, if it has.
     ending: Option<Ending>,
     stop: Option<StopReason>,
-    /// The day is spent; told with the next event, because the one before has come.
+    /// The day's money is spent. Reported instead of the next event, because the one before has already arrived.
     spent: Option<Failure>,
-    /// What the models took that failed before one answered.
+    /// What models took that failed before one answered.
     failed: Usage,
     warning: Option<String>,
     silences: u32,
 }
 
-/// The model that is asked.
+/// The model being asked.
 struct Open {
     grant: Grant,
     answer: Option<AnswerStream>,
 }
 
-/// What a call came to.
+/// The outcome of a call.
 #[derive(Debug, Default)]
 pub struct Settled {
     /// What the answer took.
@@ -89,15 +89,15 @@ impl ModelCall {
         }
     }
 
-    /// Asks one model after the other, each at most once, until one begins to answer. Says which one, and why, if that is
-    /// not the configured one.
+    /// Asks one model after the other, each at most once, until one begins to answer. Returns which one it is and why,
+    /// unless it is the configured one.
     pub async fn start(
         &mut self,
         models: &Models,
         request: ModelRequest,
     ) -> Result<Option<StandIn>, CallError> {
         let mut misses: Vec<Miss> = Vec::new();
-        // What failed at the models before is a failed attempt for the next one.
+        // A failure of the models before counts as a failed attempt for the next one.
         let mut attempt = request.attempt;
         let mut overflow: Option<Overflow> = None;
         for (place, candidate) in models.candidates().iter().enumerate() {
@@ -124,13 +124,13 @@ impl ModelCall {
             misses.push(Miss { place, reason, is_resting });
         }
         match overflow {
-            // The conversation has to become shorter, whatever ails the others.
+            // The conversation has to become shorter, whatever is wrong with the other models.
             Some(overflow) => Err(CallError::Model(overflow.error)),
             None => self.last_resort(models, request, misses).await,
         }
     }
 
-    /// The next event of the answer. Its end is an event too.
+    /// Returns the next event of the answer; its end is an event too.
     pub async fn next(&mut self) -> Result<ModelEvent, CallError> {
         if let Some(failure) = self.spent.take() {
             return Err(CallError::Money(failure));
@@ -155,23 +155,23 @@ impl ModelCall {
         Ok(event)
     }
 
-    /// Why the answer had to end, if it reached the limit of what the day has left.
+    /// Returns why the answer had to end, if it reached the limit of what the day has left.
     pub async fn why_so_short(&mut self) -> Option<Failure> {
         let open = self.open.as_mut().filter(|_| self.stop == Some(StopReason::Length))?;
         open.grant.why_so_short().await
     }
 
-    /// Whoever asked waits no longer: what the service has done by now is unknown, as after a time-out of its own.
+    /// Notes that the caller stopped waiting. What the service has done by then is unknown, as after a time-out.
     pub fn give_up(&mut self) {
         self.ending = Some(Ending::Silent);
     }
 
-    /// How often a model that was asked fell silent.
+    /// Returns how many models were asked and never responded.
     pub(crate) fn silences(&self) -> u32 {
         self.silences
     }
 
-    /// Books the call, wherever it stands.
+    /// Books the call, whatever state it is in.
     pub async fn settle(mut self) -> Settled {
         let ending = self.ending.take().unwrap_or(Ending::Cut);
         let mut settled = Settled { failed: self.failed, warning: self.warning.take(), ..Settled::default() };
@@ -192,11 +192,11 @@ impl ModelCall {
     ) -> Result<(), Missed> {
         fits(candidate, self.work.input, place).map_err(|error| Missed::Unasked(Reason::Model(error)))?;
         let permit = candidate.permit().map_err(Missed::Resting)?;
-        // Boxed, because the futures of turns and summaries hold this one.
+        // Boxed, because the futures of turns and summaries contain this one.
         Box::pin(self.ask(candidate, permit, request)).await
     }
 
-    /// Asks a model once it is paid for.
+    /// Asks a model once the call is paid for.
     async fn ask(
         &mut self,
         candidate: &Candidate,
@@ -205,7 +205,8 @@ impl ModelCall {
     ) -> Result<(), Missed> {
         let mut capabilities = candidate.provider.capabilities();
         if self.meter.misses_price(&capabilities) {
-            // Only the service may know it. Whoever cannot say it leaves the model unpriced, and that is told.
+            // Only the service may know the price. If it cannot be asked, the model stays unpriced, which is reported
+            // below.
             let _ = candidate.provider.learn().await;
             capabilities = candidate.provider.capabilities();
         }
@@ -229,8 +230,9 @@ impl ModelCall {
         }
     }
 
-    /// Every model failed or is left alone. When only a person can mend what is wrong with those that are, a person's
-    /// new try is let through to one of them, because they may have mended it just now; a repetition is not.
+    /// Handles the case that every model failed or is resting. If only a person can fix what is wrong with the resting
+    /// ones, a new attempt by a person is let through to one of them, because it may just have been fixed; an automatic
+    /// retry is not.
     async fn last_resort(
         &mut self,
         models: &Models,
@@ -262,13 +264,13 @@ impl ModelCall {
     }
 }
 
-/// Why one model did not begin to answer.
+/// Why a model did not begin to answer.
 enum Missed {
-    /// It was asked, and failed.
+    /// It was asked and failed.
     Asked(ModelError),
     /// It was not asked.
     Unasked(Reason),
-    /// It is left alone.
+    /// Its breaker is open.
     Resting(ModelError),
 }
 
@@ -279,7 +281,8 @@ struct Overflow {
 }
 
 impl Overflow {
-    /// What is known of the window may have been learnt from the very refusal, and was larger before.
+    /// Takes the window as it is known now: that may have been learnt from this very refusal, and have been larger
+    /// before.
     fn of(candidate: &Candidate, error: ModelError) -> Self {
         Self { error, context_window: candidate.provider.capabilities().context_window }
     }
@@ -289,7 +292,8 @@ impl Overflow {
     }
 }
 
-/// Whether a model is set up, and its window large enough. The first model's is the engine's business.
+/// Checks that a model is set up and, for a fallback, that its window is large enough. For the first model, the engine
+/// ensures that.
 fn fits(candidate: &Candidate, tokens: u64, place: usize) -> Result<(), ModelError> {
     if let Readiness::NotConfigured(reason) = candidate.provider.readiness() {
         return Err(ModelError::new(ModelErrorKind::Auth, reason));
@@ -314,11 +318,11 @@ fn stand_in(
     (place > 0).then(|| StandIn { model, reason: reason.unwrap_or_default() })
 }
 
-/// How a call ended that failed before its first event.
+/// How to book a call that failed before its first event.
 fn ending_before_begin(error: &ModelError) -> Ending {
     match error.kind() {
         ModelErrorKind::Timeout => Ending::Silent,
-        // It took the request, and what it answered was nothing.
+        // The service accepted the request, but its answer was unusable.
         ModelErrorKind::Malformed => Ending::Broken,
         _ => Ending::Refused,
     }
@@ -332,7 +336,7 @@ fn not_started() -> ModelError {
     ModelError::new(ModelErrorKind::Malformed, "The model's answer ended before it began; ask again.")
 }
 
-/// About how many tokens an event stands for. Services send one or more at a time, four bytes each.
+/// Estimates how many tokens an event stands for. Services send one or more at a time, at four bytes each.
 fn tokens(event: &ModelEvent) -> u64 {
     let about = |bytes: usize| (bytes as u64).div_ceil(4).max(1);
     match event {

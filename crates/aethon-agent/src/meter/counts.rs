@@ -1,22 +1,21 @@
-//! What is believed of the figures and the names that a service gives for a call.
+//! Which of the figures and names that a service reports for a call are believed.
 
 use aethon_core::model::Usage;
 
-/// More tokens than these no request takes, whatever a service says.
+/// No request takes more tokens than this, whatever a service says.
 const MOST_TOKENS: u64 = 100_000_000;
 
-/// The fewest digits of the date or version behind a model's name.
+/// The fewest digits of a date or version behind a model's name.
 const DIGITS: usize = 3;
 
-/// What a service counted, where that can be: tokens that it does not count are put in as we counted them. `None` of
-/// figures that are absurd.
+/// Returns the service's counts, with our own where it reports none; `None` if they are absurd.
 pub(super) fn believed(told: Usage, sent: u64, heard: u64) -> Option<Usage> {
     let mut usage = told;
     let counts = [usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens];
     if counts.iter().any(|count| *count > MOST_TOKENS) {
         return None;
     }
-    // Some services send a zero because a number is asked for.
+    // Some services send zero merely because a number is required.
     if usage.input_tokens == 0 {
         usage.input_tokens = sent;
     }
@@ -28,8 +27,8 @@ pub(super) fn believed(told: Usage, sent: u64, heard: u64) -> Option<Usage> {
     Some(usage)
 }
 
-/// Whether `named` is the model that was asked for: the same name, with or without a date, a version or what a router puts
-/// before it. `gpt-5-mini` is no `gpt-5`.
+/// Whether `named` is the model that was asked for: the same name, apart from a date, a version or a router's prefix.
+/// `gpt-5-mini` is not a variant of `gpt-5`.
 pub(super) fn is_variant(asked: &str, named: &str) -> bool {
     let (asked, named) = (bare(asked), bare(named));
     let (short, long) = if asked.len() <= named.len() { (&asked, &named) } else { (&named, &asked) };
@@ -41,7 +40,7 @@ pub(super) fn is_variant(asked: &str, named: &str) -> bool {
     rest.chars().take_while(char::is_ascii_digit).count() >= DIGITS
 }
 
-/// The name without what stands before it, and without `latest`, which is every date.
+/// The name without its prefix and without `latest`, which matches every date.
 fn bare(name: &str) -> String {
     let name = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
     let stripped = name.strip_suffix("latest").and_then(|rest| rest.strip_suffix(['-', ':']));

@@ -1,9 +1,9 @@
 //! The permission to make one call: what is reserved for it, how long its answer may be, and that it is booked once.
 //!
-//! An answer that can be watched begins with the money for a usual one and gets more in steps while it comes; when there is
-//! no more, it is stopped. One that cannot be watched is paid for in full before it begins, so its limit is a fair share of
-//! what the day has left. What the ledger is told in between is never less than what has come, as far as that is known, so
-//! that a crash books hardly more and not less than the call had cost.
+//! An answer that can be watched starts with the money for a usual one and gets more in steps as it arrives; when no
+//! more is left, it is stopped. One that cannot be watched is paid for in full beforehand, so its limit is a fair share
+//! of what the day has left. What the ledger is told in between is never less than what is known to have arrived, so
+//! that a crash books hardly more, and not less, than the call had cost.
 
 use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
 use aethon_core::message::Failure;
@@ -15,28 +15,28 @@ use super::metering::{Meter, Work};
 use super::tariff::Tariff;
 use super::usual::Usual;
 
-/// The shortest answer that is worth asking for when little money is left, in tokens: watched, and with thoughts that
-/// nobody sees.
+/// The shortest answers worth asking for when little money is left, in tokens: one that is watched, and one with hidden
+/// reasoning.
 const LEAST_ANSWER: u64 = 64;
 const LEAST_HIDDEN: u64 = 256;
 
-/// The longest answer that is paid for in advance, in usual ones, and the least that this is.
+/// The longest answer paid for in advance: this many usual ones, but at least this many tokens.
 const USUALS_HIDDEN: u64 = 4;
 const LONG_HIDDEN: u64 = 16_000;
 
-/// By how many tokens a reservation grows: half of a usual answer, within these.
+/// The least and the most tokens by which a reservation grows; in between, it grows by half a usual answer.
 const STEPS: (u64, u64) = (64, 1_000);
 
-/// The least that it grows by when little is left.
+/// The least by which it grows when little is left.
 const LEAST_STEP: u64 = 16;
 
-/// After how many tokens what a call has cost is noted: an eighth of a usual answer, within these.
+/// The fewest and the most tokens after which the cost so far is noted; in between, after an eighth of a usual answer.
 const NOTES: (u64, u64) = (16, 256);
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
-    /// The model ended it.
+    /// The model finished.
     Whole {
         /// What the service counted.
         usage: Usage,
@@ -45,15 +45,15 @@ pub enum Ending {
     },
     /// It was stopped; the service has worked on it.
     Cut,
-    /// It broke off, or was nothing that could be read; the service has worked on it.
+    /// It broke off or was unreadable; the service has worked on it.
     Broken,
-    /// It was sent, and nothing came for too long. Nobody knows what the service did.
+    /// The request was sent, and nothing came for too long. Nobody knows what the service did.
     Silent,
     /// The service has not worked on it.
     Refused,
 }
 
-/// What a call came to.
+/// The outcome of a booked call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Booked {
     /// What it took, with its cost.
@@ -64,24 +64,24 @@ pub struct Booked {
     pub warning: Option<String>,
 }
 
-/// What is to be reserved for a call.
+/// What to reserve for a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plan {
-    /// Tokens of the answer that are wanted, and that are the least of use.
+    /// How many tokens of the answer are wanted, and how many are the least of use.
     most: u64,
     least: u64,
-    /// What the model can say at most.
+    /// The model's longest answer.
     max_output: u64,
-    /// Tokens after which a crash would have cost more than is noted.
+    /// After how many further tokens the cost is noted again, which bounds what a crash leaves out.
     interval: u64,
-    /// Tokens that are noted before the first came.
+    /// The tokens noted before the first one arrives.
     noted: u64,
     usual: Usual,
     is_hidden: bool,
 }
 
 impl Plan {
-    /// For an answer that can be watched.
+    /// The plan for an answer that can be watched.
     pub(super) fn watched(usual: Usual, max_output: u64) -> Self {
         let most = usual.tokens().max(LEAST_ANSWER).min(max_output);
         let interval = (usual.tokens() / 8).clamp(NOTES.0, NOTES.1);
@@ -97,13 +97,14 @@ impl Plan {
         }
     }
 
-    /// For an answer whose length follows from what is sent: all of it is paid for before, because nothing can cut it.
+    /// The plan for an answer whose length follows from the input. All of it is paid for beforehand, because nothing
+    /// can cut it short.
     pub(super) fn whole(usual: Usual, max_output: u64) -> Self {
         let (most, least) = (max_output, max_output);
         Self { most, least, max_output, interval: u64::MAX, noted: most, usual, is_hidden: false }
     }
 
-    /// For an answer that cannot be watched, which may cost this share of the day.
+    /// The plan for an answer that cannot be watched, and that may cost this share of the day's money.
     pub(super) fn hidden(tariff: &Tariff, usual: Usual, max_output: u64, share_usd: f64) -> Self {
         let least = LEAST_HIDDEN.min(max_output);
         let longest = usual.tokens().saturating_mul(USUALS_HIDDEN).max(LONG_HIDDEN);
@@ -112,7 +113,7 @@ impl Plan {
         Self { most, least, max_output, interval: u64::MAX, noted, usual, is_hidden: true }
     }
 
-    /// The money for it.
+    /// Returns the money to reserve.
     pub(super) fn claim(&self, tariff: &Tariff, ceiling_usd: f64) -> Claim {
         let usd = |tokens| tariff.input_usd + tariff.output_usd(tokens);
         Claim {
@@ -123,7 +124,7 @@ impl Plan {
         }
     }
 
-    /// What can be said for the money that was granted.
+    /// Returns how long the answer may be for the money that was granted.
     pub(super) fn granted(self, tariff: Tariff, reserved: Reserved, ceiling_usd: f64) -> Limited {
         let own_usd = reserved.amount_usd - tariff.input_usd;
         let paid = tariff.tokens(own_usd);
@@ -140,22 +141,22 @@ impl Plan {
     }
 }
 
-/// A call that is paid from the day's money.
+/// A call paid from the day's money.
 #[derive(Debug)]
 pub(super) struct Limited {
     reservation: i64,
     tariff: Tariff,
     plan: Plan,
-    /// The tokens of the longest answer that may be asked for.
+    /// The longest answer that may be asked for, in tokens.
     limit: u64,
-    /// The tokens that are paid for.
+    /// The tokens paid for so far.
     paid: u64,
     /// The tokens that a crash would book.
     noted: u64,
     ceiling_usd: f64,
 }
 
-/// The permission to make one call. Whoever drops it without settling it has broken the call off.
+/// The permission to make one call. Dropping it without settling books the call as cut off.
 pub struct Grant {
     meter: Meter,
     work: Work,
@@ -165,7 +166,7 @@ pub struct Grant {
     usual: Usual,
     is_hidden: bool,
     max_output: u64,
-    /// Tokens that came, as we count them.
+    /// The tokens that arrived, by our own count.
     heard: u64,
     limited: Option<Limited>,
     is_open: bool,
@@ -174,7 +175,7 @@ pub struct Grant {
 }
 
 impl Grant {
-    /// A call that needs no money, or whose money nobody limits.
+    /// A grant for a call that costs nothing, or whose cost is not limited.
     pub(super) fn unlimited(meter: Meter, work: Work, model: &Capabilities, price: Option<Price>) -> Self {
         let is_hidden = model.hidden_output;
         Self {
@@ -193,36 +194,36 @@ impl Grant {
         }
     }
 
-    /// The same call within what was reserved for it.
+    /// Limits the call to what was reserved for it.
     pub(super) fn paid_with(mut self, limited: Limited) -> Self {
         self.limited = Some(limited);
         self.started = Instant::now();
         self
     }
 
-    /// The call is not made.
+    /// Closes a grant whose call is not made.
     pub(super) fn never_mind(mut self) {
         self.is_open = false;
     }
 
-    /// The provider and the model that are asked.
+    /// Returns the provider and the model that are asked.
     pub(super) fn model(&self) -> (&str, &str) {
         (&self.provider, &self.model)
     }
 
-    /// The longest answer that the day pays for, in tokens; `None` where nobody limits it.
+    /// Returns the longest answer that the day pays for, in tokens; `None` if nothing limits it.
     pub fn max_output(&self) -> Option<u64> {
         self.limited.as_ref().map(|limited| limited.limit)
     }
 
-    /// Why an answer that reached its limit ended there, if that was all that the day had left.
+    /// Returns why an answer that reached its limit ended there, if the limit was all that the day had left.
     pub(crate) async fn why_so_short(&self) -> Option<Failure> {
         let limited = self.limited.as_ref()?;
         let is_last = !self.is_hidden && limited.limit < self.max_output;
         if is_last { Some(self.meter.used_up(limited.ceiling_usd).await) } else { None }
     }
 
-    /// So many tokens came. `Err` when the day does not pay for more of them: the call has to end.
+    /// Counts tokens that arrived. `Err` if the day does not pay for more: then the call has to end.
     pub(crate) async fn count(&mut self, tokens: u64) -> Result<(), Failure> {
         self.heard = self.heard.saturating_add(tokens);
         let Some(limited) = &mut self.limited else { return Ok(()) };
@@ -244,7 +245,7 @@ impl Grant {
         let (usage, model) = (entry.usage, entry.model.clone());
         let warning = match &self.limited {
             None => self.meter.book(None, entry).await,
-            // In a task of its own: whoever waits for it may be stopped meanwhile.
+            // In a task of its own, because the caller may be stopped meanwhile.
             Some(Limited { reservation, .. }) => {
                 let (meter, reservation) = (self.meter.clone(), Some(*reservation));
                 self.meter.see_through(async move { meter.book(reservation, entry).await }).await.flatten()
@@ -253,7 +254,7 @@ impl Grant {
         Booked { usage, model, warning }
     }
 
-    /// What is written down. Nothing else is, from then on.
+    /// Closes the grant and returns what to write down. Nothing else is written from then on.
     fn close(&mut self, ending: &Ending) -> LedgerEntry {
         self.is_open = false;
         let (usage, named) = match ending {
@@ -279,7 +280,7 @@ impl Grant {
         entry
     }
 
-    /// What a service counted; as we counted it where that cannot be.
+    /// Returns what the service counted, or our own count where the service's is not credible.
     fn believed(&self, told: Usage) -> Usage {
         let billed = self.usual.billed(self.heard).min(self.max_output);
         let Some(usage) = counts::believed(told, self.work.input, billed) else {
@@ -301,8 +302,8 @@ impl Grant {
         usage
     }
 
-    /// What a call that did not end took as far as is known: what was sent, and what came. Of output that nobody saw
-    /// (`has_unseen`) a usual answer is assumed.
+    /// Estimates what an unfinished call took: the input, and the output that arrived. For hidden output (`has_unseen`)
+    /// a usual answer is assumed.
     fn estimate(&self, has_unseen: bool) -> Usage {
         let heard = self.usual.billed(self.heard);
         let limit = self.max_output().unwrap_or(u64::MAX).min(self.max_output);
@@ -310,9 +311,9 @@ impl Grant {
         Usage { input_tokens: self.work.input, output_tokens: heard.max(unseen), ..Usage::default() }
     }
 
-    /// The model that the call is booked under, and its price. A service may name a variant of what was asked, such as one
-    /// with a date; a name of something else is told once and changes nothing. The price is the one that was reserved at,
-    /// or the ceiling would be checked against another; only a model without one takes that of its variant.
+    /// Returns the model that the call is booked under, and its price. A service may name a variant of the model, such
+    /// as one with a date; any other name is logged once and ignored. The price is the reserved one, because otherwise
+    /// the ceiling would be checked against a different one; only a model without a price takes that of its variant.
     fn who_answered(&self, named: Option<&str>) -> (String, Option<Price>) {
         match named {
             Some(named) if counts::is_variant(&self.model, named) => {
@@ -336,7 +337,7 @@ impl Grant {
 }
 
 impl Limited {
-    /// What the call has cost at most when a crash cuts it off before the next note.
+    /// Returns the most that the call has cost if a crash cuts it off before the next note.
     fn estimate_usd(&self) -> f64 {
         self.tariff.input_usd + self.tariff.output_usd(self.noted)
     }
@@ -366,7 +367,7 @@ impl Drop for Grant {
         let entry = self.close(&Ending::Cut);
         let (meter, reservation) =
             (self.meter.clone(), self.limited.as_ref().map(|limited| limited.reservation));
-        // Without a runtime the program is at its end, and the next start books the reservation.
+        // Without a runtime the program is exiting, and the next start books the reservation.
         if tokio::runtime::Handle::try_current().is_ok() {
             self.meter.tasks().spawn(async move {
                 meter.book(reservation, entry).await;

@@ -1,4 +1,4 @@
-//! The meter itself: it grants calls, and books them.
+//! The meter itself: it grants calls and books them.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -25,10 +25,11 @@ use super::usual::Usuals;
 use crate::patience::until_stored;
 use crate::tasks::Tasks;
 
-/// What a model of a provider costs, where that is known; told what its service says of it, which the owner may know better.
+/// Looks up what a provider's model costs, if known. The third argument is the price that the service reports, which
+/// the owner's own setting may override.
 pub type Prices = Arc<dyn Fn(&str, &str, Option<Price>) -> Option<Price> + Send + Sync>;
 
-/// How many different complaints about services and prices are remembered, so that each is logged once.
+/// How many different complaints about services and prices are remembered, so that each is logged only once.
 const MOST_COMPLAINTS: usize = 1_000;
 
 /// What a call is for.
@@ -40,30 +41,30 @@ pub struct Work {
     pub session: Option<SessionId>,
     /// The turn that it is for.
     pub turn: Option<TurnId>,
-    /// Tokens that are sent, as far as is known before.
+    /// The tokens sent, as far as they are known beforehand.
     pub input: u64,
 }
 
 impl Work {
-    /// Work that belongs to no turn and sends so many tokens.
+    /// Work that belongs to no turn and sends this many tokens.
     pub fn new(kind: WorkKind, input: u64) -> Self {
         Self { kind, session: None, turn: None, input }
     }
 
-    /// As part of this turn.
+    /// Assigns the work to a turn.
     #[must_use]
     pub fn of_turn(self, session: SessionId, turn: TurnId) -> Self {
         Self { session: Some(session), turn: Some(turn), ..self }
     }
 
-    /// Whether somebody waits for it. What nobody waits for stops when the owner is warned.
+    /// Whether somebody waits for it. Work that nobody waits for stops at the level at which the owner is warned.
     fn is_awaited(&self) -> bool {
         !matches!(self.kind, WorkKind::Background | WorkKind::Embedding)
     }
 }
 
-/// A place among the calls that run, taken before the ledger is asked: whoever gets nothing must see that those run who
-/// got it, though they do not know it yet.
+/// A place among the running calls, taken before the ledger is asked: a caller that gets no money must see that others
+/// hold it, even before they know it themselves.
 struct Place(Option<Meter>);
 
 impl Place {
@@ -72,7 +73,7 @@ impl Place {
         Self(Some(meter.clone()))
     }
 
-    /// The call is made; booking it gives the place back.
+    /// Keeps the place for a call that is made; booking the call gives it back.
     fn keep(mut self) {
         self.0 = None;
     }
@@ -80,7 +81,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // The last one to leave tells those who waited for it; while a call runs, its end does.
+        // The last one to leave wakes those who waited for it. While a call runs, its end does that.
         if let Some(meter) = self.0.take()
             && meter.0.running.fetch_sub(1, Ordering::AcqRel) == 1
         {
@@ -89,7 +90,7 @@ impl Drop for Place {
     }
 }
 
-/// What every call is paid from. Cheap to clone; clones are the same meter.
+/// What every call is paid from. Cheap to clone; clones share one meter.
 #[derive(Clone)]
 pub struct Meter(Arc<Inner>);
 
@@ -98,21 +99,21 @@ struct Inner {
     rates: Live<Rates>,
     clock: Arc<dyn Clock>,
     bus: EventBus,
-    /// The day on which the owner was warned last.
+    /// The day on which the owner was last warned.
     warned: Mutex<Option<Date>>,
     looked: OnceCell<()>,
-    /// Calls that hold a reservation or are just asking for one.
+    /// Calls that hold a reservation or are asking for one.
     running: AtomicUsize,
-    /// How many have given theirs back, and the news of it.
+    /// How many calls have returned their reservation, and the signal that one has.
     returned: AtomicU64,
     news: Notify,
     usuals: Usuals,
     complaints: Mutex<HashSet<String>>,
-    /// Calls that were dropped and are being booked.
+    /// The tasks that book dropped calls.
     tasks: Tasks,
 }
 
-/// What things cost, and what may be spent.
+/// The prices, and what may be spent.
 struct Rates {
     prices: Prices,
     budget: Budget,
@@ -143,7 +144,7 @@ impl Meter {
         }))
     }
 
-    /// Goes on with these prices and this budget. A call whose money is reserved keeps the price at which it was.
+    /// Switches to these prices and this budget. A call that already holds a reservation keeps its price.
     pub fn reload(&self, prices: Prices, budget: Budget) {
         self.0.rates.set(Rates { prices, budget });
     }
@@ -152,13 +153,13 @@ impl Meter {
         self.0.rates.get().budget
     }
 
-    /// A call to the first of several models that answers.
+    /// Prepares a call to the first of several models that answers.
     pub fn call(&self, work: Work) -> ModelCall {
         ModelCall::new(self.clone(), work)
     }
 
-    /// Permits one call to this model, once the money for it is reserved; or says why it must not be made. While the money
-    /// that it lacks is only set aside for calls that run, it waits for one of them to end.
+    /// Permits one call to this model once its money is reserved, or returns why the call must not be made. If the
+    /// missing money is merely reserved for running calls, it waits for one of them to end.
     pub async fn reserve(&self, work: Work, model: &Capabilities) -> Result<Grant, Failure> {
         let budget = self.budget();
         let price = self.price(&model.provider, &model.model, model.price);
@@ -168,7 +169,7 @@ impl Meter {
         let Some(price) = price.filter(|price| budget.is_limited() && !price.is_free()) else {
             return Ok(Grant::unlimited(self.clone(), work, model, price));
         };
-        // Boxed: most calls are free of all that, and the future of a turn holds this one.
+        // Boxed: most calls need none of this, and the future of a turn contains this one.
         Box::pin(self.reserve_limited(work, model, price)).await
     }
 
@@ -182,8 +183,8 @@ impl Meter {
         let tariff = Tariff::of(&price, work.input);
         let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
         let ceiling_usd = self.ceiling(&work);
-        // While others run, it waits for the money of a usual answer; with less, the service would be told a limit that cuts
-        // the answer although money comes back soon.
+        // While other calls run, it waits for the money of a usual answer. With less, the service would get a limit
+        // that cuts the answer although money is about to come back.
         let mut is_patient = work.is_awaited() && !model.hidden_output;
         loop {
             let news = self.0.news.notified();
@@ -195,7 +196,7 @@ impl Meter {
                 true => {
                     let today = self.today().await?;
                     let left = ceiling_usd - today.spent_usd - today.reserved_usd;
-                    // Its own part, that of those who run, and one for whoever comes next.
+                    // One share for this call, one for each running call, and one for whoever comes next.
                     let share = left / (self.0.running.load(Ordering::Acquire) + 1) as f64;
                     Plan::hidden(&tariff, usual, model.max_output, share)
                 }
@@ -222,8 +223,8 @@ impl Meter {
         }
     }
 
-    /// Reserves money for a grant that has none yet. In a task of its own: if whoever wants it is stopped meanwhile, it goes
-    /// back.
+    /// Reserves money for a grant that has none yet. In a task of its own, so that the money is returned if the caller
+    /// is stopped meanwhile.
     async fn try_reserve(
         &self,
         (blank, place): (Grant, Place),
@@ -255,25 +256,25 @@ impl Meter {
         receiver.await.unwrap_or_else(|_| Err(refusal::broken()))
     }
 
-    /// Runs something to its end, also when nobody waits for it any more. `None` when it panicked.
+    /// Runs a future to completion even if the caller stops waiting for it. `None` if it panicked.
     pub(super) async fn see_through<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
         self.0.tasks.spawn(async move {
-            // An error means that nobody waits; the work is done all the same.
+            // An error means that nobody is waiting; the work is done all the same.
             let _ = sender.send(work.await);
         });
         receiver.await.ok()
     }
 
-    /// Waits until every call that was dropped is booked.
+    /// Waits until every dropped call is booked.
     pub async fn ended(&self) {
         self.0.tasks.ended().await;
     }
 
-    /// What a model costs. What is no price is told once, and is none.
+    /// Returns what a model costs. An invalid price is logged once and treated as none.
     pub(super) fn price(&self, provider: &str, model: &str, told: Option<Price>) -> Option<Price> {
         let price = (self.0.rates.get().prices)(provider, model, told)?;
         if is_price(&price) {
@@ -285,12 +286,12 @@ impl Meter {
         None
     }
 
-    /// Whether money is limited and what this model costs is unknown.
+    /// Whether money is limited and this model's price is unknown.
     pub(super) fn misses_price(&self, model: &Capabilities) -> bool {
         self.budget().is_limited() && self.price(&model.provider, &model.model, model.price).is_none()
     }
 
-    /// Reserves more for a call under way. `Err` when the day is spent.
+    /// Reserves more for a running call. `Err` if the day's money is spent.
     pub(super) async fn grow(&self, reservation: i64, claim: Claim) -> Result<Reserved, Failure> {
         let grow = || self.0.ledger.grow(reservation, claim);
         let grown = until_stored("more money could not be reserved; trying again", grow).await;
@@ -300,27 +301,27 @@ impl Meter {
         }
     }
 
-    /// Notes what a call under way has cost so far.
+    /// Records what a running call has cost so far.
     pub(super) async fn note(&self, reservation: i64, estimate_usd: f64) {
         if let Err(error) = self.0.ledger.note(reservation, estimate_usd).await {
             refusal::log_failure("what a call has cost so far could not be noted", &error);
         }
     }
 
-    /// That the day's money was used up by an answer.
+    /// The failure of an answer that used up the day's money.
     pub(super) async fn used_up(&self, ceiling_usd: f64) -> Failure {
         let today = self.0.ledger.today().await.unwrap_or_default();
         refusal::exceeded(today, ceiling_usd, &self.budget(), self.0.clock.now())
     }
 
-    /// Writes a call down and gives its reservation back. Returns a warning when the owner is due one.
+    /// Writes a call down and returns its reservation. Returns a warning if the owner is due one.
     pub(super) async fn book(&self, reservation: Option<i64>, entry: LedgerEntry) -> Option<String> {
         let shown = self.0.bus.has_listeners().then(|| Arc::new(entry.clone()));
         let cost_usd = entry.usage.cost_usd;
         let settle = || self.0.ledger.settle(reservation, entry.clone());
         let booked = until_stored("a model call could not be written down; trying again", settle).await;
         if reservation.is_some() {
-            // In this order: whoever sees that nobody runs must see that money has come back.
+            // In this order: whoever sees that no call is running must also see that money has come back.
             self.0.returned.fetch_add(1, Ordering::AcqRel);
             self.0.running.fetch_sub(1, Ordering::AcqRel);
             self.0.news.notify_waiters();
@@ -340,7 +341,7 @@ impl Meter {
         is_limited.then(|| self.warning(today)).flatten()
     }
 
-    /// Measures a call that is over.
+    /// Measures a finished call.
     pub(super) fn measure(&self, entry: &LedgerEntry, ending: &Ending, took: Duration) {
         let (status, why) = match ending {
             Ending::Whole { .. } => (TelemetryStatus::Ok, ""),
@@ -368,7 +369,7 @@ impl Meter {
         &self.0.usuals
     }
 
-    /// Says something once.
+    /// Logs a complaint once.
     pub(super) fn complain(&self, what: String, log: impl FnOnce()) {
         let mut told = self.0.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() < MOST_COMPLAINTS && told.insert(what) {
@@ -382,16 +383,16 @@ impl Meter {
         read.map_err(|error| refusal::unreadable(&error))
     }
 
-    /// What this work may spend up to.
+    /// The ceiling up to which this work may spend.
     fn ceiling(&self, work: &Work) -> f64 {
         let Budget { daily_usd, warn_ratio, .. } = self.budget();
         if work.is_awaited() { daily_usd } else { daily_usd * warn_ratio.clamp(0.0, 1.0) }
     }
 
-    /// Looks once whether a process before this one has warned today.
+    /// Checks once whether an earlier process has already warned today.
     async fn look(&self) -> Result<(), Failure> {
         let look = || async {
-            // Whatever it says: who is above the mark now was there before.
+            // The result does not matter: whoever is above the mark now already was.
             self.warning(self.today().await?);
             Ok(())
         };

@@ -1,13 +1,13 @@
 //! The money: every call to a model, of whatever kind, goes through the one [`Meter`].
 //!
-//! Before a call it reserves money for the model that is about to be asked, while the answer comes it reserves more, and
-//! afterwards it books what the call really took, once, however the call ended: by its end, an error, a stop, a time-out, a
-//! panic or by being dropped. Prices are applied here and nowhere else. Without a ceiling or a price nobody waits for any
-//! of it.
+//! The meter reserves money for the model that is about to be asked, reserves more while the answer arrives, and
+//! afterwards books what the call really took. It books exactly once, however the call ended: normally, by an error, a
+//! stop, a time-out, a panic or by being dropped. Prices are applied here and nowhere else. Without a ceiling or a
+//! price, no call waits for any of this.
 //!
-//! `metering` is the door and the books, `grant` the permission to make one call, `call` a call to the first of several
-//! models that answers. Beside them: `tariff` (what a call costs), `usual` (how long answers are), `counts` (what is
-//! believed of a service), `refusal` (the sentences).
+//! `metering` admits and books calls, `grant` is the permission to make one call, and `call` is a call to the first of
+//! several models that answers. Beside them: `tariff` (what a call costs), `usual` (how long answers are), `counts`
+//! (what is believed of a service), `refusal` (the messages).
 
 mod call;
 mod counts;

@@ -1,4 +1,4 @@
-//! The sentences of the meter: why a call is not made, and that the day's money is nearly gone.
+//! The meter's messages: why a call is not made, and that the day's money is nearly gone.
 
 use aethon_core::error::Error;
 use aethon_core::ledger::DaySpend;
@@ -7,10 +7,11 @@ use aethon_core::usage::Budget;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 
-/// What is nothing when amounts are compared, for sums of decimals are not exact.
+/// Differences up to this do not count when amounts are compared, because sums of decimals are not exact.
 pub(super) const EPSILON_USD: f64 = 1e-9;
 
-/// The day has not enough left under this ceiling, which is that of the budget or, for what nobody waits for, a lower one.
+/// The day has not enough left under this ceiling, which is the budget's or, for work that nobody waits for, a lower
+/// one.
 pub(super) fn exceeded(today: DaySpend, ceiling_usd: f64, budget: &Budget, now: Timestamp) -> Failure {
     let key = match ceiling_usd < budget.daily_usd {
         true => "`budget.warn_ratio` of `budget.daily_usd`, at which work stops that nobody waits for",
@@ -37,7 +38,7 @@ pub(super) fn exceeded(today: DaySpend, ceiling_usd: f64, budget: &Budget, now: 
     Failure::new(EndReason::BudgetExceeded, message).with_retry_after(Some(seconds))
 }
 
-/// Nobody knows what this model costs.
+/// This model's price is unknown.
 pub(super) fn unpriced(model: &str) -> Failure {
     let message = format!(
         "The price of {model} is not known, so `budget.daily_usd` cannot hold for it. Set `{}`, or `budget.unpriced = \
@@ -47,13 +48,13 @@ pub(super) fn unpriced(model: &str) -> Failure {
     Failure::new(EndReason::BudgetUnpriced, message)
 }
 
-/// The key that sets the price of a model. A name with other characters than TOML's bare keys have stands in quotes.
+/// Returns the configuration key that sets a model's price. A name that is not a bare TOML key is quoted.
 pub fn pricing_key(model: &str) -> String {
     let is_bare = model.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     if is_bare { format!("budget.pricing.{model}") } else { format!("budget.pricing.\"{model}\"") }
 }
 
-/// The share of the ceiling is reached at which the owner wants to know.
+/// Spending has reached the share of the ceiling at which the owner wants to know.
 pub(super) fn warning(today: DaySpend, ceiling_usd: f64) -> String {
     format!(
         "{} of today's {} are spent (`budget.daily_usd`). At the ceiling I stop until 00:00 UTC.",
@@ -62,7 +63,7 @@ pub(super) fn warning(today: DaySpend, ceiling_usd: f64) -> String {
     )
 }
 
-/// A ledger that cannot be asked allows nothing while there is a ceiling.
+/// A ledger that cannot be read allows nothing while there is a ceiling.
 pub(super) fn unreadable(error: &Error) -> Failure {
     log_failure("the ledger failed", error);
     Failure::new(
@@ -71,7 +72,7 @@ pub(super) fn unreadable(error: &Error) -> Failure {
     )
 }
 
-/// The task that reserves money broke off.
+/// The task that reserves money died.
 pub(super) fn broken() -> Failure {
     Failure::new(
         EndReason::Internal,
@@ -79,7 +80,7 @@ pub(super) fn broken() -> Failure {
     )
 }
 
-/// The ledger failed; the cause is for the log.
+/// Logs that the ledger failed, with the cause.
 pub(super) fn log_failure(what: &'static str, error: &Error) {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     tracing::error!(%error, cause, "{what}");
@@ -89,7 +90,7 @@ fn money(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
-/// A time as people say it.
+/// A duration in everyday words.
 pub(crate) fn in_words(seconds: u64) -> String {
     match seconds {
         1 => "1 second".into(),

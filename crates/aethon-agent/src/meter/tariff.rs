@@ -1,4 +1,4 @@
-//! What one call costs, from the price of its model and the tokens that are sent.
+//! What one call costs, given its model's price and the number of input tokens.
 
 use aethon_core::ledger::Price;
 use aethon_core::model::Usage;
@@ -6,14 +6,16 @@ use aethon_core::model::Usage;
 /// The price of one call whose input is known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tariff {
-    /// What sending it costs at most, in USD: nothing cached, or all of it written to the cache where that is dearer.
+    /// The most that the input can cost, in USD: nothing read from the cache, or all of it written to the cache where
+    /// that costs more.
     pub(super) input_usd: f64,
-    /// What each token of the answer costs, in USD.
+    /// The cost of each output token, in USD.
     token_usd: f64,
 }
 
 impl Tariff {
-    /// The tariff of a request of so many tokens. A long request may have other prices for all of its tokens.
+    /// The tariff of a request with this many input tokens. A long request may have different prices for all of its
+    /// tokens.
     pub(super) fn of(price: &Price, input: u64) -> Self {
         const MANY: u64 = 1_000_000;
         let cost = |output_tokens, cache_write_tokens| {
@@ -27,13 +29,13 @@ impl Tariff {
         }
     }
 
-    /// What an answer of so many tokens costs.
+    /// Returns the cost of an answer of this many tokens.
     pub(super) fn output_usd(&self, tokens: u64) -> f64 {
         tokens as f64 * self.token_usd
     }
 
-    /// The whole tokens of an answer that this much money pays for. A billionth of a dollar is nothing: sums of decimals
-    /// are not exact.
+    /// Returns how many whole output tokens this much money pays for. A billionth of a dollar is ignored, because sums
+    /// of decimals are not exact.
     pub(super) fn tokens(&self, usd: f64) -> u64 {
         if self.token_usd <= 0.0 {
             u64::MAX
@@ -43,7 +45,7 @@ impl Tariff {
     }
 }
 
-/// Whether a price can be one: no part of it is negative, infinite or no number.
+/// Whether a price is valid: no part of it is negative, infinite or NaN.
 pub(super) fn is_price(price: &Price) -> bool {
     let is_amount = |usd: f64| usd.is_finite() && usd >= 0.0;
     let parts = |input, output, cached: Option<f64>, written: Option<f64>| {

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{Ending, Grant, Meter, Work};
 
-/// A meter over a ledger in memory, on which a token of the answer costs a dollar and what is sent nothing.
+/// A meter over an in-memory ledger. An output token costs a dollar, and input is free.
 struct Bench {
     ledger: Arc<MemoryLedger>,
     meter: Meter,
@@ -27,7 +27,7 @@ impl Bench {
         Self::pricing(budget, move |_| price)
     }
 
-    /// With what each model costs.
+    /// A bench with the given price for each model.
     fn pricing(budget: Budget, price: impl Fn(&str) -> Option<Price> + Send + Sync + 'static) -> Self {
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let ledger = Arc::new(MemoryLedger::new(clock.clone()));
@@ -156,7 +156,7 @@ async fn whoever_lacks_what_is_only_reserved_waits_for_it() {
     assert_eq!(second.max_output(), Some(900));
     second.settle(whole(890)).await;
     assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");
-    // What somebody else has reserved at the same ledger may never come back.
+    // What somebody else has reserved in the same ledger may never come back.
     let bench = Bench::new(1_000.0);
     bench.ledger.reserve("p", "m", Claim::exactly(999.0, 1_000.0)).await.unwrap().unwrap();
     assert_eq!(bench.reserve(&watched(5_000)).await.err().unwrap(), "budget_exceeded");

@@ -1,28 +1,28 @@
-//! How long answers usually are, learnt for each model and kind of work.
+//! How long answers usually are, learnt per model and kind of work.
 //!
-//! What is reserved first is the cost of an answer that most answers stay below, so the figure follows long answers at once
-//! and short ones slowly. Nothing of it is stored: after a restart it begins with a cautious guess again.
+//! The first reservation should cover most answers, so the figure follows long answers quickly and short ones slowly.
+//! It is not stored: a restart begins with a cautious guess again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use aethon_core::ledger::WorkKind;
 
-/// The guess before the first answer, in tokens: for output that can be watched, and for output that cannot.
+/// The guesses before the first answer, in tokens: for output that can be watched, and for hidden output.
 const FIRST: u64 = 1_000;
 const FIRST_HIDDEN: u64 = 4_000;
 
-/// By how much of the difference the figure moves to a longer and to a shorter answer.
+/// How far the figure moves, as a share of the difference, towards a longer and towards a shorter answer.
 const UP: f64 = 0.5;
 const DOWN: f64 = 0.05;
 
-/// An answer of fewer counted tokens says nothing about the counting.
+/// An answer of fewer tokens (by our count) says nothing about how the service counts.
 const ENOUGH: u64 = 64;
 
-/// How many tokens of a service one that we count is taken for, at least and at most.
+/// How many of the service's tokens one of ours may stand for, at least and at most.
 const RATIOS: (f64, f64) = (1.0, 4.0);
 
-/// The model and the kind of work.
+/// Provider, model and kind of work.
 type Key = (String, String, WorkKind);
 
 /// What was learnt.
@@ -41,26 +41,26 @@ impl Usual {
         Self { tokens: (if is_hidden { FIRST_HIDDEN } else { FIRST }) as f64, ratio: 1.0 }
     }
 
-    /// The tokens that most answers stay below.
+    /// Returns the token count that most answers stay below.
     pub(super) fn tokens(&self) -> u64 {
         self.tokens.ceil() as u64
     }
 
-    /// What the service will count where we counted so many tokens.
+    /// Converts our count into the one that the service will bill.
     pub(super) fn billed(&self, counted: u64) -> u64 {
         (counted as f64 * self.ratio).ceil() as u64
     }
 }
 
 impl Usuals {
-    /// The usual answer.
+    /// Returns the usual answer, or the first guess.
     pub(super) fn get(&self, provider: &str, model: &str, kind: WorkKind, is_hidden: bool) -> Usual {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (provider.to_owned(), model.to_owned(), kind);
         known.get(&key).copied().unwrap_or_else(|| Usual::first(is_hidden))
     }
 
-    /// An answer took so many tokens, where we counted so many.
+    /// Learns from an answer: the tokens that the service billed, and those that we counted.
     pub(super) fn learn(&self, key: (&str, &str, WorkKind), is_hidden: bool, (billed, counted): (u64, u64)) {
         let (provider, model, kind) = key;
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,27 +1,27 @@
-//! Whether a model is asked or left alone, from how its last requests went.
+//! A circuit breaker: decides from the outcome of a model's recent requests whether it is asked or left alone.
 
 use std::time::Duration;
 
 use aethon_core::model::{ModelError, ModelErrorKind};
 use tokio::time::Instant;
 
-/// How many failures in a row it takes, where one does not say it all.
+/// How many failures in a row open the breaker, unless a single one is conclusive.
 const THRESHOLD: u32 = 3;
-/// How long a model is left alone first and at most: what passes by itself, and what a person must mend.
+/// The first and the longest rest: after failures that pass by themselves, and after those that a person must fix.
 const PASSING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5 * 60));
 const LASTING: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(60 * 60));
-/// The longest wait that a service is believed.
+/// The longest wait requested by a service that is honoured.
 const LONGEST_ASKED: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long to wait while somebody else finds out.
+/// How long to wait while another request tries the model.
 const TRIAL: Duration = Duration::from_secs(2);
 
-/// The memory of one model.
+/// The breaker of one model.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
     state: BreakerState,
-    /// Failures since an answer came to its end.
+    /// Failures since the last complete answer.
     failures: u32,
-    /// How often it was opened since then.
+    /// How often it has opened since then.
     opened: u32,
     last: Option<ModelError>,
 }
@@ -31,23 +31,23 @@ enum BreakerState {
     /// The model is asked.
     #[default]
     Closed,
-    /// It is left alone until then; after that one request may try.
+    /// It is left alone until then; after that, a single request may try.
     Open(Instant),
-    /// That request is under way.
+    /// That request is in progress.
     Trial,
 }
 
-/// As what a model may be asked.
+/// In which role a model may be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// Like every other request.
+    /// As with any other request.
     Free,
-    /// As the one that finds out.
+    /// As the trial request.
     Trial,
 }
 
 impl Breaker {
-    /// Whether the model may be asked now, and as what, or how long not.
+    /// Returns in which role the model may be asked now, or how long to leave it alone.
     pub(super) fn ask(&mut self, now: Instant) -> Result<Leave, Duration> {
         match self.state {
             BreakerState::Closed => Ok(Leave::Free),
@@ -60,7 +60,7 @@ impl Breaker {
         }
     }
 
-    /// How long the model is left alone from now.
+    /// Returns how long the model is left alone from now on.
     pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
         match self.state {
             BreakerState::Open(until) => until.checked_duration_since(now).filter(|wait| !wait.is_zero()),
@@ -68,7 +68,7 @@ impl Breaker {
         }
     }
 
-    /// Lets one request try before its time, unless another is trying.
+    /// Lets one request try early, unless another one is trying.
     pub(super) fn force(&mut self) -> bool {
         let may = !matches!(self.state, BreakerState::Trial);
         if may {
@@ -77,12 +77,12 @@ impl Breaker {
         may
     }
 
-    /// The model began to answer: whoever waits may ask too. Only a whole answer takes the failures away.
+    /// The model began to answer, so waiting requests may ask too. Only a complete answer resets the failures.
     pub(super) fn began(&mut self) {
         self.state = BreakerState::Closed;
     }
 
-    /// It answered to the end.
+    /// It answered completely.
     pub(super) fn succeeded(&mut self) {
         *self = Self::default();
     }
@@ -94,7 +94,7 @@ impl Breaker {
         }
     }
 
-    /// It failed. `random` is between 0 and 1.
+    /// Records a failure. `random` is between 0 and 1.
     pub(super) fn failed(&mut self, error: &ModelError, now: Instant, random: f64) {
         self.failures = self.failures.saturating_add(1);
         self.last = Some(error.clone());
@@ -102,12 +102,12 @@ impl Breaker {
         if let BreakerState::Open(until) = self.state
             && until > now
         {
-            // One of several that were under way together; they count as one.
+            // One of several requests that failed together; they count as one.
             self.state = BreakerState::Open(until.max(now + asked.unwrap_or_default()));
             return;
         }
         let wait = match (class(error.kind()), asked) {
-            // What a person must mend does not pass within the second that a service names.
+            // What a person must fix does not pass within the second that a service names.
             (Class::Lasting, asked) => self.back_off(LASTING, random).max(asked.unwrap_or_default()),
             (_, Some(asked)) => asked,
             (Class::AtOnce, None) => self.back_off(PASSING, random),
@@ -118,23 +118,24 @@ impl Breaker {
         self.state = BreakerState::Open(now + wait);
     }
 
-    /// How it failed last.
+    /// Returns the last failure.
     pub(super) fn last(&self) -> Option<&ModelError> {
         self.last.as_ref()
     }
 
-    /// Doubles from the first wait to the longest, with up to a quarter more, so that several do not come back together.
+    /// Doubles from the first rest to the longest, plus up to a quarter at random, so that several do not come back
+    /// together.
     fn back_off(&self, (first, longest): (Duration, Duration), random: f64) -> Duration {
         first.saturating_mul(1 << self.opened.min(16)).min(longest).mul_f64(1.0 + random / 4.0)
     }
 }
 
 enum Class {
-    /// One failure says little.
+    /// A single failure says little.
     Passing,
-    /// It passes, but the service has said that it wants to be left alone.
+    /// It will pass, but the service has asked to be left alone.
     AtOnce,
-    /// Only a person can mend it.
+    /// Only a person can fix it.
     Lasting,
 }
 

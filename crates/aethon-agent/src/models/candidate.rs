@@ -1,4 +1,4 @@
-//! One model of the list, with its breaker, and an answer of it that is coming.
+//! A model in the list with its breaker, and an answer that it is giving.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 use super::breaker::{Breaker, Leave};
 use crate::random::fraction;
 
-/// A model of the list.
+/// A model in the list.
 pub(crate) struct Candidate {
     pub(crate) provider: Arc<dyn ModelProvider>,
-    /// Its memory; a model that stands alone has none, because there is nobody else to ask.
+    /// Its breaker. A model that stands alone has none, because there is no other to ask instead.
     breaker: Option<Arc<Mutex<Breaker>>>,
 }
 
@@ -24,12 +24,12 @@ impl Candidate {
         Self { provider, breaker: None }
     }
 
-    /// One of several.
+    /// One of several models.
     pub(super) fn among_others(provider: Arc<dyn ModelProvider>) -> Self {
         Self { provider, breaker: Some(Arc::default()) }
     }
 
-    /// The right to ask it now; else how it failed last, with the wait that is left.
+    /// Returns the permission to ask it now; otherwise its last failure, with the remaining wait.
     pub(crate) fn permit(&self) -> Result<Permit, ModelError> {
         let Some(breaker) = &self.breaker else { return Ok(Permit::of(None, Leave::Free)) };
         let mut memory = lock(breaker);
@@ -39,7 +39,7 @@ impl Candidate {
         }
     }
 
-    /// The right to ask it before its time.
+    /// Returns the permission to ask it early.
     pub(crate) fn force(&self) -> Option<Permit> {
         let breaker = self.breaker.as_ref()?;
         lock(breaker).force().then(|| Permit::of(Some(breaker.clone()), Leave::Trial))
@@ -63,7 +63,7 @@ impl Candidate {
             }
             Err(error) => {
                 permit.failed(&error);
-                // The engine must not come back before the breaker lets it.
+                // The engine must not retry before the breaker allows it.
                 let rest = self.breaker.as_ref().and_then(|breaker| lock(breaker).rest(Instant::now()));
                 let rest = rest.filter(|_| error.is_retryable());
                 Err(if rest.is_some() { error.with_retry_after(rest) } else { error })
@@ -95,7 +95,7 @@ pub(crate) fn is_models_fault(kind: ModelErrorKind) -> bool {
     !matches!(kind, ContextLength | InvalidRequest | Refused)
 }
 
-/// The right to ask a model once. A trial that is dropped without an outcome leaves its place to the next.
+/// The permission to ask a model once. If a trial is dropped without an outcome, the next request may try.
 pub(crate) struct Permit {
     breaker: Option<Arc<Mutex<Breaker>>>,
     is_open_trial: AtomicBool,
@@ -118,7 +118,7 @@ impl Permit {
         if is_models_fault(error.kind()) {
             self.settle(|breaker| breaker.failed(error, Instant::now(), fraction()));
         } else {
-            // It took the request and answered: the service is there.
+            // It accepted the request and answered, so the service is up.
             self.settle(Breaker::succeeded);
         }
     }
@@ -141,7 +141,7 @@ impl Drop for Permit {
     }
 }
 
-/// An answer that has begun.
+/// An answer in progress.
 pub(crate) struct AnswerStream {
     first: Option<ModelEvent>,
     stream: ModelStream,
@@ -149,7 +149,7 @@ pub(crate) struct AnswerStream {
 }
 
 impl AnswerStream {
-    /// The next event; the breaker hears how it goes.
+    /// Returns the next event, and tells the breaker how it went.
     pub(crate) async fn next(&mut self) -> Result<ModelEvent, ModelError> {
         let next = match self.first.take() {
             Some(event) => Ok(event),

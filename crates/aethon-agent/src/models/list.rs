@@ -1,4 +1,4 @@
-//! The list of models, and what can be said of it as a whole.
+//! The list of models, and its properties as a whole.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use futures_util::future::join_all;
 
 use super::candidate::Candidate;
 
-/// The models of an agent, in the order in which they are tried. Cheap to clone; clones share what they know of failures.
+/// The models of an agent, in the order in which they are tried. Cheap to clone; clones share their breakers.
 #[derive(Clone)]
 pub struct Models(Arc<[Candidate]>);
 
 impl Models {
-    /// This model alone.
+    /// A single model.
     pub fn one(model: Arc<dyn ModelProvider>) -> Self {
         Self([Candidate::alone(model)].into())
     }
 
-    /// This model, and those that stand in for it, in order.
+    /// A model and its fallbacks, in order.
     pub fn with_fallbacks(
         model: Arc<dyn ModelProvider>,
         fallbacks: impl IntoIterator<Item = Arc<dyn ModelProvider>>,
@@ -29,19 +29,19 @@ impl Models {
         Self(std::iter::once(model).chain(fallbacks).map(Candidate::among_others).collect())
     }
 
-    /// The models themselves, the configured one first.
+    /// Iterates over the models, starting with the configured one.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn ModelProvider>> {
         self.0.iter().map(|candidate| &candidate.provider)
     }
 
-    /// The first that can be asked as far as the configuration goes, else the configured one. It decides what a request may
-    /// hold.
+    /// Returns the first model that is set up, or the configured one if none is. It determines what a request may
+    /// contain.
     pub fn leading(&self) -> &Arc<dyn ModelProvider> {
         let is_ready = |model: &&Arc<dyn ModelProvider>| model.readiness() == Readiness::Ready;
         self.iter().find(is_ready).unwrap_or(&self.0[0].provider)
     }
 
-    /// What a request may hold, under the name of the configured model.
+    /// Returns what a request may contain, under the name of the configured model.
     pub fn capabilities(&self) -> Arc<Capabilities> {
         let (first, leading) = (&self.0[0].provider, self.leading());
         let able = leading.capabilities();
@@ -55,18 +55,18 @@ impl Models {
         Arc::new(capabilities)
     }
 
-    /// Whether one of them could answer now; else what the configured one lacks.
+    /// Returns whether one of them could answer now, or what the configured one lacks.
     pub fn readiness(&self) -> Readiness {
         self.leading().readiness()
     }
 
-    /// Asks the services what their models can do, because each may come to answer.
+    /// Asks all services what their models can do, because any of them may have to answer.
     pub async fn learn(&self) -> Result<(), ModelError> {
         let reports = join_all(self.iter().map(|model| model.learn())).await;
         reports.into_iter().next().map_or(Ok(()), |report| report.map(drop))
     }
 
-    /// Asks every service whether it is there, because a fallback that does not work is noticed too late otherwise.
+    /// Checks whether every service is reachable; otherwise a broken fallback would be noticed too late.
     pub async fn probe(&self) -> Result<String, ModelError> {
         let mut sentences = Vec::new();
         let mut broken = None;

@@ -1,4 +1,4 @@
-//! Why models did not answer, each by itself and all together.
+//! Why models did not answer, one by one and all together.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use aethon_core::model::{ModelError, ModelErrorKind};
 
 use crate::meter::CallError;
 
-/// Why a model did not answer.
+/// Why one model did not answer.
 #[derive(Debug)]
 pub(crate) struct Miss {
-    /// Its place in the list.
+    /// Its index in the list.
     pub(crate) place: usize,
     pub(crate) reason: Reason,
-    /// Whether it was left alone because of how it failed before.
+    /// Whether it was left alone because of earlier failures.
     pub(crate) is_resting: bool,
 }
 
-/// What was in the way.
+/// What went wrong.
 #[derive(Debug)]
 pub(crate) enum Reason {
-    /// The model or its service.
+    /// The model or its service failed.
     Model(ModelError),
-    /// The budget.
+    /// The budget does not pay for it.
     Money(Failure),
 }
 
@@ -56,8 +56,9 @@ impl Miss {
     }
 }
 
-/// One error for all: the first that may pass, else the first; that the budget is in the way only where nothing else is. It
-/// carries the shortest wait after which one of them may answer, and none where one may be asked right away.
+/// Combines all misses into one error: the first one that may pass, otherwise the first; the budget is named only if
+/// nothing else is wrong. The error carries the shortest wait after which a model may answer, and none if one may be
+/// asked right away.
 pub(crate) fn together(mut misses: Vec<Miss>) -> CallError {
     if misses.len() == 1
         && let Some(Miss { reason: Reason::Model(error), .. }) = misses.pop_if(|miss| miss.error().is_some())

@@ -1,21 +1,21 @@
-//! The models of an agent, in order: when one fails before it said anything, the next one is asked.
+//! The models of an agent, in order: if one fails before it has said anything, the next one is asked.
 //!
-//! Who repeats what is settled here, so that failures do not multiply. Each model is asked at most once a request, and the
-//! next one at once; the engine, which alone waits and repeats, repeats the whole list. A `breaker` for each model
-//! remembers its failures from request to request: one that keeps failing is left alone for a while, and then a single
-//! request finds out whether it is well again. When every model is left alone, the error carries the shortest wait.
+//! Who retries is settled here, so that failures do not multiply. Each model is asked at most once per request, and the
+//! next one immediately; only the engine waits and retries, and it retries the whole list. A `breaker` per model
+//! remembers failures across requests: a model that keeps failing is left alone for a while, and then a single request
+//! tries whether it has recovered. If every model is left alone, the error carries the shortest wait.
 //!
 //! What each kind of failure does:
-//! - rate limit, overloaded, network, timeout, malformed: the next model; the service may be well again soon.
-//! - auth, quota, not found, and a model that the budget does not pay for: the next model; only a person can mend it, so a
-//!   model that failed so is left alone for longer.
-//! - context length: the next model with a larger window. Where there is none, the engine shortens the conversation and
-//!   asks again, the first model first. A fallback whose window is known to be too small is passed over unasked.
-//! - refused: no other model. Looking for one that does not mind is not what an owner expects of a refusal.
-//! - invalid request: no other model. What is wrong is the request, or `model.extra`, and hiding it would hide the remedy.
+//! - rate limit, overloaded, network, timeout, malformed: the next model; the service may recover soon.
+//! - auth, quota, not found, and a model that the budget does not pay for: the next model; only a person can fix it, so
+//!   the model is left alone for longer.
+//! - context length: the next model with a larger window. If there is none, the engine shortens the conversation and
+//!   asks again, starting with the first model. A fallback whose window is known to be too small is skipped.
+//! - refused: no other model. An owner does not expect a refusal to lead to a search for a model that does not mind.
+//! - invalid request: no other model. The request, or `model.extra`, is wrong, and hiding that would hide the remedy.
 //!
-//! A failure after output is never repeated, here or in the engine: no text is shown twice. The calls themselves are made
-//! by the meter (`meter/call.rs`), which pays for each model that is asked.
+//! A failure after output is never retried, here or in the engine: no text is shown twice. The calls themselves are
+//! made by the meter (`meter/call.rs`), which pays for each model that is asked.
 
 mod breaker;
 mod candidate;

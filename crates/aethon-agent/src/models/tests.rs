@@ -1,4 +1,4 @@
-//! Lists of scripted models that fail in every way: who is asked, how often, and what is heard.
+//! Lists of scripted models that fail in every way: who is asked, how often, and what the caller gets.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn question(attempt: u32) -> ModelRequest {
     ModelRequest::new(session, TurnId::fresh(), "You help.", Vec::new()).with_attempt(attempt)
 }
 
-/// What was heard: text, the model that was told, the model that is booked, the error.
+/// What the caller got: the text, the model that was announced, the model that was booked, the error.
 #[derive(Debug, Default)]
 struct Heard {
     text: String,
@@ -153,7 +153,7 @@ async fn no_text_is_heard_twice() {
         assert_eq!(heard.error.unwrap().kind(), Network);
         assert!(b.requests().is_empty());
     }
-    // One whose answers always break off is left alone in the end.
+    // A model whose answers always break off is eventually left alone.
     assert_eq!(ask(&both, 0).await.named.as_deref(), Some("b"));
     assert_eq!(a.requests().len(), 3);
 }
@@ -163,7 +163,7 @@ async fn a_failing_service_is_not_stormed() {
     let failures = || std::iter::repeat_with(|| fails(Overloaded)).take(10_000).collect();
     let (a, b) = (model("a", failures()), model("b", failures()));
     let both = list(&[&a, &b]);
-    // Fifty turns, each asking again four times as the engine does, in the time that their waits take.
+    // Fifty turns, each retrying four times as the engine does, in the time that their waits take.
     for _ in 0..50 {
         for attempt in 0..5 {
             let error = ask(&both, attempt).await.error.unwrap();
@@ -257,7 +257,7 @@ async fn what_is_too_long_for_one_is_asked_of_a_larger_one() {
     assert_eq!((heard.text.as_str(), heard.named.as_deref()), ("it fits", Some("larger")));
     assert_eq!(heard.told, Some(("larger".into(), "context_length says no.".into())));
     assert!(same.requests().is_empty(), "it is no larger");
-    // Where no larger one answers, it is the conversation that has to become shorter.
+    // If no larger model answers, the conversation has to become shorter.
     first.then(fails(ContextLength));
     larger.then(fails(Network));
     assert_eq!(ask(&list(&[&first, &larger]), 0).await.error.unwrap().kind(), ContextLength);

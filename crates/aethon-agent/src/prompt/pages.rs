@@ -1,4 +1,4 @@
-//! The pages of the workspace that the owner writes for the assistant, read again when they change.
+//! The workspace pages that the owner writes for the assistant, reread when they change.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::time::SystemTime;
 /// The most bytes of a page that are used.
 const LONGEST: u64 = 64 * 1024;
 
-/// A page and what it said when it was last read.
+/// A page, and its text when it was last read.
 #[derive(Debug)]
 pub(super) struct Page {
     path: PathBuf,
@@ -27,12 +27,12 @@ impl Page {
         Self { path: workspace.join(name), stamp: None, text: None }
     }
 
-    /// Whether the file differs from what was read. One look at its metadata, about a microsecond.
+    /// Whether the file has changed since it was read. One metadata lookup, about a microsecond.
     pub(super) fn has_changed(&self) -> bool {
         self.look() != self.stamp
     }
 
-    /// Reads it. A page that cannot be read is as good as none; the log tells.
+    /// Reads the page. An unreadable page counts as absent, and is logged.
     pub(super) fn read(&mut self) {
         self.stamp = self.look();
         self.text = None;
@@ -48,7 +48,7 @@ impl Page {
         }
     }
 
-    /// What it says; `None` when there is no such page, or an empty one.
+    /// Returns its text; `None` if the page is absent or empty.
     pub(super) fn text(&self) -> Option<&str> {
         self.text.as_deref().filter(|text| !text.is_empty())
     }

@@ -1,8 +1,8 @@
-//! What the owner knows of the pages that shape the assistant.
+//! What the owner knows about the pages that shape the assistant.
 //!
-//! A page is an instruction to the model, and a command that went wrong can write one. So a page that differs from what it
-//! said when the owner was last told is told once, by its name, in the owner's next conversation. The texts themselves are
-//! remembered in a small file of the home, so that a change while the program was off counts as well.
+//! A page instructs the model, and a misguided command can write one. So a page whose text differs from when the owner
+//! was last told is reported once, by name, in the owner's next conversation. The texts are kept in a small file in the
+//! home directory, so that changes made while the program was off count as well.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -10,10 +10,10 @@ use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
-/// What each page says, by its name; pages that are not there are left out.
+/// The text of each page, by name; absent pages are left out.
 pub(super) type Texts = BTreeMap<String, String>;
 
-/// The file that remembers.
+/// The file that remembers the texts.
 #[derive(Debug)]
 pub(super) struct SeenPages {
     path: PathBuf,
@@ -25,13 +25,13 @@ impl SeenPages {
         Self { path, known: None }
     }
 
-    /// The names of the pages that differ from what the owner knows. From now on the owner knows these. The first time,
-    /// there is nothing that they could differ from.
+    /// Returns the names of the pages that differ from what the owner knows, which from now on the owner counts as
+    /// knowing. The first time there is nothing to compare with.
     pub(super) fn news(&mut self, now: &Texts) -> Vec<String> {
         if self.known.as_ref() == Some(now) {
             return Vec::new();
         }
-        // Another process of the same home may have told it meanwhile.
+        // Another process with the same home may have reported it meanwhile.
         let known = self.read();
         if known.as_ref() != Some(now)
             && let Err(error) = self.write(now)

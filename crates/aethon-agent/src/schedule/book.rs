@@ -1,4 +1,4 @@
-//! The book of jobs: what the API, the tools and the terminal ask for goes in and out here.
+//! The job book: requests from the API, the tools and the terminal are handled here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,12 +22,12 @@ use super::check::{check, troubles};
 /// The most jobs.
 const MOST_JOBS: usize = 2_000;
 
-/// What the configuration says.
+/// The configuration of jobs.
 #[derive(Debug, Clone)]
 pub struct BookOptions {
     /// Whether jobs run by themselves.
     pub is_enabled: bool,
-    /// Where a job without a channel delivers.
+    /// The channel to which a job delivers by default.
     pub default_channel: String,
     /// The channels that are set up.
     pub channels: Vec<String>,
@@ -35,7 +35,7 @@ pub struct BookOptions {
     pub without_home: Vec<String>,
 }
 
-/// The jobs of an assistant. Cheap to clone; clones share everything.
+/// An assistant's jobs. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct JobBook {
     pub(super) jobs: Arc<dyn JobStore>,
@@ -48,7 +48,7 @@ pub struct JobBook {
 }
 
 impl JobBook {
-    /// Jobs and runs that are kept there, of SOPs of this catalog.
+    /// Jobs and runs kept in these stores, with SOPs from this catalog.
     pub fn new(
         (jobs, runs): (Arc<dyn JobStore>, Arc<dyn RunLog>),
         sops: Arc<dyn SopCatalog>,
@@ -58,8 +58,8 @@ impl JobBook {
         Self { jobs, runs, sops, options, clock, bus, wake: ScheduleWake::default() }
     }
 
-    /// Makes the jobs of the configuration those that are kept: new and changed ones are taken over, others of earlier
-    /// configurations removed. One that did not change keeps its next time, so that a missed run is known.
+    /// Synchronises the stored jobs with the configuration: adds new ones, updates changed ones, and removes those of
+    /// earlier configurations. An unchanged job keeps its next time, so that a missed run is noticed.
     pub async fn take_over(&self, configured: Vec<Job>) -> Result<()> {
         let now = self.clock.now();
         for record in self.jobs.jobs().await? {
@@ -90,12 +90,12 @@ impl JobBook {
         Ok(())
     }
 
-    /// What wakes the scheduler.
+    /// Returns what wakes the scheduler.
     pub fn wake(&self) -> ScheduleWake {
         self.wake.clone()
     }
 
-    /// A run that begins now.
+    /// Creates the record of a run that begins now.
     pub(super) fn new_run(&self, job: &JobId, due: Option<Timestamp>, attempt: u32) -> RunRecord {
         RunRecord {
             run_id: unique(),
@@ -116,7 +116,7 @@ impl JobBook {
         self.bus.publish(|| Event::Job { job: job.clone(), change });
     }
 
-    /// Measures a run that is over.
+    /// Measures a finished run.
     fn measure(&self, run: &RunRecord) {
         let Some(ended_at) = run.ended_at else { return };
         let status = match run.status {

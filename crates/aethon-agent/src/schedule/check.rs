@@ -1,4 +1,4 @@
-//! From a job as somebody asks for it to one that can be kept, or to everything that is wrong with it.
+//! Validates a requested job: produces one that can be stored, or everything that is wrong with it.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const LONGEST_PROMPT: usize = 20_000;
 /// The most retries.
 const MOST_RETRIES: u32 = 10;
 
-/// What is wrong so far.
+/// The faults found so far.
 #[derive(Default)]
 struct Faults(Vec<FieldFault>);
 
@@ -30,7 +30,7 @@ impl Faults {
     }
 }
 
-/// Checks a request. Every fault is told at once.
+/// Checks a request. All faults are reported at once.
 pub(super) async fn check(
     request: JobRequest,
     origin: Origin,
@@ -108,7 +108,7 @@ fn recipient_fault(channel: &str, recipient: Option<&str>, options: &BookOptions
         .then(|| format!("is required, because channels.{channel}.home is empty"))
 }
 
-/// What will keep a job of the configuration from running: it is kept all the same, because a SOP may come later.
+/// Returns what will keep a configured job from running. It is stored all the same, because a SOP may be added later.
 pub(super) async fn troubles(job: &Job, options: &BookOptions, sops: &dyn SopCatalog) -> Result<Vec<String>> {
     let recipient = recipient_fault(&job.channel, job.recipient.as_deref(), options);
     let recipient = recipient.map(|fault| format!("its recipient {fault}"));
@@ -122,7 +122,7 @@ pub(super) async fn troubles(job: &Job, options: &BookOptions, sops: &dyn SopCat
     Ok(troubles)
 }
 
-/// A text of blanks only counts as absent.
+/// Treats blank texts as absent.
 fn without_blanks(request: JobRequest) -> JobRequest {
     let kept = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     JobRequest {
@@ -160,7 +160,7 @@ fn timing(request: &JobRequest, now: Timestamp, faults: &mut Faults) -> Option<T
             Ok(cron) => return Some(Timing::Cron { cron, timezone: zone_name(&zone).to_owned() }),
         },
         (None, Some(text)) => {
-            // A time without an offset is one of the zone.
+            // A time without an offset is in the job's time zone.
             let local = || text.parse::<DateTime>().ok()?.to_zoned(zone).ok().map(|time| time.timestamp());
             match text.parse::<Timestamp>().ok().or_else(local) {
                 None => faults.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),

@@ -1,8 +1,9 @@
-//! Timed jobs: taking them in (`book`, `check`), deciding what is due (`watch`, `scheduler`), and running one (`work`).
+//! Scheduled jobs: accepting them (`book`, `check`), deciding what is due (`watch`, `scheduler`), and running one
+//! (`work`).
 //!
-//! A run is an ordinary turn in a session of its own, through the same door as everything else, with nobody to ask. Who
-//! runs what is decided by the storage, in one transaction; the turn carries the name of its run, so a run that a crash cut
-//! off is the same turn when it is taken up again, and nothing is done twice.
+//! A run is an ordinary turn in a session of its own, through the same door as everything else, with nobody to ask. The
+//! storage decides who runs what, in one transaction. The turn's dedupe id names its run, so a run that a crash cut off
+//! resumes as the same turn, and nothing is done twice.
 
 mod book;
 mod check;

@@ -1,8 +1,8 @@
-//! The scheduler: begins what is due, a few runs side by side, and takes up what an earlier process has left open.
+//! The scheduler: begins what is due, a few runs in parallel, and resumes what an earlier process left open.
 //!
-//! What is due and has no place yet stays in the storage; nothing piles up in memory. The clock is looked at every few
-//! seconds, because it may be set and the machine may sleep. A job moves on to its next time in the transaction that begins
-//! its run, so a clock that is set back runs nothing twice.
+//! What is due while all places are taken stays in the storage; nothing piles up in memory. The clock is read every few
+//! seconds, because it may be set and the machine may sleep. A job moves on to its next time in the transaction that
+//! begins its run, so setting the clock back runs nothing twice.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -22,28 +22,28 @@ use super::book::JobBook;
 use super::watch::Watch;
 use super::work::Work;
 
-/// Runs side by side. Each is a turn with model calls of its own; the chat must stay as fast as without them.
+/// How many runs go in parallel. Each is a turn with model calls of its own, and the chat must not become slower.
 const SIDE_BY_SIDE: usize = 4;
 
-/// Jobs that are looked at, at once.
+/// How many jobs are read at once.
 const BATCH: usize = 256;
 
-/// The longest wait before the clock is looked at again.
+/// The longest wait before the clock is read again.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// The shortest: a row that cannot be read must not keep it spinning.
+/// The shortest wait, so that an unreadable row does not cause a busy loop.
 const SHORTEST_WAIT: Duration = Duration::from_millis(20);
 
-/// The pause after the storage has failed.
+/// The pause after a storage failure.
 const STORAGE_PAUSE: Duration = Duration::from_secs(5);
 
-/// What runs jobs.
+/// What the scheduler needs to run jobs.
 pub struct SchedulerParts {
     /// The jobs.
     pub book: JobBook,
-    /// Who works on them.
+    /// The assistant that works on them.
     pub assistant: Arc<dyn Assistant>,
-    /// Where results go.
+    /// Where results are delivered.
     pub channels: Channels,
 }
 
@@ -52,12 +52,12 @@ pub struct Scheduler {
     book: JobBook,
     work: Arc<Work>,
     watch: Watch,
-    /// The runs that are under way here.
+    /// The runs in progress here.
     under_way: HashSet<String>,
     tasks: JoinSet<String>,
 }
 
-/// Misses of one look, by where they are told.
+/// Missed runs found in one pass, by where they are reported.
 type Misses = BTreeMap<(String, Option<String>), Vec<(String, Timestamp)>>;
 
 impl Scheduler {
@@ -69,8 +69,8 @@ impl Scheduler {
         Self { book, work, watch, under_way: HashSet::new(), tasks: JoinSet::new() }
     }
 
-    /// Runs jobs until the program ends. Runs that are under way then are left open: their turns are, too, and the next
-    /// start goes on with both.
+    /// Runs jobs until the program shuts down. Runs in progress are then left open, as are their turns; the next start
+    /// resumes both.
     pub async fn run(mut self, mut shutdown: Shutdown) {
         let wake = self.book.wake();
         while !shutdown.is_requested() {
@@ -92,7 +92,7 @@ impl Scheduler {
         self.tasks.shutdown().await;
     }
 
-    /// Takes up one open run to its end, without looking at what is due: for a terminal that has asked for it.
+    /// Resumes a single open run and completes it, ignoring what is due: for a terminal that has asked for it.
     pub async fn run_one(parts: SchedulerParts, run: RunRecord) {
         let SchedulerParts { book, assistant, channels } = parts;
         Work { book, assistant, channels }.run(run).await;
@@ -103,7 +103,7 @@ impl Scheduler {
             Ok(run) => {
                 self.under_way.remove(&run);
             }
-            // Whichever it was, it is open still, and is taken up again.
+            // Whichever run it was, it is still open and will be resumed.
             Err(error) => {
                 tracing::error!(%error, "a run of a job broke down");
                 if self.tasks.is_empty() {
@@ -117,7 +117,7 @@ impl Scheduler {
         self.under_way.len() < SIDE_BY_SIDE
     }
 
-    /// Begins what can be begun, and returns how long nothing more will be.
+    /// Begins what can be begun. Returns how long to wait before the next pass.
     async fn look(&mut self) -> Result<Duration> {
         let now = self.book.clock.now();
         self.watch.look(now);
@@ -161,7 +161,7 @@ impl Scheduler {
         if !is_left_out && !self.has_place() {
             return Ok(());
         }
-        // The next time takes the place of a retry that was still to come.
+        // The next scheduled time replaces a pending retry.
         let (next_run, attempt) = match by_time {
             Some(_) => (job.timing.next_after(now), 0),
             None => (record.next_run, record.attempt),

@@ -1,15 +1,15 @@
-//! Waking the scheduler: it sleeps until the next job is due, and whoever makes one earlier rings.
+//! Wakes the scheduler, which sleeps until the next job is due, when an earlier one is created.
 
 use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-/// Wakes the scheduler. Cheap to clone; clones ring at the same one.
+/// Wakes the scheduler. Cheap to clone; clones wake the same one.
 #[derive(Debug, Clone, Default)]
 pub struct ScheduleWake(Arc<Notify>);
 
 impl ScheduleWake {
-    /// There is a job, or a run that somebody asked for.
+    /// Signals that there is a job, or a requested run.
     pub fn ring(&self) {
         self.0.notify_one();
     }

@@ -1,5 +1,5 @@
-//! When the program was not there to run anything: before it started, and while the machine slept or its clock was set
-//! forward. What was due then is missed; what is late only because much is due is not.
+//! When the program could not run anything: before it started, and while the machine slept or its clock jumped ahead.
+//! What was due then counts as missed; what is merely late because much is due does not.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// How far the clock may run ahead between two looks before it counts as an absence.
 const JUMP: SignedDuration = SignedDuration::from_secs(30);
 
-/// Keeps an eye on the clock.
+/// Watches the clock for jumps.
 pub(super) struct Watch {
     /// When the program began to watch.
     since: Timestamp,
@@ -21,13 +21,13 @@ impl Watch {
         Self { since: now, away: None, last: (now, Instant::now()) }
     }
 
-    /// Looks at the clock.
+    /// Reads the clock.
     pub(super) fn look(&mut self, now: Timestamp) {
         let (before, at) = self.last;
         let passed = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
         let by_clock = now.duration_since(before);
         if by_clock.saturating_sub(passed) > JUMP {
-            // What was due just before the machine fell asleep may have been on its way.
+            // What was due just before the machine fell asleep may already have been begun.
             let from = before.checked_add(passed).unwrap_or(before);
             tracing::info!(seconds = by_clock.as_secs(), "the clock went on without the program");
             self.away = Some((from.min(now), now));

@@ -1,4 +1,4 @@
-//! One run of a job: a turn, its outcome, and what the owner is told.
+//! One run of a job: its turn, its outcome, and what the owner is told.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,23 +18,23 @@ use tokio::time::sleep;
 use super::book::JobBook;
 use crate::patience::until_stored;
 
-/// The channel that the sessions of jobs belong to.
+/// The channel of job sessions.
 const CHANNEL: &str = "schedule";
 
-/// How often a full engine is asked again, and the pause between.
+/// How often a full engine is tried again, and the pause in between.
 const MOST_KNOCKS: u32 = 60;
 const KNOCK_PAUSE: Duration = Duration::from_secs(1);
 
-/// The pause before the first retry; it doubles with each further one.
+/// The pause before the first retry; it doubles with every further one.
 const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(5);
 
 /// The longest pause before a retry.
 const LAST_RETRY: SignedDuration = SignedDuration::from_mins(10);
 
-/// How many missed jobs are named in one message.
+/// How many missed jobs one message names.
 const MOST_NAMED: usize = 20;
 
-/// What a run takes.
+/// What a run needs.
 pub(super) struct Work {
     pub(super) book: JobBook,
     pub(super) assistant: Arc<dyn Assistant>,
@@ -43,22 +43,22 @@ pub(super) struct Work {
 
 /// How a run ended.
 enum Outcome {
-    /// It went well.
+    /// It succeeded.
     Done,
-    /// It failed, and the owner was told by the turn itself.
+    /// It failed, and the turn itself has told the owner.
     Failed(String),
     /// It failed before there was a turn.
     NotBegun(String),
-    /// The program ends: it stays open, and the next start goes on with it.
+    /// The program is shutting down: the run stays open, and the next start resumes it.
     Open,
 }
 
 impl Work {
-    /// Runs it to its stored end.
+    /// Runs it until its end is stored.
     pub(super) async fn run(&self, run: RunRecord) {
         let job = match self.book.jobs.job(&run.job_id).await {
             Ok(Some(record)) => record.job,
-            // Its runs went with it.
+            // The job's runs were removed with it.
             Ok(None) => return,
             Err(error) => return tracing::error!(%error, job = %run.job_id, "a job could not be read"),
         };
@@ -99,14 +99,14 @@ impl Work {
         };
         match self.submit(inbound).await {
             Ok(reply) => outcome(&reply),
-            // The program ends, or will: whoever comes next finds the run open.
+            // The program is shutting down or about to. The run stays open for its successor.
             Err(error) if error.is_busy() => Outcome::Open,
             Err(error) => Outcome::NotBegun(error.to_string()),
         }
     }
 
-    /// Hands the message in, again where the engine has no place at the moment, and waits for the outcome. A turn ends by
-    /// itself after `agent.turn_timeout_seconds`, so the wait does.
+    /// Submits the message, retrying while the engine is full, and waits for the outcome. The wait is bounded, because
+    /// a turn ends by itself after `agent.turn_timeout_seconds`.
     async fn submit(&self, inbound: Inbound) -> Result<Arc<Reply>> {
         let mut knocks = 0;
         loop {
@@ -120,14 +120,14 @@ impl Work {
         }
     }
 
-    /// Tells the owner of a run that came to nothing, where the job's results go.
+    /// Tells the owner that a run failed, through the job's own channel.
     async fn tell_failure(&self, job: &Job, run: &RunRecord, error: &str) {
         let text = format!("The job `{}` could not run: {error}", job.job_id);
         let key = format!("failed:{}", run.run_id);
         self.tell((job.channel.clone(), job.recipient.clone()), &key, text).await;
     }
 
-    /// Tells the owner of runs that were missed.
+    /// Tells the owner about missed runs.
     pub(super) async fn tell_misses(&self, to: (String, Option<String>), missed: &[(String, Timestamp)]) {
         let mut text = match missed {
             [(job, at)] => format!("The job `{job}` missed its run at {at}"),
@@ -146,10 +146,10 @@ impl Work {
         self.tell(to, &format!("missed:{}", unique()), text).await;
     }
 
-    /// Sends the owner a text of the program's own, through the outbox as every reply.
+    /// Sends the owner a text of the program's own, through the outbox like every reply.
     async fn tell(&self, (channel, recipient): (String, Option<String>), key: &str, text: String) {
         if self.channels.get(&channel).is_err() {
-            // The log has it, and the listing of the jobs.
+            // It is in the log and in the list of jobs.
             return;
         }
         let Ok(session) = SessionId::of(CHANNEL, &format!("notices:{key}")) else { return };
@@ -167,13 +167,13 @@ impl Work {
     }
 }
 
-/// The message of a run. Its name makes it one turn, however often it is handed in.
+/// The message of a run. Its dedupe id makes it a single turn, however often it is submitted.
 fn inbound(job: &Job, run: &RunRecord) -> Result<Inbound> {
     let session = SessionId::of(CHANNEL, &format!("{}:{}", job.job_id, run.run_id))
         .map_err(|error| Error::invalid(error.to_string()))?;
     let prompt = job.task.prompt.clone().unwrap_or_default();
     let text = match &job.task.sop_name {
-        // A message is never empty.
+        // A message must not be empty.
         Some(name) if prompt.is_empty() => format!("/{name}"),
         _ => prompt,
     };

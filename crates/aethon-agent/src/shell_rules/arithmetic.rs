@@ -1,6 +1,6 @@
-//! Computes what stands between `$((` and `))`, where it holds numbers only.
+//! Evaluates what is between `$((` and `))`, if it contains only numbers.
 
-/// The value of an expression of whole numbers; `None` when it holds more than that.
+/// The value of an integer expression; `None` if it contains anything else.
 pub(super) fn value(text: &str) -> Option<i64> {
     let chars: Vec<char> = text.chars().filter(|c| !c.is_whitespace()).collect();
     let mut reader = Expression { chars: &chars, at: 0, depth: 0 };
@@ -11,7 +11,7 @@ pub(super) fn value(text: &str) -> Option<i64> {
     (reader.at == chars.len()).then_some(value)
 }
 
-/// The names in an expression that changes some of them.
+/// The names of the variables that an expression changes.
 pub(super) fn changed(text: &str) -> Vec<String> {
     let compares =
         ["==", "<=", ">=", "!="].iter().fold(text.to_owned(), |text, sign| text.replace(sign, " "));

@@ -1,4 +1,4 @@
-//! `{a,b}` and `{1..9}`: the words that a word with braces stands for. Each is charged before it is made.
+//! Brace expansion: the words that `{a,b}` and `{1..9}` stand for. Each word is charged before it is made.
 
 use std::rc::Rc;
 
@@ -15,19 +15,19 @@ pub(super) enum Bit<'w> {
         is_quoted: bool,
     },
     Made(Rc<str>),
-    /// A variable whose name went on behind the brace.
+    /// A variable whose name continued after the brace.
     Variable(String),
     Piece(&'w Piece),
 }
 
-/// How deep braces may stand in braces, or behind each other.
+/// How deep braces may be nested or chained.
 const DEEPEST: usize = 32;
-/// Sequences up to this length are made, longer ones stand as something unknown.
+/// Sequences up to this length are expanded; a longer one becomes a single unknown.
 const LONGEST_MADE: i64 = 256;
-/// Longer sequences than this are nothing that a shell should be asked for.
+/// No legitimate command needs a sequence longer than this.
 const LONGEST: i64 = 1_000_000;
 
-/// The words that this word stands for.
+/// Returns the words that this word stands for.
 pub(super) fn words<'w>(word: &'w [Piece], meter: &mut Meter) -> Result<Vec<Vec<Bit<'w>>>, Refusal> {
     let mut signs = Vec::new();
     for piece in word {
@@ -46,7 +46,7 @@ pub(super) fn words<'w>(word: &'w [Piece], meter: &mut Meter) -> Result<Vec<Vec<
     Braces { signs: &signs, closed: &closed, meter }.expand(0, signs.len(), 0)
 }
 
-/// A part of a word, or a sign that gives it structure.
+/// A part of a word, or one of the characters that structure it.
 enum Sign<'w> {
     Open,
     Comma,
@@ -55,7 +55,7 @@ enum Sign<'w> {
 }
 
 impl<'w> Sign<'w> {
-    /// The sign as the text that it is.
+    /// The sign as literal text.
     fn bit(&self) -> Bit<'w> {
         let text = match self {
             Self::Open => "{",
@@ -84,7 +84,7 @@ fn signs_of<'w>(mut text: &'w str, signs: &mut Vec<Sign<'w>>) {
     }
 }
 
-/// For each brace the place of the one that closes it.
+/// For each opening brace, the index of the one that closes it.
 fn closed(signs: &[Sign]) -> Vec<Option<usize>> {
     let (mut closed, mut open) = (vec![None; signs.len()], Vec::new());
     for (at, sign) in signs.iter().enumerate() {
@@ -108,7 +108,7 @@ struct Braces<'s, 'w, 'm> {
 }
 
 impl<'w> Braces<'_, 'w, '_> {
-    /// The words of the signs in this range.
+    /// The words that the signs in this range stand for.
     fn expand(&mut self, from: usize, to: usize, depth: usize) -> Result<Vec<Vec<Bit<'w>>>, Refusal> {
         if depth > DEEPEST {
             return Err(Refusal::TooInvolved);
@@ -138,7 +138,7 @@ impl<'w> Braces<'_, 'w, '_> {
         Ok(vec![self.signs[from..to].iter().map(Sign::bit).collect()])
     }
 
-    /// What stands between two braces, one by one; `None` when they are text.
+    /// The alternatives between two braces; `None` if the braces are literal.
     fn inside(
         &mut self,
         open: usize,
@@ -177,7 +177,7 @@ impl<'w> Braces<'_, 'w, '_> {
     }
 }
 
-/// The length of `1..9`, `a..e` or `1..9..2`, and its members, or one that stands for all when they are too many.
+/// The length of `1..9`, `a..e` or `1..9..2` with its members, or with a single unknown if there are too many.
 fn sequence(text: &str) -> Option<(i64, Vec<String>)> {
     let parts: Vec<&str> = text.split("..").collect();
     let (first, last, step) = match parts.as_slice() {

@@ -1,4 +1,4 @@
-//! The builtins of the shell that change what is known: variables, arguments, functions, folders, inputs.
+//! The shell builtins that change what is known: variables, arguments, functions, directories, inputs.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use super::state::{Texts, Value};
 
 impl Judge<'_> {
-    /// Does what a builtin does, and returns what it writes; `None` when this is none of those that matter.
+    /// Executes a builtin and returns its output; `None` if this is not one that matters.
     pub(super) fn builtin(&mut self, argv: &[String]) -> Result<Option<Texts>, Refusal> {
         let arguments = &argv[1..];
         match argv[0].as_str() {
@@ -86,7 +86,7 @@ impl Judge<'_> {
     fn sourced(&mut self, file: &str, arguments: &[String]) -> Result<Texts, Refusal> {
         self.checked_text(file)?;
         let Some(texts) = self.known_contents(file) else { return Ok(nothing()) };
-        // A file that was written on one branch only may not be there.
+        // A file that was written on only one branch may not exist.
         let before = self.state.copied(&mut self.meter)?;
         let positional = self.state.take("@");
         let own = if arguments.is_empty() {
@@ -120,7 +120,7 @@ impl Judge<'_> {
         self.state.put("PWD", None);
     }
 
-    /// `read`: the next line into variables, word by word.
+    /// `read`: assigns the words of the next line to variables.
     fn read_line(&mut self, arguments: &[String]) -> Checked {
         let (mut names, mut number, mut array, mut at) = (Vec::new(), 0, None, 0);
         while let Some(word) = arguments.get(at) {
@@ -141,7 +141,7 @@ impl Judge<'_> {
                     match letter {
                         'u' => number = value.parse().unwrap_or(0),
                         'a' => array = Some(value),
-                        // Other ends and lengths: then it is anything that stands there.
+                        // Other delimiters and lengths: the result may be anything in the input.
                         'd' | 'n' | 'N' => number = u32::MAX,
                         _ => {}
                     }
@@ -156,7 +156,7 @@ impl Judge<'_> {
         let (mut lines, mut rests) = (Vec::new(), Vec::new());
         for text in input.iter() {
             self.meter.bytes(text.len())?;
-            // What is not known may hold line ends.
+            // Unknown text may contain line ends.
             if !is_known(text.split('\n').next().unwrap_or_default()) {
                 let unknown = made_from([text]);
                 lines.extend([unknown.clone()]);
@@ -250,7 +250,7 @@ impl Judge<'_> {
         self.state.set(&name, values, &mut self.meter)
     }
 
-    /// `set --` and `set a b`: other arguments.
+    /// `set --` and `set a b`: replaces the positional arguments.
     fn set_arguments(&mut self, arguments: &[String]) -> Checked {
         let is_option = |word: &&String| word.starts_with(['-', '+']) && word.len() > 1 && *word != "--";
         let mut from = arguments.iter().take_while(is_option).count();
@@ -296,7 +296,7 @@ impl Judge<'_> {
         self.state.set(&name, vec![Value::text(text)], &mut self.meter)
     }
 
-    /// `hash -p path name`: a program under another name.
+    /// `hash -p path name`: makes a program available under another name.
     fn hashed(&mut self, arguments: &[String]) -> Checked {
         if let Some(at) = arguments.iter().position(|word| word == "-p")
             && let (Some(path), Some(name)) = (arguments.get(at + 1), arguments.get(at + 2))

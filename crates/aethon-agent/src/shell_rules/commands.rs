@@ -1,4 +1,4 @@
-//! A single command: what it sets, whether it may run, what it runs in turn, and what it writes.
+//! A simple command: what it assigns, whether it may run, what it runs in turn, and what it writes.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ pub(super) enum FileKind {
     Itself,
 }
 
-/// The file that a command runs: as its argument, or as itself.
+/// The file that a command runs, either as its argument or directly.
 fn file_of(argv: &[String]) -> Option<(String, FileKind)> {
     if let Some(interpreter) = interpreter(argv) {
         let kind = if interpreter.is_shell { FileKind::Shell } else { FileKind::Other };
@@ -38,10 +38,10 @@ fn file_of(argv: &[String]) -> Option<(String, FileKind)> {
     argv[0].contains('/').then(|| (argv[0].clone(), FileKind::Itself))
 }
 
-/// What stands in for the name of a program that is not known at all, to see what its arguments would do.
+/// Programs that stand in for a wholly unknown program name, to see what the arguments would do to them.
 const SUSPECTS: &[&str] = &["rm", "dd"];
 
-/// How often a function that calls itself is walked through.
+/// How many nested calls of a recursive function are followed.
 const MOST_CALLS: usize = 3;
 
 impl Judge<'_> {
@@ -84,7 +84,7 @@ impl Judge<'_> {
             }
         }
         if let Some(saved) = saved {
-            // What stands before a command holds for that command.
+            // Assignments before a command apply to that command.
             for word in assigned {
                 let name = settings::name_of(word);
                 let value = saved.is_set(&name).then(|| saved.get(&name, ""));
@@ -94,7 +94,7 @@ impl Judge<'_> {
         Ok(written.unwrap_or_else(nothing))
     }
 
-    /// A command, as its words. Returns what it writes to who asked.
+    /// Judges a command, given as its words. Returns the output that its caller reads.
     pub(super) fn argv(&mut self, argv: &[String]) -> Written {
         let Some(program) = argv.first() else { return Ok(nothing()) };
         self.meter.enter()?;
@@ -115,7 +115,7 @@ impl Judge<'_> {
         }
         self.check(&argv)?;
         if argv.len() > 1 && argv[0].chars().all(|c| c == UNKNOWN) {
-            // It may be nothing at all, and then the next word is the program.
+            // The name may be empty, and then the next word is the program.
             self.argv(&argv[1..])?;
         }
         let written = self.run(&argv)?;
@@ -123,7 +123,7 @@ impl Judge<'_> {
         Ok(written)
     }
 
-    /// The programs that are meant by a name which is a pattern.
+    /// The programs that a name may refer to if it is a pattern.
     fn names_of(&self, argv: &[String]) -> Vec<String> {
         let name = base_name(&argv[0]);
         if !is_pattern(name) || name.starts_with('[') && !name.contains(']') {
@@ -142,7 +142,7 @@ impl Judge<'_> {
         known.filter(|known| fits(&pattern, &known.chars().collect::<Vec<_>>())).map(str::to_owned).collect()
     }
 
-    /// Refuses what must not run.
+    /// Refuses a command that must not run.
     fn check(&mut self, argv: &[String]) -> Checked {
         let folded = fold(&argv.join(" "));
         if let Some(entry) = self.entries.iter().find(|entry| entry.equals(argv, &folded)) {
@@ -161,7 +161,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Walks through what a command does.
+    /// Simulates a command.
     fn run(&mut self, argv: &[String]) -> Written {
         if let Some(written) = self.function(argv)? {
             return Ok(written);
@@ -196,8 +196,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Calls the functions of this name. One that calls itself is walked through a few times, at last with whatever it has
-    /// changed as something unknown.
+    /// Calls the functions with this name. Recursive calls are followed a few times; in the last one, everything that
+    /// the function has changed is unknown.
     fn function(&mut self, argv: &[String]) -> Result<Option<Texts>, Refusal> {
         let Some(bodies) = self.state.functions.get(&argv[0]).cloned() else { return Ok(None) };
         let calls: Vec<Option<&ShellState>> = self
@@ -249,7 +249,7 @@ impl Judge<'_> {
         Ok(Some(written.unwrap_or_else(nothing)))
     }
 
-    /// What a command runs.
+    /// Judges what a command runs.
     pub(super) fn inner(&mut self, inner: Inner) -> Written {
         match inner {
             Inner::Command(words) => self.argv(&words),
@@ -323,16 +323,16 @@ impl Judge<'_> {
         }
     }
 
-    /// Refuses a program that came from elsewhere, or that an encoding had hidden.
+    /// Refuses a program that was downloaded or hidden by an encoding.
     pub(super) fn checked_text(&self, text: &str) -> Checked {
         danger::of_text(text).map_or(Ok(()), |danger| Err(danger.into()))
     }
 
-    /// A text that another shell reads, with arguments.
+    /// Judges a text that another shell runs with these arguments.
     pub(super) fn text(&mut self, text: &str, arguments: &[String]) -> Written {
         self.checked_text(text)?;
         self.in_subshell(|judge| {
-            // The first word behind `-c 'text'` is the name, and the others are the arguments.
+            // The first word after `-c 'text'` is the name; the others are the arguments.
             let (name, rest) =
                 arguments.split_first().map_or(("bash", arguments), |(name, rest)| (name, rest));
             judge.state.set("0", vec![Value::text(name)], &mut judge.meter)?;
@@ -341,7 +341,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Runs a file that the command wrote, if it did.
+    /// Judges a file that is run, if the command wrote it.
     pub(super) fn run_file(
         &mut self,
         file: &str,
@@ -354,7 +354,7 @@ impl Judge<'_> {
         let mut written = nothing();
         for text in texts {
             if kind == FileKind::Itself && !is_script && text.contains(FETCHED) {
-                // A program that was downloaded, which nobody could read anyway.
+                // A downloaded program, which nobody could read anyway.
                 return Ok(None);
             }
             self.checked_text(&text)?;
@@ -374,7 +374,7 @@ impl Judge<'_> {
         Ok(Some(written))
     }
 
-    /// What a program writes.
+    /// Returns what a program writes.
     fn output(&mut self, argv: &[String]) -> Written {
         let downloads = danger::downloads(argv);
         if let Some(files) = danger::downloaded_files(argv) {
@@ -420,7 +420,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What goes through a program that writes what it reads.
+    /// Returns the output of a program that passes its input through.
     fn passed(&mut self, argv: &[String], operands: &[String]) -> Written {
         let is_exact = base_name(&argv[0]) == "cat"
             && !argv[1..].iter().any(|word| word.starts_with('-') && word.len() > 1);
@@ -443,12 +443,12 @@ impl Judge<'_> {
         if is_exact {
             return Ok(texts);
         }
-        // The lines may be fewer, or in another order.
+        // There may be fewer lines, or in a different order.
         let made = made_from(&texts);
         Ok(either(texts, vec![made]))
     }
 
-    /// Programs and files under another name.
+    /// Tracks programs and files that get another name.
     fn copied(&mut self, operands: &[String]) -> Checked {
         let [sources @ .., target] = operands else { return Ok(()) };
         for source in sources {
@@ -468,7 +468,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Sets a variable by a word such as `NAME=value`.
+    /// Sets a variable from a word such as `NAME=value`.
     fn set_word(&mut self, word: &Word) -> Checked {
         let name = settings::name_of(word);
         if let Some(words) = settings::array_of(word) {
@@ -478,7 +478,7 @@ impl Judge<'_> {
         self.set_texts(&name, &texts)
     }
 
-    /// Sets variables by texts such as `NAME=value`, `NAME+=value`, `NAME[index]=value`.
+    /// Sets variables from texts such as `NAME=value`, `NAME+=value`, `NAME[index]=value`.
     pub(super) fn set_texts(&mut self, name: &str, texts: &[String]) -> Checked {
         let mut values = Vec::new();
         for text in texts {
@@ -524,7 +524,7 @@ impl Judge<'_> {
         self.state.set(name, values, &mut self.meter)
     }
 
-    /// Judges the value of a variable that programs run, such as `PAGER`.
+    /// Judges the value of a variable that programs execute, such as `PAGER`.
     fn held_commands(&mut self, name: &str, value: &str) -> Checked {
         match settings::holds(name) {
             Some(settings::Held::Command) => {
@@ -548,7 +548,8 @@ impl Judge<'_> {
         }
     }
 
-    /// The names that a declaration has for its function.
+    /// Executes a declaration. Variables local to a function are recorded with their previous values, to be restored at
+    /// its end.
     pub(super) fn declare(&mut self, argv: &[String]) -> Checked {
         let is_local = base_name(&argv[0]) == "local" || !matches!(argv[0].as_str(), "export" | "readonly");
         let options: String =

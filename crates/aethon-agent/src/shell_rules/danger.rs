@@ -1,13 +1,14 @@
-//! The built-in danger list: commands that an assistant has no business to run, whatever `security.blocked_commands` says.
+//! The built-in danger list: commands that an assistant has no business running, whatever `security.blocked_commands`
+//! says.
 //!
-//! Each has a name, which the refusal tells. What takes more than one command to see (what was downloaded is run, a
-//! function that calls itself twice) is found by the judge and named here.
+//! Each has a name, which the refusal shows. Dangers that take more than one command to see (running a download, a
+//! function that calls itself twice) are detected by the judge and named here.
 
 use super::marks::{DECODED, FETCHED, is_mark};
 use super::paths::{Homes, base_name, is_vital, tidy};
 use super::refusal::Refusal;
 
-/// A danger of the list, by its name.
+/// An entry of the danger list, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Danger(&'static str);
 
@@ -22,7 +23,7 @@ pub(super) const RUN_DOWNLOAD: Danger = Danger("curl | sh: running what was down
 pub(super) const RUN_DECODED: Danger = Danger("base64 -d | sh: running what was hidden by an encoding");
 pub(super) const OVERWRITE: Danger =
     Danger("> /dev/sda: writing to a disk, to memory or to a file that signing in needs");
-/// A container that is given the whole machine.
+/// A container that gets access to the whole machine.
 const WHOLE_MACHINE: Danger = Danger("docker run -v /:/…: giving a container the whole machine");
 pub(super) const REVERSE_SHELL: Danger = Danger("/dev/tcp, nc -e: a shell for somebody elsewhere");
 const FORMAT: Danger = Danger("mkfs: making a file system, or wiping a disk");
@@ -32,7 +33,7 @@ const OPEN_ALL: Danger =
 pub(super) const POWER: Danger = Danger("shutdown: stopping or restarting the machine");
 pub(super) const KILL_ALL: Danger = Danger("kill -1: killing every process");
 
-/// Programs whose names the rules know, for names that are patterns.
+/// The program names that the rules know, to be matched against names that are patterns.
 pub(super) const PROGRAMS: &[&str] = &[
     "rm",
     "dd",
@@ -68,7 +69,7 @@ pub(super) const PROGRAMS: &[&str] = &[
     "kill",
 ];
 
-/// The danger of running a text with something in it that nobody has seen.
+/// The danger of running a text that contains something nobody has seen.
 pub(super) fn of_text(text: &str) -> Option<Danger> {
     if text.contains(FETCHED) {
         return Some(RUN_DOWNLOAD);
@@ -76,18 +77,18 @@ pub(super) fn of_text(text: &str) -> Option<Danger> {
     text.contains(DECODED).then_some(RUN_DECODED)
 }
 
-/// Programs that fetch something from elsewhere.
+/// Programs that download something.
 const DOWNLOADERS: &[&str] = &[
     "curl", "wget", "wget2", "aria2c", "axel", "fetch", "http", "https", "lynx", "w3m", "links", "ftp",
     "tftp", "nc", "ncat", "netcat", "socat", "telnet",
 ];
 
-/// Whether the command writes something from elsewhere.
+/// Whether the command outputs a download.
 pub(super) fn downloads(argv: &[String]) -> bool {
     argv.first().is_some_and(|program| DOWNLOADERS.contains(&base_name(program)))
 }
 
-/// Whether the command writes what an encoding had hidden.
+/// Whether the command outputs what an encoding had hidden.
 pub(super) fn decodes(argv: &[String]) -> bool {
     let Some(program) = argv.first() else { return false };
     let has = |wanted: &[&str]| argv[1..].iter().any(|word| wanted.contains(&word.as_str()));
@@ -102,7 +103,7 @@ pub(super) fn decodes(argv: &[String]) -> bool {
     }
 }
 
-/// The files into which the command downloads.
+/// The files to which the command downloads.
 pub(super) fn downloaded_files(argv: &[String]) -> Option<Vec<String>> {
     if !downloads(argv) {
         return None;
@@ -133,7 +134,7 @@ pub(super) fn downloaded_files(argv: &[String]) -> Option<Vec<String>> {
     Some(files.iter().map(|file| tidy(file)).filter(|file| !file.is_empty() && file != "-").collect())
 }
 
-/// The command with its paths as they are from this folder.
+/// The command with its paths resolved against this directory.
 pub(super) fn resolved(argv: &[String], folder: &str) -> Vec<String> {
     if !matches!(
         base_name(&argv[0]),
@@ -148,7 +149,7 @@ pub(super) fn resolved(argv: &[String], folder: &str) -> Vec<String> {
     std::iter::once(argv[0].clone()).chain(argv[1..].iter().map(resolve)).collect()
 }
 
-/// The danger that a single command is.
+/// The danger of a simple command.
 pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
     let (program, arguments) = argv.split_first()?;
     let program = of_system(program);
@@ -225,7 +226,7 @@ pub(super) fn danger(argv: &[String], homes: &Homes) -> Option<Danger> {
     }
 }
 
-/// The danger of writing to a place.
+/// The danger of writing to a path.
 pub(super) fn write_danger(target: &str) -> Option<Danger> {
     if target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/") {
         return Some(REVERSE_SHELL);
@@ -236,7 +237,7 @@ pub(super) fn write_danger(target: &str) -> Option<Danger> {
     is_vital(target).then_some(OVERWRITE)
 }
 
-/// The program by its name, when it is one of the system: it has no path, or one where programs of the system are.
+/// The program's name if it is a system program: it has no path, or that of a system directory.
 fn of_system(program: &str) -> &str {
     let name = base_name(program);
     let Some(folder) = program.strip_suffix(name).filter(|folder| !folder.is_empty()) else { return name };
@@ -248,7 +249,7 @@ fn of_system(program: &str) -> &str {
     if is_own && is_word { "" } else { name }
 }
 
-/// Whether rights of others in a home of one's own are only taken away.
+/// Whether this only takes permissions away from others, in the user's own home or outside precious directories.
 fn narrows(arguments: &[String], homes: &Homes) -> bool {
     let mut words = arguments
         .iter()
@@ -259,7 +260,7 @@ fn narrows(arguments: &[String], homes: &Homes) -> bool {
     is_narrow && words.all(|path| homes.is_own(path) || !homes.is_precious(path))
 }
 
-/// Whether a container gets the root of the machine to write to.
+/// Whether a container gets the machine's root directory writable.
 fn mounts_all(arguments: &[String]) -> bool {
     let is_root = |value: &str| {
         let mut parts = value.split(':');
@@ -291,7 +292,7 @@ fn is_mkfs(program: &str) -> bool {
     program == "mkfs" || program.starts_with("mkfs.")
 }
 
-/// Whether the machine stops or starts anew.
+/// Whether this stops or restarts the machine.
 fn stops_machine(program: &str, arguments: &[String]) -> bool {
     match program {
         "init" | "telinit" => arguments.first().is_some_and(|level| matches!(level.as_str(), "0" | "6")),
@@ -318,7 +319,7 @@ fn is_power_verb(verb: &str) -> bool {
     )
 }
 
-/// `-rf`, but no `--long` option.
+/// Whether a word is short options such as `-rf`, not a `--long` one.
 fn is_letters(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && !word.starts_with("--")
 }
@@ -326,13 +327,13 @@ fn is_letters(word: &str) -> bool {
 fn has_option(arguments: &[String], letter: char, name: &str) -> bool {
     let options = arguments.iter().take_while(|word| word.as_str() != "--");
     options.into_iter().any(|word| match word.strip_prefix("--") {
-        // Any beginning of a name that is clear will do.
+        // Programs accept abbreviations of long options.
         Some(long) => long.len() > 1 && name.starts_with(long),
         None => is_letters(word) && word.contains(letter),
     })
 }
 
-/// What is no option.
+/// The arguments that are not options.
 pub(super) fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
     let mut only_operands = false;
     arguments
@@ -349,7 +350,7 @@ pub(super) fn operands(arguments: &[String]) -> impl Iterator<Item = &str> {
 
 fn finds_and_removes(arguments: &[String], homes: &Homes) -> bool {
     let roots = arguments.iter().take_while(|word| !word.starts_with(['-', '(', '!']));
-    // With a test before it, it removes what was looked for.
+    // With a test before it, it removes only what was searched for.
     let first_test = arguments.iter().find(|word| word.starts_with('-')).map(String::as_str);
     let removes = matches!(first_test, Some("-delete"))
         || arguments.windows(2).any(|pair| pair[0].starts_with("-exec") && base_name(&pair[1]) == "rm")
@@ -357,7 +358,7 @@ fn finds_and_removes(arguments: &[String], homes: &Homes) -> bool {
     removes && roots.into_iter().any(|root| homes.is_precious(root))
 }
 
-/// Whether the processes to be killed are all of them: `-1`, as a process and not as a signal.
+/// Whether every process is to be killed: `-1` as a process, not as a signal.
 fn kills_all(arguments: &[String]) -> bool {
     let mut words = arguments.iter().map(String::as_str).peekable();
     match words.peek() {

@@ -1,4 +1,4 @@
-//! An entry of `security.blocked_commands`, and what it equals.
+//! An entry of `security.blocked_commands`, and when a command matches it.
 
 use super::paths::{base_name, tidy};
 use super::reader::read;
@@ -7,10 +7,10 @@ use super::word::{Body, Piece, Pipeline};
 /// An entry of the list.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// As it was written.
+    /// The text as written in the configuration.
     pub(super) text: String,
     folded: String,
-    /// The command that it is, when it is a single one.
+    /// The command that it is, if it is a single one.
     command: Option<Shape>,
 }
 
@@ -28,19 +28,19 @@ impl Entry {
         self.command.as_ref().map(|command| command.program.as_str())
     }
 
-    /// Whether the command, folded, contains it.
+    /// Whether the folded command contains the entry.
     pub(super) fn stands_in(&self, folded: &str) -> bool {
         folded.contains(&self.folded)
     }
 
-    /// Whether these words are the same command: its text without quotes, or with its options in another order or
-    /// spelling and its program by another path. `folded` is the text without quotes, folded.
+    /// Whether these words are the same command: the same text without quotes, or with its options in a different order
+    /// or spelling and its program under another path. `folded` is the folded text without quotes.
     pub(super) fn equals(&self, argv: &[String], folded: &str) -> bool {
         self.stands_in(folded) || self.command.as_ref().is_some_and(|own| own.is_in(argv))
     }
 }
 
-/// The text with each run of blanks and tabs as one blank, and lines that are joined by `\` as one.
+/// Folds a text: each run of blanks and tabs becomes one blank, and lines joined by `\` become one.
 pub(super) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for c in text.replace("\\\n", "").chars() {
@@ -62,7 +62,7 @@ fn command(text: &str) -> Option<Vec<String>> {
     let [stage] = stages.as_slice() else { return None };
     match &stage.body {
         Body::Simple(words) if stage.redirects.is_empty() => {
-            // An entry is a plain text: what would be computed in it stands for itself.
+            // An entry is literal text: substitutions in it stand for themselves.
             let texts = words.iter().map(|word| {
                 let texts = word.iter().map(|piece| match piece {
                     Piece::Text { text, .. } => Some(text.as_str()),
@@ -76,7 +76,7 @@ fn command(text: &str) -> Option<Vec<String>> {
     }
 }
 
-/// A command apart from how it is written.
+/// A command independent of how it is written.
 #[derive(Debug, Clone)]
 struct Shape {
     program: String,
@@ -110,7 +110,7 @@ impl Shape {
     }
 
     fn long_option(&mut self, name: &str) {
-        // Programs take any beginning of a name that is clear.
+        // Programs accept unambiguous abbreviations.
         for (full, letter) in [("recursive", 'r'), ("force", 'f')] {
             if name.len() > 1 && full.starts_with(name) {
                 return self.letters.push(letter);
@@ -119,8 +119,8 @@ impl Shape {
         self.long.push(name.to_owned());
     }
 
-    /// Whether this is in the command: the same program, all options, and the operands. As the text of an entry is found
-    /// wherever it goes on (`rm -rf /tmp` contains `rm -rf /`), the last operand may go on here too where it is the first.
+    /// Whether the command includes this one: the same program, all of its options, and its operands. As the text of an
+    /// entry is also found as a prefix (`rm -rf /tmp` contains `rm -rf /`), the last operand may be a prefix here too.
     fn is_in(&self, argv: &[String]) -> bool {
         let other = Self::of(argv);
         if self.program != other.program

@@ -1,6 +1,6 @@
-//! The escapes of C, as `$'…'`, `echo -e` and `printf` know them.
+//! The C-style escapes of `$'…'`, `echo -e` and `printf`.
 
-/// The text with its escapes put in, as `$'…'` does.
+/// Resolves the escapes in a text as `$'…'` does.
 pub(super) fn unescape(raw: &str) -> String {
     let mut text = String::new();
     let mut chars = raw.chars().peekable();
@@ -52,7 +52,7 @@ pub(super) fn unescape(raw: &str) -> String {
     text
 }
 
-/// The text with its escapes put in, as `echo -e` and `printf '%b'` do: an octal number begins with a zero.
+/// Resolves the escapes in a text as `echo -e` and `printf '%b'` do, where octal numbers begin with a zero.
 pub(super) fn unescape_output(raw: &str) -> String {
     let mut prepared = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -67,7 +67,7 @@ pub(super) fn unescape_output(raw: &str) -> String {
                 rest = &escape[2..];
             }
             (Some(next @ ('\'' | '"' | '?')), _) => {
-                // These stay as they are there.
+                // These are not escapes there.
                 prepared.push_str("\\\\");
                 prepared.push(next);
                 rest = &escape[2..];

@@ -1,6 +1,6 @@
-//! What words stand for: the fields that a shell would make of them, as far as they can be known beforehand.
+//! Word expansion: the fields that a shell would make of words, as far as they can be known in advance.
 //!
-//! A variable may have several values here, so words may stand for several lists of fields.
+//! A variable may have several values here, so words may expand to several lists of fields.
 
 use super::arithmetic;
 use super::braces::{self, Bit};
@@ -11,25 +11,25 @@ use super::refusal::Refusal;
 use super::state::{Texts, Value};
 use super::word::{Change, Parameter, Piece, Word, plain};
 
-/// The most lists of fields that a command may stand for.
+/// The most lists of fields that a command may expand to.
 const MOST_LISTS: usize = 256;
-/// Builtins whose arguments are settings like those before a command.
+/// Builtins whose arguments are assignments like those before a command.
 pub(super) const DECLARING: &[&str] = &["export", "declare", "local", "readonly", "typeset"];
 
-/// A part of a word whose value is known.
+/// A part of an expanded word.
 #[derive(Debug, Clone)]
 pub(super) enum Part {
-    /// Text that stays together.
+    /// Text that is not split.
     Text(String),
-    /// Text that is split where it has blanks.
+    /// Text that is split at separators.
     Split(String),
     /// The end of a field.
     Break,
 }
 
-/// What has a length, for the budget.
+/// What the budget can measure.
 pub(super) trait Weighed {
-    /// The bytes that a copy takes, roughly.
+    /// Roughly how many bytes a copy takes.
     fn weight(&self) -> usize;
 }
 
@@ -48,11 +48,11 @@ impl Weighed for Part {
     }
 }
 
-/// What a piece may stand for.
+/// What a piece may expand to.
 pub(super) type Alternatives = Vec<Vec<Part>>;
 
 impl Judge<'_> {
-    /// The lists of fields that these words may stand for.
+    /// Returns the lists of fields that these words may expand to.
     pub(super) fn fields(&mut self, words: &[Word]) -> Result<Vec<Vec<String>>, Refusal> {
         let program = words.iter().find(|word| !is_setting(word)).and_then(plain);
         let is_declaration = program.is_some_and(|program| DECLARING.contains(&program));
@@ -68,7 +68,7 @@ impl Judge<'_> {
         Ok(lists)
     }
 
-    /// The lists of fields that a word may stand for.
+    /// Returns the lists of fields that a word may expand to.
     fn word_fields(&mut self, word: &[Piece]) -> Result<Vec<Vec<String>>, Refusal> {
         let mut lists = vec![Vec::new()];
         for bits in braces::words(word, &mut self.meter)? {
@@ -104,7 +104,7 @@ impl Judge<'_> {
         Ok(lists)
     }
 
-    /// A word as one text, as in a setting or a redirection.
+    /// Expands a word to a single text, as in an assignment or a redirection.
     pub(super) fn texts(&mut self, word: &[Piece]) -> Result<Texts, Refusal> {
         let mut alternatives: Alternatives = vec![Vec::new()];
         for (at, piece) in word.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Judge<'_> {
         Ok(texts)
     }
 
-    /// Each of these followed by each of those.
+    /// The cross product: each of these followed by each of those.
     pub(super) fn crossed<T: Clone + Weighed>(
         &mut self,
         mut lists: Vec<Vec<T>>,
@@ -151,13 +151,13 @@ impl Judge<'_> {
         Ok(crossed)
     }
 
-    /// Text of a word, with `~` at its beginning put in.
+    /// Expands a leading `~` in a word's text.
     fn plain_text(&self, text: &str, is_quoted: bool, is_first: bool) -> Vec<Part> {
         let text = if is_first && !is_quoted { self.with_home(text) } else { text.to_owned() };
         vec![Part::Text(text)]
     }
 
-    /// Text of a setting, in which `~` is put in behind `=` and `:` too.
+    /// Expands `~` in an assignment, where it is also special after `=` and `:`.
     fn setting_text(&self, text: &str, is_quoted: bool, is_first: bool) -> Vec<Part> {
         if is_quoted || !text.contains('~') {
             return vec![Part::Text(text.to_owned())];
@@ -180,7 +180,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What a piece that is no text may stand for.
+    /// What a piece other than text may expand to.
     pub(super) fn piece(&mut self, piece: &Piece) -> Result<Alternatives, Refusal> {
         let of_value = |text: String, is_quoted: bool| {
             vec![if is_quoted { Part::Text(text) } else { Part::Split(text) }]
@@ -207,7 +207,7 @@ impl Judge<'_> {
         })
     }
 
-    /// What an arithmetic expression comes to. What it sets is not known from here on.
+    /// Returns the values of an arithmetic expression. The variables that it sets are unknown from here on.
     pub(super) fn computed(&mut self, word: &Word) -> Result<Texts, Refusal> {
         let mut values = Vec::new();
         for text in self.texts(word)? {
@@ -233,7 +233,7 @@ impl Judge<'_> {
         Ok(values)
     }
 
-    /// Runs what is substituted in a text that the shell computes a second time: an index such as `a[$(…)]`.
+    /// Runs the substitutions in a text that the shell evaluates a second time: an index such as `a[$(…)]`.
     pub(super) fn computed_text(&mut self, text: &str) -> Result<(), Refusal> {
         if text.contains("$(") || text.contains('`') {
             self.meter.bytes(text.len() * 4)?;
@@ -246,7 +246,7 @@ impl Judge<'_> {
     }
 }
 
-/// `{$a,b}c` is `$ac bc`: a name goes on in the letters behind it.
+/// `{$a,b}c` is `$ac bc`: a variable name extends over the letters that follow the brace.
 fn with_longer_names(bits: Vec<Bit<'_>>) -> Vec<Bit<'_>> {
     let mut made: Vec<Bit> = Vec::with_capacity(bits.len());
     for bit in bits {
@@ -289,7 +289,7 @@ fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// Parts as one text.
+/// Joins parts into one text.
 fn joined(parts: Vec<Part>) -> String {
     let mut text = String::new();
     for part in parts {
@@ -301,7 +301,7 @@ fn joined(parts: Vec<Part>) -> String {
     text
 }
 
-/// Parts as fields. Blanks among the separators count as one, each other separator by itself.
+/// Splits parts into fields. A run of blank separators counts as one, every other separator by itself.
 fn split(parts: Vec<Part>, separators: &str) -> Vec<String> {
     let mut fields = Vec::new();
     let mut current: Option<String> = None;

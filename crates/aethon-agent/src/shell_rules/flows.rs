@@ -1,4 +1,4 @@
-//! Where things flow: redirections, and files that the command itself wrote.
+//! Data flow: redirections, and the files that the command itself wrote.
 
 use std::rc::Rc;
 
@@ -11,12 +11,12 @@ use super::state::{Sink, Texts, concatenated, either};
 use super::word::{Flow, Redirect};
 
 impl Judge<'_> {
-    /// What is there to read.
+    /// Returns what standard input contains.
     pub(super) fn input(&self) -> Texts {
         self.streams.inputs.get(&0).map_or_else(nothing, |input| input.to_vec())
     }
 
-    /// Puts a redirection in place.
+    /// Applies a redirection.
     pub(super) fn redirect(&mut self, redirect: &Redirect) -> Checked {
         self.meter.steps(1)?;
         let empty = Vec::new();
@@ -69,7 +69,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// The place that these names are. A file that is not added to begins anew.
+    /// The sink with these names. Unless appending, it truncates the file.
     fn sink(&mut self, paths: &Texts, adds: bool) -> Result<Sink, Refusal> {
         let mut files = Vec::new();
         for path in paths {
@@ -93,7 +93,7 @@ impl Judge<'_> {
         Ok(Sink::Files(files))
     }
 
-    /// Refuses what must not be written to.
+    /// Refuses writing to a path that must not be written to.
     pub(super) fn check_write(&self, path: &str) -> Checked {
         match danger::write_danger(path).or_else(|| danger::write_danger(&self.path(path))) {
             Some(danger) if !self.is_elsewhere => Err(danger.into()),
@@ -101,7 +101,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Writes to where output goes; returns what comes back to who asked.
+    /// Writes to standard output; returns what goes back to the caller.
     pub(super) fn write(&mut self, texts: Texts) -> Written {
         match self.streams.sinks.get(&1).cloned().unwrap_or(Sink::Lost) {
             Sink::Pipe => Ok(texts),
@@ -116,7 +116,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Writes into a file.
+    /// Writes to a file.
     pub(super) fn write_file(&mut self, path: &str, texts: &Texts, adds: bool) -> Checked {
         let path = self.path(path);
         if let Some(list) = self.files.processes.get(&path).cloned() {
@@ -129,7 +129,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Lets commands read something.
+    /// Feeds texts to commands that read them.
     fn feed(&mut self, list: &Rc<super::word::List>, texts: Texts) -> Written {
         self.meter.enter()?;
         let saved = self.streams.clone();
@@ -141,7 +141,7 @@ impl Judge<'_> {
         Ok(written)
     }
 
-    /// What is in files, as far as the command wrote it.
+    /// Returns what files contain, as far as the command wrote it.
     pub(super) fn contents(&mut self, paths: &[String]) -> Written {
         let mut texts: Option<Texts> = None;
         for path in paths {
@@ -155,7 +155,7 @@ impl Judge<'_> {
         Ok(texts.unwrap_or_else(nothing))
     }
 
-    /// What is in a file, when the command wrote it or it is an input.
+    /// Returns the content of a file, if the command wrote it or it is an input.
     pub(super) fn known_contents(&self, path: &str) -> Option<Texts> {
         let path = self.path(path);
         if let Some(known) = self.files.texts.get(&path) {
@@ -165,7 +165,7 @@ impl Judge<'_> {
         self.streams.inputs.get(&number).map(|input| input.to_vec())
     }
 
-    /// A path from the folder in which the shell is, when that is known.
+    /// Resolves a path against the shell's current directory, if that is known.
     pub(super) fn path(&self, path: &str) -> String {
         match self.folder() {
             Some(folder) if !path.starts_with(['/', '~', '$']) => tidy(&format!("{folder}/{path}")),
@@ -178,7 +178,7 @@ impl Judge<'_> {
     }
 }
 
-/// The number of `/dev/stdin`, `/dev/fd/3` and their kin.
+/// The number in `/dev/stdin`, `/dev/fd/3` and the like.
 pub(super) fn descriptor(path: &str) -> Option<u32> {
     match path {
         "/dev/stdin" => return Some(0),

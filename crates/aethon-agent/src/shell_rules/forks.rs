@@ -1,8 +1,9 @@
-//! Fork bombs: commands that start themselves more than once each time, or beside themselves.
+//! Fork bombs: commands that start themselves more than once, or in the background.
 
 use super::word::{Body, Piece, Pipeline, Stage, Word, plain};
 
-/// Whether commands start `name` more than once each time, or beside themselves: what grows until nothing else fits.
+/// Whether commands start `name` more than once, or in the background, so that the number of processes grows without
+/// bound.
 pub(super) fn forks(list: &[Pipeline], name: &str, is_background: bool) -> bool {
     list.iter().any(|pipeline| {
         let is_background = is_background || pipeline.is_background;
@@ -12,7 +13,7 @@ pub(super) fn forks(list: &[Pipeline], name: &str, is_background: bool) -> bool 
     })
 }
 
-/// The same for the body of the function of this name.
+/// The same for the body of the function with this name.
 pub(super) fn forks_in(body: &Stage, name: &str) -> bool {
     inside(body, name, false)
 }

@@ -1,4 +1,4 @@
-//! Programs that run programs: shells and the languages beside them.
+//! Programs that run programs: shells and interpreters of other languages.
 
 use super::paths::base_name;
 
@@ -8,37 +8,37 @@ const SHELLS: &[&str] =
 /// What an interpreter is given to run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Interpreter {
-    /// The program in its arguments.
+    /// The program text among its arguments.
     pub(super) code: Option<Code>,
-    /// The file that holds it.
+    /// The file that contains the program.
     pub(super) file: Option<String>,
-    /// Whether it reads the program from its input.
+    /// Whether it reads the program from standard input.
     pub(super) reads_input: bool,
-    /// Whether that is in the language of the shell.
+    /// Whether that program is in the shell's language.
     pub(super) is_shell: bool,
 }
 
-/// A program in an argument.
+/// Program text in an argument.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Code {
-    /// In the language of the shell.
+    /// In the shell's language, with its arguments.
     Shell(String, Vec<String>),
-    /// In another one.
+    /// In another language.
     Other(String),
 }
 
-/// A language beside the shell's.
+/// An interpreter of a language other than the shell's.
 struct Language {
     name: &'static str,
-    /// Letters of options with a program.
+    /// Letters of options whose value is program text.
     code: &'static str,
-    /// Long options with a program.
+    /// Long options whose value is program text.
     long: &'static [&'static str],
-    /// Letters of options with another value.
+    /// Letters of options with any other value.
     valued: &'static str,
     /// Letters of options whose value is the rest of the word.
     attached: &'static str,
-    /// Letters of options that name a module, which is the program then.
+    /// Letters of options that name a module, which is then the program.
     module: &'static str,
 }
 
@@ -56,7 +56,7 @@ const LANGUAGES: &[Language] = &[
     Language { name: "pwsh", code: "", long: &[], valued: "", attached: "", module: "" },
 ];
 
-/// What this command interprets; `None` when it is no interpreter.
+/// What this command interprets; `None` if it is not an interpreter.
 pub(super) fn interpreter(argv: &[String]) -> Option<Interpreter> {
     let (program, arguments) = argv.split_first()?;
     let name = base_name(program).trim_start_matches('-');
@@ -115,7 +115,7 @@ fn shell(arguments: &[String]) -> Interpreter {
         Some(code) if has_code && code.trim() == "{}" => found.reads_input = true,
         None if has_code => found.reads_input = true,
         Some(code) if has_code => {
-            // The first word behind it is its name, as `$0`.
+            // The first word after it is its name, `$0`.
             let arguments = arguments.get(at + 1..).unwrap_or_default().to_vec();
             found.code = Some(Code::Shell(code.clone(), arguments));
         }
@@ -165,7 +165,7 @@ fn of_code(code: String) -> Interpreter {
     Interpreter { code: Some(Code::Other(code)), ..Interpreter::default() }
 }
 
-/// Whether a file is the input itself.
+/// Whether a file is standard input itself.
 pub(super) fn is_input(file: &str) -> bool {
     matches!(file, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
 }

@@ -1,7 +1,8 @@
-//! Walks over a command and all that it runs, until something is found that must not run.
+//! Walks through a command and everything that it runs, until it finds something that must not run.
 //!
-//! It is a shell that runs nothing: it keeps variables, files and what flows through pipes as far as they can be known, takes
-//! every branch, and charges each step. What is beyond the budget is refused, because it was not read.
+//! The judge is a shell that executes nothing: it tracks variables, files and the contents of pipes as far as they can
+//! be known, takes every branch, and charges each step. A command that exceeds the budget is refused, because it was
+//! not read to its end.
 
 use std::rc::Rc;
 
@@ -14,7 +15,7 @@ use super::refusal::Refusal;
 use super::state::{Files, ShellState, Sink, Streams, Texts, Value, concatenated, either};
 use super::word::{Body, List, Pipeline, Stage, Word};
 
-/// A name, and what it was before.
+/// A name, and the value that it had before.
 pub(super) type Before = (String, Option<Rc<Vec<Value>>>);
 
 /// Judges one command.
@@ -25,33 +26,33 @@ pub(super) struct Judge<'r> {
     pub(super) state: ShellState,
     pub(super) streams: Streams,
     pub(super) files: Files,
-    /// What was known where a loop or a function may have been left early.
+    /// The states at places where a loop or a function may have been left early.
     pub(super) left_early: Vec<ShellState>,
-    /// Names that a function has for itself, with what they were before.
+    /// Local names of the running functions, with the values that they had before.
     pub(super) own_names: Vec<Vec<Before>>,
-    /// Functions that run now.
+    /// The functions that are running.
     pub(super) running: Vec<Call>,
     /// Whether the commands run on another machine or in a container.
     pub(super) is_elsewhere: bool,
-    /// Whether hooks of git run, which run git in turn.
+    /// Whether git hooks are running, which may run git in turn.
     pub(super) is_in_git: bool,
     /// Every command that may run, as its words.
     pub(super) seen: Vec<Vec<String>>,
 }
 
-/// A function that runs.
+/// A running function.
 pub(super) struct Call {
     pub(super) name: String,
-    /// What was known when it was called; nothing where it is only defined.
+    /// The state when it was called; `None` while it is only being defined.
     pub(super) before: Option<ShellState>,
 }
 
-/// Nothing was found so far, or what was.
+/// Nothing was found so far, or the refusal.
 pub(super) type Checked = Result<(), Refusal>;
-/// What is written, or what was found.
+/// What is written, or the refusal.
 pub(super) type Written = Result<Texts, Refusal>;
 
-/// What writes nothing.
+/// The output of a command that writes nothing.
 pub(super) fn nothing() -> Texts {
     vec![String::new()]
 }
@@ -78,7 +79,7 @@ impl<'r> Judge<'r> {
         self.homes.own()
     }
 
-    /// A text that a shell reads.
+    /// Judges a text that a shell reads.
     pub(super) fn script(&mut self, text: &str) -> Written {
         self.meter.bytes(text.len())?;
         self.meter.enter()?;
@@ -88,7 +89,7 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    /// What was said to be run at the end.
+    /// Runs the exit traps.
     pub(super) fn end(&mut self) -> Written {
         let mut written = nothing();
         for trap in std::mem::take(&mut self.state.traps) {
@@ -125,7 +126,7 @@ impl<'r> Judge<'r> {
         self.in_subshell(|judge| judge.stage(only))
     }
 
-    /// Commands with pipes between them.
+    /// Judges commands connected by pipes.
     fn connected(&mut self, pipeline: &Pipeline) -> Written {
         let saved = self.streams.clone();
         let mut written = nothing();
@@ -143,7 +144,7 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    /// Walks where what is set is forgotten afterwards.
+    /// Walks in a subshell, whose state is discarded afterwards.
     pub(super) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self) -> Written) -> Written {
         let before = self.state.copied(&mut self.meter)?;
         let traps = std::mem::take(&mut self.state.traps);
@@ -154,7 +155,7 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    /// What commands write whose output stands in a word.
+    /// Returns the output of a command substitution.
     pub(super) fn substitution(&mut self, list: &List) -> Written {
         self.meter.enter()?;
         let saved = self.streams.clone();
@@ -165,7 +166,7 @@ impl<'r> Judge<'r> {
         let mut trimmed = Texts::new();
         for text in written {
             trimmed.push(text.trim_end_matches('\n').to_owned());
-            // What is not known at the end may be nothing, and then the line ends before it go too.
+            // An unknown end may be empty, and then the line ends before it are trimmed too.
             let known = text.trim_end_matches(|c| c == '\n' || is_mark(c));
             if text[known.len()..].trim_end_matches('\n').contains('\n') {
                 trimmed.push(known.to_owned());
@@ -241,7 +242,7 @@ impl<'r> Judge<'r> {
                         self.texts(pattern)?;
                     }
                     written = either(written, self.list(list)?);
-                    // One arm may go on in the next.
+                    // One arm may fall through into the next.
                     let state = self.state.copied(&mut self.meter)?;
                     after.join(state, &mut self.meter)?;
                 }
@@ -252,7 +253,7 @@ impl<'r> Judge<'r> {
                 if super::forks::forks_in(body, name) {
                     return Err(super::danger::FORK_BOMB.into());
                 }
-                // It may never be called, but what stands there is looked at.
+                // The function may never be called, but its body is checked.
                 let positional = self.state.take("@");
                 let unknown = (0..3).map(|_| UNKNOWN.to_string()).collect();
                 self.state.set("@", vec![Value::array(unknown, 1)], &mut self.meter)?;
@@ -338,7 +339,8 @@ impl<'r> Judge<'r> {
         Ok(written.unwrap_or_else(nothing))
     }
 
-    /// A loop of which nobody knows how often it runs. While it reads lines that are known, it runs as often.
+    /// Walks a loop that runs an unknown number of times; while it reads known lines, it runs as often as there are
+    /// lines.
     fn repeat_while(&mut self, test: &List, body: &List) -> Written {
         let mut written = self.list(test)?;
         let first = self.state.copied(&mut self.meter)?;
@@ -354,7 +356,7 @@ impl<'r> Judge<'r> {
             self.meter.steps(1)?;
             let left = self.input();
             if left != input {
-                // It went through a part of what it reads.
+                // It consumed a part of its input.
                 input = left;
                 continue;
             }
@@ -374,12 +376,12 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    /// Goes on behind a place that may have been left early.
+    /// Continues after a place that may have been left early.
     pub(super) fn come_back(&mut self) -> Checked {
         for state in std::mem::take(&mut self.left_early) {
             let again = state.copied(&mut self.meter)?;
             self.state.join(state, &mut self.meter)?;
-            // A loop around this one may be left too.
+            // An enclosing loop may be left too.
             if self.left_early.len() < 4 {
                 self.left_early.push(again);
             }

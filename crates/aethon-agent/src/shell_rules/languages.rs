@@ -1,10 +1,10 @@
-//! Programs in other languages than the shell's, as they stand in `python3 -c` and its kin: read for calls that run
-//! commands and for the few that do harm themselves. Strings that are only printed are left alone.
+//! Programs in other languages, as in `python3 -c` and the like: scanned for calls that run commands, and for the few
+//! that do harm themselves. Strings that are only printed are ignored.
 
 use super::danger::{self, Danger};
 use super::paths::{Homes, is_vital};
 
-/// What is called to run a command.
+/// Calls that run a command.
 const RUNNING: &[&str] = &[
     "system",
     "popen",
@@ -32,7 +32,7 @@ const RUNNING: &[&str] = &[
     "capture3",
     "pty.spawn",
 ];
-/// What is called to remove files.
+/// Calls that remove files.
 const REMOVING: &[&str] = &[
     "rmtree",
     "rm_rf",
@@ -47,7 +47,7 @@ const REMOVING: &[&str] = &[
     "unlink",
     "rmdir",
 ];
-/// What fetches a text from elsewhere.
+/// Calls that download a text.
 const FETCHING: &[&str] = &[
     "urlopen",
     "urlretrieve",
@@ -63,7 +63,7 @@ const FETCHING: &[&str] = &[
     "file_get_contents(\"http",
     "HTTP::Tiny",
 ];
-/// What undoes an encoding.
+/// Calls that decode a text.
 const DECODING: &[&str] = &[
     "b64decode",
     "base64_decode",
@@ -84,7 +84,7 @@ const DECODING: &[&str] = &[
     "unpack1",
     "decode64",
 ];
-/// What runs a text as a program.
+/// Calls that execute a text as a program.
 const EVALUATING: &[&str] =
     &["eval", "exec(", "exec (", "system", "popen", "Function(", "instance_eval", "subprocess", "qx"];
 
@@ -157,7 +157,7 @@ pub(super) fn danger_in(program: &str, homes: &Homes) -> Option<Danger> {
     None
 }
 
-/// The commands that a program runs, as far as they stand in it as strings.
+/// The commands that a program runs, as far as they appear in it as strings.
 pub(super) fn commands_in(program: &str) -> Vec<String> {
     let mut found = Vec::new();
     for call in RUNNING {
@@ -170,7 +170,7 @@ pub(super) fn commands_in(program: &str) -> Vec<String> {
             found.extend(strings);
         }
     }
-    // Texts between backquotes run in Perl, Ruby and PHP, and what stands at a pipe runs in awk.
+    // Text between backquotes is executed in Perl, Ruby and PHP, and text next to a pipe in awk.
     let mut rest = program;
     while let Some((_, behind)) = rest.split_once('`') {
         let Some((text, behind)) = behind.split_once('`') else { break };
@@ -193,7 +193,7 @@ pub(super) fn commands_in(program: &str) -> Vec<String> {
     found
 }
 
-/// What stands behind each call of this name: between its brackets, or up to the end of its line.
+/// What follows each call of this name: the text between its parentheses, or up to the end of the line.
 fn arguments_of(program: &str, call: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, _) in program.match_indices(call).take(16) {

@@ -1,19 +1,21 @@
-//! Which shell commands are refused: a pure function of the command and the rules, for the security hook, tests and fuzzers.
+//! Decides which shell commands are refused: a pure function of the command and the rules, used by the security hook,
+//! tests and fuzzers.
 //!
-//! There are two layers, as the specification has it. A command that contains an entry of `security.blocked_commands` is
-//! refused wherever the entry stands; runs of blanks and tabs count as one. Then the command is read as a shell would read
-//! it, and each command in it (behind quotes, `;`, pipes, substitutions, `env`, `xargs`, `sh -c`) is compared with the
-//! entries again, whatever the order and spelling of its options, and with a built-in list of dangers.
+//! There are two layers, as the specification demands. A command that contains an entry of `security.blocked_commands`
+//! is refused wherever the entry occurs; runs of blanks and tabs count as one. Then the command is read as a shell
+//! would read it, and each command in it (behind quotes, `;`, pipes, substitutions, `env`, `xargs`, `sh -c`) is
+//! compared with the entries again, whatever the order and spelling of its options, and with a built-in danger list.
 //!
-//! This is a tripwire: it stops accidents and crude attacks, and it says what tripped it. Whoever wants to get past it
-//! can compute a command at run time. The wall is the sandbox (`security.sandbox`).
+//! This is a tripwire: it stops accidents and crude attacks, and says what tripped it. A determined attacker can
+//! compute a command at run time. The wall is the sandbox (`security.sandbox`).
 //!
-//! The reader is our own; `docs/decisions/0030-own-shell-reader.md` says which parser was tried and why it was not taken,
-//! and `0037` how the judge walks. `word` has the words of the language and `reader` reads it. `judge` walks over what was
-//! read like a shell that runs nothing: `expand`, `parameters`, `braces`, `patterns`, `arithmetic` and `escapes` say what
-//! words stand for, `commands`, `builtins`, `outputs` and `flows` what a command does to that, `repositories` what git finds of it, `state` keeps it, and `meter`
-//! bounds it. `programs`, `interpreters`, `languages` and `settings` know what runs what; `entries` and `danger` what must
-//! not run. Nothing here performs I/O.
+//! The reader is our own: `docs/decisions/0030-own-shell-reader.md` says which parser was tried and why it was not
+//! adopted, and `0037` describes how the judge walks. `word` defines the syntax tree and `reader` parses it. `judge`
+//! walks the tree like a shell that executes nothing: `expand`, `parameters`, `braces`, `patterns`, `arithmetic` and
+//! `escapes` expand words; `commands`, `builtins`, `outputs` and `flows` apply the effects of commands; `repositories`
+//! covers what git picks up from files; `state` holds what is known, and `meter` bounds the work. `programs`,
+//! `interpreters`, `languages` and `settings` know what runs what; `entries` and `danger` know what must not run.
+//! Nothing here performs I/O.
 
 mod arithmetic;
 mod braces;

@@ -1,18 +1,18 @@
-//! What commands write that only write their arguments.
+//! The output of commands that only write their arguments.
 
 use super::danger::operands;
 use super::escapes::{unescape, unescape_output};
 use super::marks::{UNKNOWN, is_mark, made_from};
 use super::paths::base_name;
 
-/// Programs that make another text of the one that they read.
+/// Programs that transform the text that they read.
 pub(super) const FILTERS: &[&str] = &[
     "tr", "rev", "sed", "awk", "gawk", "mawk", "perl", "python3", "python", "ruby", "iconv", "fold", "zcat",
     "gunzip", "gzip", "xz", "unxz", "bunzip2", "bzip2", "zstd", "openssl", "gpg", "jq", "base64", "base32",
     "xxd", "od", "paste", "expand", "factor", "uudecode", "bc", "dc", "recode", "hexdump",
 ];
 
-/// What a command writes whose output its arguments tell.
+/// Returns the output of a command whose arguments determine it.
 pub(super) fn said(argv: &[String]) -> Option<String> {
     let (program, arguments) = argv.split_first()?;
     match base_name(program) {
@@ -55,10 +55,10 @@ fn echo(arguments: &[String]) -> String {
     if letters.contains('n') { text } else { text + "\n" }
 }
 
-/// What `printf` writes: the format as often as there are values for it.
+/// Returns what `printf` writes: the format, repeated until the values are used up.
 pub(super) fn formatted(format: &str, values: &[String]) -> String {
     if values.iter().any(|value| !value.is_empty() && value.chars().all(is_mark)) {
-        // It may be no value, or several, and the others have other places then.
+        // It may be no value or several, which would shift the others.
         return made_from(values);
     }
     let mut text = String::new();
@@ -109,7 +109,7 @@ pub(super) fn formatted(format: &str, values: &[String]) -> String {
     }
 }
 
-/// A value in so many places, as `%-5s` and `%.3s` say.
+/// A value padded or cut as `%-5s` and `%.3s` demand.
 fn limited(value: &str, flags: &str) -> String {
     let (width, most) = flags.split_once('.').unwrap_or((flags, ""));
     let shortened: String = match most.parse::<usize>() {

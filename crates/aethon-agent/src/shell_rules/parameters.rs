@@ -1,4 +1,4 @@
-//! What `$NAME` and `${NAME…}` stand for.
+//! Parameter expansion: what `$NAME` and `${NAME…}` stand for.
 
 use super::arithmetic;
 use super::escapes::unescape;
@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use super::state::{Texts, Value};
 use super::word::{Change, Parameter, Piece, Word};
 
-/// The elements that a parameter has, and whether they are a list.
+/// A parameter's elements, and whether they are a list.
 struct Found {
     elements: Vec<Vec<String>>,
     is_list: bool,
@@ -19,7 +19,7 @@ struct Found {
 }
 
 impl Judge<'_> {
-    /// What a parameter may stand for.
+    /// Returns what a parameter may expand to.
     pub(super) fn parameter(
         &mut self,
         parameter: &Parameter,
@@ -93,7 +93,7 @@ impl Judge<'_> {
         parts
     }
 
-    /// What a word stands for that is put in instead of a value: its unquoted text is split like one.
+    /// What a word that replaces a value may expand to; its unquoted text is split as a value is.
     fn instead(&mut self, word: &Word, is_quoted: bool) -> Result<Alternatives, Refusal> {
         if word.is_empty() {
             return Ok(vec![if is_quoted { vec![Part::Text(String::new())] } else { Vec::new() }]);
@@ -112,7 +112,7 @@ impl Judge<'_> {
         Ok(alternatives)
     }
 
-    /// The elements that are meant, before anything is done with them.
+    /// The elements referred to, before any change is applied.
     fn found(&mut self, parameter: &Parameter) -> Result<Found, Refusal> {
         let name = parameter.name.as_str();
         let is_all = matches!(name, "@" | "*");
@@ -128,7 +128,7 @@ impl Judge<'_> {
             return Ok(Found { elements, is_list: false, is_joined: false });
         }
         let values = self.state.get(if is_all || !key.is_empty() { "@" } else { name }, &home);
-        // Before it is copied: a word may ask for a long text many times.
+        // Charged before copying: a word may ask for a long text many times.
         self.meter.bytes(values.iter().map(Value::size).sum())?;
         let mut found = Found { elements: Vec::new(), is_list: is_all, is_joined: name == "*" };
         let indexes = match &parameter.index {
@@ -145,7 +145,7 @@ impl Judge<'_> {
                         value.0.iter().map(|(key, text)| if keys { key.clone() } else { text.clone() });
                     let elements: Vec<String> = elements.collect();
                     if elements.len() == 1 && elements[0].is_empty() {
-                        // What is not set has no elements at all.
+                        // An unset variable has no elements at all.
                         found.elements.push(Vec::new());
                         if !self.state.is_set(name) {
                             continue;
@@ -170,7 +170,7 @@ impl Judge<'_> {
         Ok(found)
     }
 
-    /// The values of the variables that are named.
+    /// Resolves indirection: the values of the variables that are named.
     fn followed(&mut self, found: &mut Found) -> Result<(), Refusal> {
         let home = self.home().to_owned();
         for name in std::mem::take(&mut found.elements).into_iter().flatten() {
@@ -269,7 +269,7 @@ impl Judge<'_> {
                     continue;
                 }
                 let text: Vec<char> = element.chars().collect();
-                // Each place is tried with each end, and each try goes over text and pattern.
+                // Each start is tried with each end, and each try scans text and pattern.
                 let work = text.len().saturating_mul(text.len() + 1).saturating_mul(own.len() + 1);
                 self.meter.steps(work / 64)?;
                 list.push(change(&text, &own));
@@ -304,7 +304,7 @@ impl Judge<'_> {
                     continue;
                 };
                 if is_list {
-                    // The arguments begin with the program at 0, arrays with their first element.
+                    // Arguments start with the program at index 0, arrays with their first element.
                     changed.push(range(&elements, from, count));
                     if from > 0 {
                         changed.push(range(&elements, from - 1, count));
@@ -324,7 +324,7 @@ impl Judge<'_> {
     }
 }
 
-/// The element of a value with this index; all of them when it is not known which.
+/// The element of a value with this index, or all elements if the index is unknown.
 fn element(value: &Value, index: &str) -> Texts {
     if !is_known(index) {
         let mut all: Texts = value.0.iter().map(|(_, text)| text.clone()).collect();
@@ -332,7 +332,7 @@ fn element(value: &Value, index: &str) -> Texts {
         return all;
     }
     if value.0.len() > 1 && value.0.iter().any(|(_, text)| !is_known(text)) {
-        // What is not known may be several elements, or none, so that the others have other places.
+        // An unknown element may be several or none, which would shift the others.
         return vec![value.get(index).to_owned(), UNKNOWN.to_string()];
     }
     if value.0.iter().any(|(key, _)| key == index) {
@@ -348,7 +348,7 @@ fn element(value: &Value, index: &str) -> Texts {
         None if value.0.len() > 1 => {
             value.0.iter().map(|(_, text)| text.clone()).chain([String::new()]).collect()
         }
-        // A name that counts as zero, or the key of something else.
+        // A name that evaluates to zero, or the key of something else.
         None => vec![value.get("0").to_owned(), String::new()],
     }
 }

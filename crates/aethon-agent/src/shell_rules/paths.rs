@@ -1,10 +1,10 @@
-//! Paths that nobody means to delete or to overwrite, as they are written in commands.
+//! Paths that nobody means to delete or overwrite, in the spellings that commands use.
 
 use std::path::Path;
 
 use super::patterns::fits;
 
-/// Directories of the system.
+/// System directories at the root.
 const SYSTEM: &[&str] = &[
     "bin",
     "boot",
@@ -31,7 +31,7 @@ const SYSTEM: &[&str] = &[
     "Volumes",
     "private",
 ];
-/// Directories of the system below others.
+/// System directories below others.
 const BELOW: &[&str] = &[
     "usr/bin",
     "usr/lib",
@@ -43,18 +43,18 @@ const BELOW: &[&str] = &[
     "var/log",
     "dev/disk",
 ];
-/// Names of block devices, which a number or a letter follows.
+/// Names of block devices, to which a number or a letter is appended.
 const BLOCK_DEVICES: &[&str] = &[
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "md", "dm-", "loop", "nbd", "sr", "ram",
     "zram",
 ];
-/// Other devices that are as bad to write to.
+/// Other devices that are just as dangerous to write to.
 const OTHER_DEVICES: &[&str] = &["mem", "kmem", "port"];
-/// Files without which nobody signs in or starts the machine.
+/// Files without which nobody can log in or the machine does not boot.
 const VITAL: &[&str] =
     &["/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/sudoers", "/etc/fstab"];
 
-/// The home directories that are known.
+/// The known home directories.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Homes {
     own: Option<String>,
@@ -65,22 +65,23 @@ impl Homes {
         Self { own: home.and_then(Path::to_str).map(tidy).filter(|home| home != "/") }
     }
 
-    /// The person's own directory.
+    /// The user's own home directory.
     pub(super) fn own(&self) -> &str {
         self.own.as_deref().unwrap_or("~")
     }
 
-    /// Whether a path is the person's own directory.
+    /// Whether a path is the user's own home directory.
     pub(super) fn is_own(&self, path: &str) -> bool {
         let path = tidy(path);
         path == "~" || path == "$HOME" || self.own.as_ref() == Some(&path)
     }
 
-    /// Whether a path is the root, a home or a directory of the system, or everything in one of them.
+    /// Whether a path is the root, a home or a system directory, an ancestor of the user's home, or everything in one
+    /// of them.
     pub(super) fn is_precious(&self, path: &str) -> bool {
         let path = tidy(path);
         if path.is_empty() {
-            // The directory itself, wherever that is.
+            // The current directory, wherever that is.
             return false;
         }
         let is_own = |home: &String| {
@@ -97,7 +98,7 @@ impl Homes {
         if below.contains(['*', '?', '[']) && self.fits_precious(&path) {
             return true;
         }
-        // The same root by another name.
+        // The root under another name.
         if let Some(rest) = below.strip_prefix("proc/self/root").or_else(|| below.strip_prefix("proc/1/root"))
         {
             return self.is_precious(if rest.is_empty() { "/" } else { rest });
@@ -105,7 +106,7 @@ impl Homes {
         SYSTEM.contains(&below) || BELOW.contains(&below) || matches!(parent, Some("home" | "Users"))
     }
 
-    /// Whether a path with a pattern in it may be one of those.
+    /// Whether a path with a pattern may match one of those.
     fn fits_precious(&self, path: &str) -> bool {
         let pattern: Vec<char> = path.chars().collect();
         let depth = path.matches('/').count();
@@ -115,7 +116,7 @@ impl Homes {
     }
 }
 
-/// Whether writing there destroys a disk, the memory or the way into the system.
+/// Whether writing to a path destroys a disk, the memory or the way into the system.
 pub(super) fn is_vital(path: &str) -> bool {
     let path = tidy(path);
     if VITAL.contains(&path.as_str()) {
@@ -133,12 +134,12 @@ pub(super) fn is_vital(path: &str) -> bool {
         || BLOCK_DEVICES.iter().any(is_block)
 }
 
-/// The last part of a path, as programs are called by.
+/// The last component of a path, by which programs are called.
 pub(super) fn base_name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// A path in its shortest spelling: without `//`, `.`, `..` and a last part that stands for everything in the directory.
+/// Normalises a path: removes `//`, `.`, `..` and a last component that stands for everything in the directory.
 pub(super) fn tidy(path: &str) -> String {
     let path = path.replace("${HOME}", "$HOME");
     let is_absolute = path.starts_with('/');
@@ -147,7 +148,7 @@ pub(super) fn tidy(path: &str) -> String {
         match part {
             "" | "." => {}
             ".." if parts.last().is_some_and(|last| *last != "..") => {
-                // Above a home there are homes, which is as bad.
+                // The parent of a home contains homes, which is just as bad.
                 if parts.len() > 1 || is_absolute {
                     parts.pop();
                 }

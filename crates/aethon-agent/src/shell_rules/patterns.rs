@@ -1,18 +1,18 @@
-//! Patterns with `*`, `?` and `[…]`, as in names of files and in `${NAME#pattern}`.
+//! Glob patterns with `*`, `?` and `[…]`, as in file names and in `${NAME#pattern}`.
 
 use super::marks::is_mark;
 
-/// Whether a text has anything that makes it a pattern, or is not wholly known.
+/// Whether a text contains pattern characters or unknowns.
 pub(super) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?'])
         || text.contains(is_mark)
         || text.find('[').is_some_and(|at| text[at..].contains(']'))
 }
 
-/// Whether the whole text fits the pattern. What is not known in the pattern fits anything.
+/// Whether the whole text matches the pattern. An unknown in the pattern matches anything.
 pub(super) fn fits(pattern: &[char], text: &[char]) -> bool {
     let (mut p, mut t) = (0, 0);
-    // Where the last star stands, and how much of the text it takes so far.
+    // The position of the last star, and how much of the text it currently takes.
     let mut star: Option<(usize, usize)> = None;
     loop {
         if p < pattern.len() && (pattern[p] == '*' || is_mark(pattern[p])) {
@@ -35,7 +35,7 @@ pub(super) fn fits(pattern: &[char], text: &[char]) -> bool {
     }
 }
 
-/// How much of the pattern this character fits.
+/// How many characters of the pattern this character matches.
 fn one(pattern: &[char], c: char) -> Option<usize> {
     match pattern.first()? {
         '?' => Some(1),
@@ -49,7 +49,7 @@ fn one(pattern: &[char], c: char) -> Option<usize> {
     }
 }
 
-/// Whether the character is in the brackets, and how long they are; `None` when they do not close.
+/// Whether the bracket expression contains the character, and how long it is; `None` if it is not closed.
 fn bracket(pattern: &[char], c: char) -> Option<(bool, usize)> {
     let is_negated = matches!(pattern.get(1), Some('!' | '^'));
     let first = 1 + usize::from(is_negated);

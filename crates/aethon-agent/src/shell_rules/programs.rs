@@ -1,6 +1,7 @@
-//! Programs that run what their arguments say: `env`, `sudo`, `xargs`, `sh -c`, `find -exec` and their kin.
+//! Programs that run what their arguments say: `env`, `sudo`, `xargs`, `sh -c`, `find -exec` and the like.
 //!
-//! Those that only run the rest of their words are a table here; programs with hooks of their own are in `programs/hooks.rs`.
+//! Programs that only run the rest of their words are listed in a table here; those with hooks of their own are in
+//! `programs/hooks.rs`.
 
 mod git;
 mod hooks;
@@ -10,7 +11,7 @@ use super::paths::base_name;
 
 pub(super) use git::settings_in as settings_of_git;
 
-/// What a command runs.
+/// Something that a command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Inner {
     /// A command, as its words.
@@ -19,23 +20,23 @@ pub(super) enum Inner {
     Script(String),
     /// The same, with arguments.
     Shell(String, Vec<String>),
-    /// A text that a shell on another machine, or in a container, reads.
+    /// A text that a shell on another machine or in a container reads.
     Elsewhere(String),
     /// A program in another language.
     Program(String),
-    /// What it reads, which a shell reads.
+    /// Its input, read by a shell.
     Input,
-    /// What it reads, in another language.
+    /// Its input, in another language.
     ProgramInput,
     /// A makefile, whose recipes are run.
     Recipes(String),
     /// The hooks and settings that git finds by itself.
     GitFiles,
-    /// A file with settings of git.
+    /// A file with git settings.
     Settings(String),
     /// A folder of programs.
     Programs(String),
-    /// A command behind which the words stand that it reads.
+    /// A command to which the words that it reads are appended.
     Appending(Vec<String>),
 }
 
@@ -46,7 +47,7 @@ struct Wrapper {
     valued: &'static str,
     /// Long options that take a value.
     long: &'static [&'static str],
-    /// How many operands stand before the command.
+    /// How many operands precede the command.
     skipped: usize,
 }
 
@@ -128,7 +129,7 @@ const WRAPPERS: &[Wrapper] = &[
     behind(&["faketime"], "f", 1),
 ];
 
-/// What this command runs, one layer of it.
+/// Returns what this command runs, one layer deep.
 pub(super) fn inner(argv: &[String]) -> Vec<Inner> {
     let Some(program) = argv.first().map(|first| base_name(first)) else { return Vec::new() };
     let arguments = &argv[1..];
@@ -152,7 +153,7 @@ pub(super) fn inner(argv: &[String]) -> Vec<Inner> {
     found
 }
 
-/// The variables that a command sets for the one in it: `env NAME=value command`.
+/// Returns the variables that a command sets for the one inside it: `env NAME=value command`.
 pub(super) fn settings_for(argv: &[String]) -> impl Iterator<Item = super::settings::Setting<'_>> {
     let program = argv.first().map_or("", |first| base_name(first));
     let arguments = if matches!(program, "env" | "sudo" | "doas") { &argv[1..] } else { &[] };
@@ -160,7 +161,7 @@ pub(super) fn settings_for(argv: &[String]) -> impl Iterator<Item = super::setti
     arguments[..before].iter().filter_map(|word| super::settings::parse(word))
 }
 
-/// Whether a command writes what the command in it writes.
+/// Whether a command writes what the command inside it writes.
 pub(super) fn is_wrapper(argv: &[String]) -> bool {
     let Some(program) = argv.first().map(|first| base_name(first)) else { return false };
     let runs_shell = interpreter(argv).is_some_and(|found| found.is_shell);
@@ -193,7 +194,7 @@ impl Wrapper {
             }
             let takes_next = match option.strip_prefix('-') {
                 Some(long) => self.long.contains(&long),
-                // The value of the last letter is the next word; of an earlier one, the rest of this.
+                // The last letter takes the next word as its value; an earlier one takes the rest of this word.
                 None => {
                     option.chars().position(|letter| self.valued.contains(letter))
                         == Some(option.chars().count() - 1)
@@ -213,7 +214,7 @@ fn is_assignment(word: &str) -> bool {
     super::settings::parse(word).is_some()
 }
 
-/// The value of an option with this letter or name, and the words behind it.
+/// The value of the option with this letter or name, with the words after it.
 fn value_of(arguments: &[String], letter: char, name: &str) -> Option<String> {
     arguments.iter().enumerate().find_map(|(at, argument)| {
         let rest = || arguments[at + 1..].join(" ");
@@ -227,7 +228,8 @@ fn value_of(arguments: &[String], letter: char, name: &str) -> Option<String> {
     })
 }
 
-/// The values of options with one of these names, as `--name value` and `--name=value`, or `-nvalue` for single letters.
+/// The values of options with one of these names, as `--name value` and `--name=value`, or `-nvalue` for single
+/// letters.
 fn values<'a>(arguments: &'a [String], names: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Reads a command as `bash` would, as far as the rules need it: which commands there are and what their words are.
+//! Parses a command as `bash` would, as far as the rules need it: which commands it contains, and their words.
 //!
-//! It reads anything: what is not closed ends with the text, what makes no sense is skipped. In doubt more is taken for a
-//! command than is one. Commands that hold others are read in `reader/compound.rs`, redirections in `reader/redirects.rs`,
-//! words in `reader/words.rs`, and `${…}` in `reader/braced.rs`.
+//! The reader accepts anything: what is unclosed ends with the text, and what makes no sense is skipped. In doubt it
+//! takes too much for a command rather than too little. Compound commands are read in `reader/compound.rs`,
+//! redirections in `reader/redirects.rs`, words in `reader/words.rs`, and `${…}` in `reader/braced.rs`.
 
 mod braced;
 mod compound;
@@ -15,34 +15,34 @@ use super::word::{Body, List, Pipeline, Stage, Word};
 use redirects::Pending;
 pub(super) use words::is_setting;
 
-/// How deep commands may be nested; deeper ones are not read, and the judge refuses them.
+/// How deep commands may be nested. Deeper ones are not read, and the judge refuses them.
 const DEEPEST: usize = 32;
 
-/// Reads a command; `None` when it is nested too deep.
+/// Reads a command; `None` if it is nested too deep.
 pub(super) fn read(text: &str) -> Option<List> {
     let mut reader = ShellReader::new(text, 0);
     let (list, _) = reader.list(&Ends::default());
     (!reader.is_too_deep).then_some(list)
 }
 
-/// Reads a text as it stands between double quotes; `None` when it is nested too deep.
+/// Reads a text as if between double quotes; `None` if it is nested too deep.
 pub(super) fn read_quoted(text: &str) -> Option<Word> {
     let mut reader = ShellReader::new(text, 0);
     let word = reader.quoted_text();
     (!reader.is_too_deep).then_some(word)
 }
 
-/// A place in a text.
+/// A position in a text.
 struct ShellReader {
     chars: Vec<char>,
     at: usize,
     depth: usize,
     is_too_deep: bool,
-    /// How many substitutions stand around this place.
+    /// How many substitutions enclose this position.
     substitutions: usize,
     /// Whether a quote was not closed, so that the shell runs nothing of this text.
     is_unclosed: bool,
-    /// Here-documents whose text begins behind the next line end.
+    /// Here-documents whose text begins after the next line end.
     pending: Vec<Pending>,
     documents_seen: usize,
 }
@@ -51,7 +51,7 @@ struct ShellReader {
 #[derive(Clone, Copy, Default)]
 struct Ends {
     parenthesis: bool,
-    /// `;;` and its kin.
+    /// `;;` and its variants.
     arm: bool,
     words: &'static [&'static str],
 }
@@ -65,7 +65,7 @@ enum Ended {
     Word(&'static str),
 }
 
-/// Words that only structure, where nothing asks for them.
+/// Reserved words that are skipped where nothing expects them.
 const STRAY: &[&str] = &["then", "else", "elif", "fi", "do", "done", "esac", "}", "!", "in", "]]"];
 
 impl ShellReader {
@@ -83,8 +83,8 @@ impl ShellReader {
         }
     }
 
-    /// The next character; none once it is clear that the text will not be judged. Joined lines are one everywhere but
-    /// where the caller reads the characters themselves.
+    /// The next character; none once it is clear that the text will not be judged. Continuation lines are joined,
+    /// except where the caller reads the characters directly.
     fn peek(&mut self) -> Option<char> {
         while self.chars.get(self.at) == Some(&'\\') && self.chars.get(self.at + 1) == Some(&'\n') {
             self.at += 2;
@@ -106,7 +106,7 @@ impl ShellReader {
         text.chars().enumerate().all(|(at, c)| self.chars.get(self.at + at) == Some(&c))
     }
 
-    /// Another text that stands inside of this one.
+    /// Reads another text that is nested in this one.
     fn inside<T: Default>(&mut self, text: &str, read: impl FnOnce(&mut Self) -> T) -> T {
         let Some(depth) = self.deeper() else { return T::default() };
         let mut reader = Self::new(text, depth);
@@ -117,7 +117,7 @@ impl ShellReader {
         result
     }
 
-    /// Goes a level deeper, if that is not too deep. The caller comes back.
+    /// Enters a nested level if that is not too deep. The caller leaves it.
     fn deeper(&mut self) -> Option<usize> {
         if self.depth >= DEEPEST {
             self.is_too_deep = true;
@@ -152,7 +152,7 @@ impl ShellReader {
         }
     }
 
-    /// The unquoted word that begins here, without taking it.
+    /// The unquoted word that begins here, without consuming it.
     fn token(&mut self) -> String {
         self.peek();
         let rest = &self.chars[self.at.min(self.chars.len())..];
@@ -167,7 +167,7 @@ impl ShellReader {
         is_there
     }
 
-    /// The commands of a substitution, up to its `)`. Here-documents of the line around it come behind that line.
+    /// Reads the commands of a substitution up to its `)`. Here-documents of the enclosing line follow that line.
     fn substituted(&mut self) -> List {
         let around = std::mem::take(&mut self.pending);
         self.substitutions += 1;
@@ -255,7 +255,7 @@ impl ShellReader {
         }
     }
 
-    /// Reads what stands where a command may begin. Always goes on in the text.
+    /// Reads what is at a position where a command may begin. Always makes progress.
     fn stage(&mut self) -> Option<Stage> {
         loop {
             self.blanks();
@@ -276,7 +276,7 @@ impl ShellReader {
                 word if STRAY.contains(&word) => self.at += token.len(),
                 word => return self.compound(word).or_else(|| self.simple()),
             }
-            // Behind the word may be the end of the command.
+            // The command may end after the word.
             self.blanks();
             if matches!(self.peek(), None | Some('\n' | ';' | '&' | '|' | ')')) {
                 return None;
@@ -284,7 +284,7 @@ impl ShellReader {
         }
     }
 
-    /// A subshell, or a computation.
+    /// Reads a subshell or an arithmetic command.
     fn parenthesis(&mut self) -> Stage {
         if self.peek_at(1) == Some('(')
             && let Some(end) = self.arithmetic_end(self.at + 2)
@@ -318,7 +318,7 @@ impl ShellReader {
                 }
                 words.push(word);
             }
-            // A character that nobody took.
+            // Skips a character that nothing consumed.
             self.at = self.at.max(before + 1);
         }
         words.retain(|word| !word.is_empty());
@@ -329,7 +329,7 @@ impl ShellReader {
         Some(Stage { body: Body::Simple(words), redirects })
     }
 
-    /// Where an arithmetic expression ends whose inside begins here, behind `))`; `None` when it is none.
+    /// The position after the `))` of an arithmetic expression whose content begins here; `None` if it is not one.
     fn arithmetic_end(&self, from: usize) -> Option<usize> {
         let (mut open, mut at) = (2, from);
         while let Some(c) = self.chars.get(at) {
@@ -351,7 +351,7 @@ impl ShellReader {
         None
     }
 
-    /// The place of the quote that closes the one here; the last place when none does.
+    /// The position of the quote that closes the one here, or the last position if none does.
     fn quote_end(&self, from: usize) -> usize {
         let quote = self.chars[from];
         let mut at = from + 1;

@@ -8,11 +8,11 @@ use std::fmt;
 pub enum Refusal {
     /// Its text contains this entry of `security.blocked_commands`.
     Contains(String),
-    /// It does what this entry of `security.blocked_commands` does, in another spelling.
+    /// It does what this entry of `security.blocked_commands` does, in a different spelling.
     AmountsTo(String),
     /// It is on the built-in danger list, under this name.
     Danger(&'static str),
-    /// It is too long, nested too deep, or expands to too much to be read to its end.
+    /// It is too long, nested too deep, or expands to too much to be judged completely.
     TooInvolved,
 }
 

@@ -1,4 +1,5 @@
-//! Hooks and settings of git, and folders of programs, as far as the command itself wrote them: what git would run of them.
+//! Git hooks, git settings and folders of programs, as far as the command itself wrote them: what git would run of
+//! them.
 
 use super::commands::FileKind;
 use super::judge::{Checked, Judge, Written};
@@ -6,7 +7,7 @@ use super::marks::UNKNOWN;
 use super::paths::base_name;
 use super::programs::{Inner, settings_of_git};
 
-/// The names that hooks have, wherever their folder is.
+/// The names of hooks, whichever folder they are in.
 const HOOKS: &[&str] = &[
     "applypatch-msg",
     "pre-applypatch",
@@ -34,11 +35,11 @@ const HOOKS: &[&str] = &[
     "sendemail-validate",
 ];
 
-/// Where settings stand that git reads by itself.
+/// The settings files that git reads by itself.
 const SETTINGS: &[&str] = &[".git/config", ".git/config.worktree", ".gitconfig", ".config/git/config"];
 
 impl Judge<'_> {
-    /// What git finds by itself. A hook that runs git again is not run again for it.
+    /// Judges what git finds by itself. If a hook runs git again, hooks are not run again.
     pub(super) fn git_files(&mut self) -> Written {
         if std::mem::replace(&mut self.is_in_git, true) {
             return Ok(vec![UNKNOWN.to_string()]);
@@ -63,7 +64,7 @@ impl Judge<'_> {
         Ok(vec![UNKNOWN.to_string()])
     }
 
-    /// The settings in a file that the command wrote.
+    /// Judges the settings in a file that the command wrote.
     pub(super) fn git_settings(&mut self, file: &str) -> Written {
         for text in self.known_contents(file).unwrap_or_default() {
             self.meter.bytes(text.len())?;
@@ -74,7 +75,7 @@ impl Judge<'_> {
         Ok(vec![UNKNOWN.to_string()])
     }
 
-    /// The programs in a folder that the command wrote.
+    /// Judges the programs in a folder that the command wrote.
     pub(super) fn programs_in(&mut self, folder: &str) -> Written {
         let folder = format!("{}/", self.path(folder).trim_end_matches('/'));
         self.meter.steps(self.files.texts.len() / 8)?;

@@ -1,4 +1,4 @@
-//! The rules for one owner: the entries of the configuration and the built-in list.
+//! One owner's rules: the entries in the configuration and the built-in list.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use super::meter::Meter;
 use super::paths::Homes;
 use super::refusal::Refusal;
 
-/// The longest command that is read.
+/// The longest command that is read, in bytes.
 const LONGEST: usize = 256 << 10;
 
-/// Which commands are refused. Cheap to use, made once.
+/// Which commands are refused. Built once, cheap to use.
 #[derive(Debug, Clone)]
 pub struct ShellRules {
     entries: Vec<Entry>,
@@ -20,13 +20,14 @@ pub struct ShellRules {
 }
 
 impl ShellRules {
-    /// These entries of `security.blocked_commands`, and the built-in danger list. `home` is the person's own directory.
+    /// Combines the entries of `security.blocked_commands` with the built-in danger list. `home` is the user's own
+    /// directory.
     pub fn new(blocked: &[String], home: Option<&Path>) -> Self {
         let entries = blocked.iter().filter(|entry| !entry.trim().is_empty()).map(|entry| Entry::new(entry));
         Self { entries: entries.collect(), homes: Homes::new(home) }
     }
 
-    /// Checks a command. Total: any text is judged, and what cannot be read to its end is refused.
+    /// Checks a command. Every text gets a verdict: what cannot be read to its end is refused.
     ///
     /// # Errors
     ///
@@ -39,8 +40,8 @@ impl ShellRules {
         self.walk(command).1.map(drop)
     }
 
-    /// Every command that a text may run, as its words, and what the reading took, for tests and fuzzers. In a word
-    /// `UNKNOWN` stands for anything.
+    /// Returns every command that a text may run, as its words, and what reading it cost, for tests and fuzzers.
+    /// `UNKNOWN` in a word stands for anything.
     ///
     /// # Errors
     ///
@@ -49,7 +50,7 @@ impl ShellRules {
         self.walk(command).1
     }
 
-    /// What judging a command takes.
+    /// Returns what judging a command costs.
     pub fn meter(&self, command: &str) -> Meter {
         self.walk(command).0
     }

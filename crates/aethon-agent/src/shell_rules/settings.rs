@@ -1,9 +1,9 @@
-//! `NAME=value`, and variables whose values other programs run.
+//! Assignments (`NAME=value`), and variables whose values other programs execute.
 
 use super::state::Value;
 use super::word::{Piece, Word};
 
-/// A setting, taken apart.
+/// A parsed assignment.
 #[derive(Debug)]
 pub(super) struct Setting<'t> {
     pub(super) name: &'t str,
@@ -12,7 +12,7 @@ pub(super) struct Setting<'t> {
     pub(super) value: &'t str,
 }
 
-/// Takes `NAME=value`, `NAME+=value` or `NAME[index]=value` apart.
+/// Parses `NAME=value`, `NAME+=value` or `NAME[index]=value`.
 pub(super) fn parse(text: &str) -> Option<Setting<'_>> {
     let length = text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
     let (name, rest) = text.split_at(length);
@@ -32,7 +32,7 @@ pub(super) fn parse(text: &str) -> Option<Setting<'_>> {
 }
 
 impl Setting<'_> {
-    /// The value behind it, of the one before it.
+    /// The value after the assignment, given the one before it.
     pub(super) fn applied(&self, before: &Value, was_set: bool) -> Value {
         let key = self.index.unwrap_or("0").to_owned();
         let own = if was_set { before.get(&key) } else { "" };
@@ -50,13 +50,13 @@ impl Setting<'_> {
     }
 }
 
-/// The name that a word sets.
+/// The name that a word assigns to.
 pub(super) fn name_of(word: &Word) -> String {
     let Some(Piece::Text { text, .. }) = word.first() else { return String::new() };
     text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
 }
 
-/// The words of the array that a word sets.
+/// The words of the array that a word assigns.
 pub(super) fn array_of(word: &Word) -> Option<&[Word]> {
     match word.last() {
         Some(Piece::Array(words)) => Some(words),
@@ -64,33 +64,33 @@ pub(super) fn array_of(word: &Word) -> Option<&[Word]> {
     }
 }
 
-/// Whether a word adds to what is there.
+/// Whether a word appends to the existing value.
 pub(super) fn adds(word: &Word) -> bool {
     matches!(word.first(), Some(Piece::Text { text, .. }) if text.ends_with("+="))
 }
 
-/// The key of an element behind these.
+/// The key of an element appended to these.
 pub(super) fn next_key(elements: &[(String, String)]) -> i64 {
     let last = elements.iter().filter_map(|(key, _)| key.parse::<i64>().ok()).max();
     last.map_or(0, |last| last.saturating_add(1))
 }
 
-/// What the value of a variable is to who reads it.
+/// What reads a variable's value, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Held {
-    /// A command, which is run.
+    /// A command, which is executed.
     Command,
-    /// A text in which commands are substituted.
+    /// A text in which substitutions are expanded.
     Text,
     /// A file, which is run or loaded.
     File,
-    /// A file with settings of git.
+    /// A file with git settings.
     Settings,
     /// A folder of programs.
     Folder,
 }
 
-/// What a variable of this name holds that is run.
+/// Whether the variable with this name holds something that is run, and in which form.
 pub(super) fn holds(name: &str) -> Option<Held> {
     match name {
         "BASH_ENV"

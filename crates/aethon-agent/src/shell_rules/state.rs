@@ -1,6 +1,6 @@
-//! What is known while a command is walked through: variables, functions, files that it wrote, and where things flow.
+//! What is known while a command is walked through: variables, functions, files that it wrote, and data flow.
 //!
-//! Behind a branch a variable may have several values; then it has all of them here.
+//! After a branch a variable may have one of several values; here it then has all of them.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,12 +10,12 @@ use super::meter::Meter;
 use super::refusal::Refusal;
 use super::word::{List, Stage};
 
-/// The values that something may have; never none.
+/// The possible values of something; never empty.
 pub(super) type Texts = Vec<String>;
 
-/// The most values of one thing.
+/// The most possible values of one thing.
 const MOST_VALUES: usize = 32;
-/// Variables that the shell or the tool sets, with values that are not known here.
+/// Variables that the shell or the tool sets to values unknown here.
 const SET_ELSEWHERE: &[&str] = &[
     "PATH",
     "LANG",
@@ -63,7 +63,7 @@ const SET_ELSEWHERE: &[&str] = &[
     "-",
 ];
 
-/// A value: elements by their keys. What is no array has one, with the key `0`.
+/// A value: elements by key. What is not an array has a single element with the key `0`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Value(pub(super) Vec<(String, String)>);
 
@@ -72,17 +72,17 @@ impl Value {
         Self(vec![("0".to_owned(), text.into())])
     }
 
-    /// Elements with keys from this number on.
+    /// An array with keys from this number on.
     pub(super) fn array(elements: Vec<String>, first: usize) -> Self {
         Self(elements.into_iter().enumerate().map(|(at, text)| ((at + first).to_string(), text)).collect())
     }
 
-    /// The element with this key.
+    /// Returns the element with this key.
     pub(super) fn get(&self, key: &str) -> &str {
         self.0.iter().find(|(own, _)| own == key).map_or("", |(_, text)| text)
     }
 
-    /// The bytes of its texts.
+    /// Returns the size of its texts in bytes.
     pub(super) fn size(&self) -> usize {
         self.0.iter().map(|(key, text)| key.len() + text.len()).sum()
     }
@@ -92,10 +92,10 @@ impl Value {
 #[derive(Debug, Clone, Default)]
 pub(super) struct ShellState {
     variables: BTreeMap<String, Rc<Vec<Value>>>,
-    /// Names that stand for others: `declare -n`.
+    /// Names that refer to others: `declare -n`.
     references: BTreeMap<String, String>,
     pub(super) functions: BTreeMap<String, Vec<Rc<Stage>>>,
-    /// Where it is, when that was said.
+    /// The current directory, if it is known.
     pub(super) folders: Rc<Vec<Option<String>>>,
     pub(super) traps: Vec<Rc<str>>,
 }
@@ -111,7 +111,7 @@ impl ShellState {
         }
     }
 
-    /// The values of a variable.
+    /// Returns the possible values of a variable.
     pub(super) fn get(&self, name: &str, home: &str) -> Rc<Vec<Value>> {
         let name = self.resolved(name);
         if let Some(known) = self.variables.get(name) {
@@ -145,7 +145,7 @@ impl ShellState {
         };
     }
 
-    /// Sets a variable to what it may be now.
+    /// Sets the possible values of a variable.
     pub(super) fn set(
         &mut self,
         name: &str,
@@ -163,14 +163,14 @@ impl ShellState {
         Ok(())
     }
 
-    /// Charges for a copy of this.
+    /// Returns a copy, and charges for it.
     pub(super) fn copied(&self, meter: &mut Meter) -> Result<Self, Refusal> {
         meter.steps(1)?;
         meter.bytes((self.variables.len() + self.functions.len() + self.traps.len()) * 8)?;
         Ok(self.clone())
     }
 
-    /// This or that: what may be known behind a branch.
+    /// Merges two states: what may be known after a branch.
     pub(super) fn join(&mut self, other: Self, meter: &mut Meter) -> Result<(), Refusal> {
         let names: Vec<String> = other.variables.keys().chain(self.variables.keys()).cloned().collect();
         meter.steps(1 + names.len() / 4)?;
@@ -203,27 +203,27 @@ impl ShellState {
         Ok(())
     }
 
-    /// The names whose values differ.
+    /// Returns the names whose values differ.
     pub(super) fn changed(&self, before: &Self) -> Vec<String> {
         let differs = |name: &&String| self.variables.get(*name) != before.variables.get(*name);
         self.variables.keys().filter(differs).cloned().collect()
     }
 }
 
-/// Where what is written goes.
+/// Where output goes.
 #[derive(Debug, Clone)]
 pub(super) enum Sink {
-    /// To who asked for it: a pipe, a substitution, the terminal.
+    /// To the caller: a pipe, a substitution, the terminal.
     Pipe,
-    /// Where nobody reads it as a text.
+    /// To somewhere nobody reads it as text.
     Lost,
     /// Into files.
     Files(Vec<String>),
-    /// Into commands: `>(…)`.
+    /// To commands: `>(…)`.
     Process(Rc<List>),
 }
 
-/// Where things flow.
+/// Inputs and outputs by descriptor.
 #[derive(Debug, Clone)]
 pub(super) struct Streams {
     pub(super) inputs: BTreeMap<u32, Rc<Texts>>,
@@ -237,7 +237,7 @@ impl Default for Streams {
     }
 }
 
-/// Files that the command wrote, and programs that it copied, whatever the branch.
+/// Files that the command wrote, and programs that it copied, on any branch.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     pub(super) texts: BTreeMap<String, Texts>,
@@ -245,7 +245,7 @@ pub(super) struct Files {
     pub(super) processes: BTreeMap<String, Rc<List>>,
 }
 
-/// Each of these behind each of those; something unknown when that is too many.
+/// Each of these followed by each of those; an unknown if that is too many.
 pub(super) fn concatenated(mut before: Texts, after: &Texts, meter: &mut Meter) -> Result<Texts, Refusal> {
     if let ([first], [second]) = (before.as_mut_slice(), after.as_slice()) {
         meter.bytes(second.len())?;
@@ -270,7 +270,7 @@ pub(super) fn concatenated(mut before: Texts, after: &Texts, meter: &mut Meter) 
     Ok(texts)
 }
 
-/// These or those.
+/// These values or those.
 pub(super) fn either(mut texts: Texts, others: Texts) -> Texts {
     for other in others {
         if !texts.contains(&other) {

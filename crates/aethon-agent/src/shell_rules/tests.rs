@@ -1,4 +1,4 @@
-//! What is refused and what is not, row by row, and that any text at all can be judged.
+//! What is refused and what is allowed, row by row; and that every text gets a verdict.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ fn rules() -> ShellRules {
     ShellRules::new(&blocked, Some(Path::new("/home/ada")))
 }
 
-/// Only the built-in list.
+/// Rules with only the built-in list.
 fn bare() -> ShellRules {
     ShellRules::new(&[], Some(Path::new("/home/ada")))
 }
@@ -77,15 +77,15 @@ fn an_entry_says_which_harm_to_a_repository_is_refused_and_other_use_of_git_stay
     }
 }
 
-/// A command of the corpus, and a word of the rule that must catch it.
+/// A command of the corpus, and a word that identifies the rule that must catch it.
 struct Row {
     command: String,
     word: String,
-    /// Whether the built-in list alone judges it.
+    /// Whether only the built-in list is applied.
     is_bare: bool,
 }
 
-/// The commands in a file of the corpus; the files say how they are written.
+/// Reads the commands of a corpus file; the files document their format.
 fn corpus(text: &str) -> Vec<Row> {
     let (mut rows, mut word, mut is_bare) = (Vec::new(), String::new(), false);
     for line in text.lines().filter(|line| !line.is_empty()) {
@@ -141,7 +141,7 @@ fn what_cannot_be_read_to_its_end_is_refused() {
     refused(&bare(), &"f()".repeat(5000), "too involved");
     let long = "true\n".repeat(30_000);
     refused(&bare(), &long, "too involved");
-    // What is nested, but not too deep, is found.
+    // Nested commands are found unless they are nested too deep.
     for (open, close, times) in
         [("$(", ")", 20), ("( ", ")", 30), ("{ ", ";}", 30), ("eval ", "", 15), ("if ", ";fi", 30)]
     {
@@ -149,7 +149,7 @@ fn what_cannot_be_read_to_its_end_is_refused() {
         refused(&bare(), &wrapped("rm -rf /"), "rm -r /");
         allowed(&bare(), &wrapped("ls"));
     }
-    // A long command is no reason by itself.
+    // Length alone is no reason to refuse.
     allowed(&bare(), &format!("echo {}", "x ".repeat(40_000)));
     allowed(&bare(), &"echo a | sort\n".repeat(2_000));
 }

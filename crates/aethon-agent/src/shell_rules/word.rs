@@ -1,18 +1,18 @@
-//! The words and commands of the shell's language, as far as the rules ask for them.
+//! The syntax tree of shell commands, as far as the rules need it.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Pipelines, one after the other.
+/// Pipelines in sequence.
 pub(super) type List = Vec<Pipeline>;
 
-/// Commands that are connected by pipes.
+/// Commands connected by pipes.
 #[derive(Debug, Default)]
 pub(super) struct Pipeline {
     pub(super) stages: Vec<Rc<Stage>>,
     /// Whether it is followed by `&`.
     pub(super) is_background: bool,
-    /// Whether it stands behind `&&` or `||`, so that it may be left out.
+    /// Whether it follows `&&` or `||` and so may be skipped.
     pub(super) is_conditional: bool,
 }
 
@@ -23,38 +23,38 @@ pub(super) struct Stage {
     pub(super) redirects: Vec<Redirect>,
 }
 
-/// What a part of a pipeline is.
+/// The kind of a pipeline stage.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// A program or builtin with its arguments; assignments before it are among the words.
+    /// A program or builtin with its arguments; preceding assignments are among the words.
     Simple(Vec<Word>),
-    /// `{ …; }`, or the commands of something that is not known better.
+    /// `{ …; }`, or the commands of something not modelled in more detail.
     Group(List),
     /// `( … )`.
     Subshell(List),
-    /// `if`: conditions and what hangs on them in turn, and what is left.
+    /// `if`: conditions and their branches in turn, then the `else` branch.
     If { parts: Vec<List>, has_else: bool },
-    /// `for` and `select` over words; without any, over the arguments.
+    /// `for` and `select` over words, or over the arguments if there are none.
     For { name: String, words: Option<Vec<Word>>, body: List },
-    /// `while` and `until`, and the `for` that counts.
+    /// `while` and `until`, and the arithmetic `for`.
     While { test: List, body: List },
-    /// `case`: the word, and patterns with their commands.
+    /// `case`: the word, and the patterns with their commands.
     Case { word: Word, arms: Vec<(Vec<Word>, List)> },
-    /// A function and what it does.
+    /// A function definition.
     Function(String, Rc<Stage>),
-    /// `(( … ))` and `[[ … ]]`: words that are only computed.
+    /// `(( … ))` and `[[ … ]]`: words that are only evaluated.
     Test(Vec<Word>),
 }
 
-/// Where input comes from or output goes.
+/// A redirection of input or output.
 #[derive(Debug)]
 pub(super) struct Redirect {
-    /// The descriptor, where one is named.
+    /// The descriptor, if one is given.
     pub(super) number: Option<u32>,
     pub(super) flow: Flow,
-    /// Whether the text is a word of its own line: a here-string.
+    /// Whether the text is a here-string.
     pub(super) is_string: bool,
-    /// The file, the descriptor or the text. That of a here-document is known behind the line in which it is asked for.
+    /// The file, the descriptor or the text. The text of a here-document is known only after the line that asks for it.
     pub(super) target: Rc<OnceCell<Word>>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Redirect {
 pub(super) enum Flow {
     /// From a file.
     Read,
-    /// To a file that begins anew.
+    /// To a file, which is truncated.
     Write,
     /// To the end of a file.
     Append,
@@ -82,7 +82,7 @@ pub(super) type Word = Vec<Piece>;
 /// A piece of a word.
 #[derive(Debug)]
 pub(super) enum Piece {
-    /// Text that stands for itself.
+    /// Literal text.
     Text { text: String, is_quoted: bool },
     /// `$NAME` or `${NAME…}`.
     Variable { parameter: Box<Parameter>, is_quoted: bool },
@@ -92,15 +92,15 @@ pub(super) enum Piece {
     Process { list: Rc<List>, is_read: bool },
     /// `$((…))`.
     Arithmetic(Word),
-    /// `(…)` behind `NAME=`.
+    /// `(…)` after `NAME=`.
     Array(Vec<Word>),
 }
 
-/// A variable, and what is done with its value.
+/// A variable, and what is done to its value.
 #[derive(Debug)]
 pub(super) struct Parameter {
     pub(super) name: String,
-    /// `$NAME` without braces, whose name goes on in letters that a list in braces puts behind it.
+    /// `$NAME` without braces, whose name may extend over letters that a brace expansion appends.
     pub(super) is_bare: bool,
     /// `${!NAME}`.
     pub(super) is_indirect: bool,
@@ -108,7 +108,7 @@ pub(super) struct Parameter {
     pub(super) change: Change,
 }
 
-/// What `${NAME…}` makes of a value.
+/// What `${NAME…}` does to a value.
 #[derive(Debug)]
 pub(super) enum Change {
     Nothing,
@@ -121,7 +121,7 @@ pub(super) enum Change {
     },
     /// `:+` and `+`.
     Alternative(Word),
-    /// `:?` and `?`: the command ends where there is no value.
+    /// `:?` and `?`: the command ends if there is no value.
     Required,
     /// `#` and `##`, `%` and `%%`.
     Cut {
@@ -140,12 +140,12 @@ pub(super) enum Change {
         offset: Word,
         length: Option<Word>,
     },
-    /// `^`, `^^`, `,`, `,,`: whether to upper case, and whether all of it.
+    /// `^`, `^^`, `,`, `,,`: whether to upper case, and whether all characters.
     Case {
         is_upper: bool,
         is_all: bool,
     },
-    /// `@U` and its kin, `${!PREFIX*}`, and what nobody knows.
+    /// `@U` and the like, `${!PREFIX*}`, and anything unknown.
     Other,
 }
 
@@ -157,7 +157,7 @@ pub(super) fn plain(word: &Word) -> Option<&str> {
     }
 }
 
-/// Whether these words are this one, and nothing else.
+/// Whether these words consist of this single word.
 pub(super) fn is_only(words: &[Word], wanted: &str) -> bool {
     matches!(words, [only] if plain(only) == Some(wanted))
 }

@@ -1,5 +1,5 @@
-//! What the model is told of a SOP that it is to work through: the rules of a run, the parameters, and the SOP itself. It
-//! goes along with the person's message as a file, so the transcript shows what was said and what was added to it.
+//! What the model is told about a SOP that it has to work through: the rules of a run, the parameters, and the SOP
+//! itself. It accompanies the person's message as a file, so the transcript shows what was said and what was added.
 
 use std::fmt::Write as _;
 
@@ -10,12 +10,12 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::input::SopInput;
 
-/// Who is there while a SOP runs.
+/// Who is present while a SOP runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Company {
     /// A person who can be asked.
     Person,
-    /// Nobody: a job or a webhook.
+    /// Nobody: it was started by a job or a webhook.
     Nobody,
 }
 
@@ -39,18 +39,18 @@ const DECIDE: &str =
 and write the decision down as an assumption in your result.
 ";
 
-/// The file that goes along with the message that starts a run.
+/// Returns the file that accompanies the message which starts a run.
 pub(super) fn file(sop: &Sop, input: &SopInput, company: Company, is_untrusted: bool) -> Attachment {
     let mut text = format!("# The SOP `{}`\n\n{RULES}", sop.name);
     text.push_str(if company == Company::Person { ASK } else { DECIDE });
     text.push_str(&parameters(sop, input, is_untrusted));
-    // Writing into a string cannot fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "\n---\n\n{}", sop.content.trim());
     text.push('\n');
     attachment(sop, &text)
 }
 
-/// The file that goes along with a message by which a run goes on that has lost its turn.
+/// Returns the file that accompanies a message which resumes a run that has lost its turn.
 pub(super) fn reminder(sop: &Sop, input: &SopInput, step: u32, done: u32) -> Attachment {
     let next = step.max(done + 1).max(1);
     let mut text = format!("# The SOP `{}`, from step {next}\n\n{RULES}{ASK}", sop.name);
@@ -68,7 +68,7 @@ fn attachment(sop: &Sop, text: &str) -> Attachment {
     Attachment::new(format!("{}.sop.md", sop.name), "text/markdown", STANDARD.encode(text))
 }
 
-/// The parameters and what they are. What a stranger wrote stays where it is: in the message, between its markers.
+/// The parameters and their meaning. What a stranger wrote stays where it is: in the message, between its markers.
 fn parameters(sop: &Sop, input: &SopInput, is_untrusted: bool) -> String {
     if sop.parameters.is_empty() {
         return String::new();
@@ -97,7 +97,7 @@ fn quoted(value: &str) -> String {
     }
 }
 
-/// The question for parameters that are missing.
+/// The question for missing parameters.
 pub(super) fn question(sop: &Sop, missing: &[&SopParameter]) -> String {
     let mut text = match missing {
         [only] => format!("`/{}` needs `{}`", sop.name, only.name),

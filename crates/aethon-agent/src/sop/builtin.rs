@@ -12,18 +12,18 @@ const TEXTS: [(&str, &str); 3] = [
     ("pdd", include_str!("builtin/pdd.sop.md")),
 ];
 
-/// They are read once; a test proves that all of them can be.
+/// Parsed once; a test proves that all of them are valid.
 static SOPS: LazyLock<Vec<Arc<Sop>>> = LazyLock::new(|| {
     let read = |(name, text): &(&str, &str)| parse(SopName::parse(name).ok()?, SopOrigin::BuiltIn, text).ok();
     TEXTS.iter().filter_map(read).map(Arc::new).collect()
 });
 
-/// All of them, by name.
+/// Returns all of them, by name.
 pub(super) fn all() -> &'static [Arc<Sop>] {
     &SOPS
 }
 
-/// The one of this name.
+/// Returns the one with this name.
 pub(super) fn find(name: &SopName) -> Option<&'static Arc<Sop>> {
     SOPS.iter().find(|sop| sop.name == *name)
 }

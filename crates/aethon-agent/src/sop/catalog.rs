@@ -1,7 +1,7 @@
-//! The SOPs that there are: the built-in ones, and above them the files of a folder as they are now.
+//! The available SOPs: the built-in ones, overridden by the files currently in a folder.
 //!
-//! The folder is looked at whenever somebody asks; a file is read again only when its time or its size has changed. Nothing
-//! watches it, so nothing can miss a change.
+//! The folder is listed on every request; a file is read again only if its time or size has changed. Nothing watches
+//! the folder, so no change can be missed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,25 +21,25 @@ use async_trait::async_trait;
 use super::builtin;
 use super::parse::{MOST_BYTES, parse};
 
-/// How the name of a SOP's file ends.
+/// The file name ending of a SOP.
 const ENDING: &str = ".sop.md";
 
 /// The most files of a folder that count.
 const MOST_FILES: usize = 500;
 
-/// A folder of SOPs, with the built-in ones beneath. Cheap to clone; clones share it.
+/// A folder of SOPs on top of the built-in ones. Cheap to clone; clones share the folder.
 #[derive(Clone)]
 pub struct SopFolder(Arc<Inner>);
 
 struct Inner {
     folder: PathBuf,
-    /// What must not be written into a SOP.
+    /// Knows the secrets that must not be written into a SOP.
     redactor: Live<Redactor>,
-    /// What was read, by file.
+    /// The parsed files.
     read: Mutex<BTreeMap<PathBuf, Known>>,
 }
 
-/// A file as it was when it was read last.
+/// A file as it was when it was last read.
 #[derive(Clone)]
 struct Known {
     mark: (Option<SystemTime>, u64),
@@ -49,7 +49,7 @@ struct Known {
 type Outcome = std::result::Result<Arc<Sop>, Vec<SopFault>>;
 
 impl SopFolder {
-    /// The SOPs of this folder, which need not exist. What the redactor knows is kept out of what is saved.
+    /// The SOPs of this folder, which need not exist. Secrets that the redactor knows are refused when saving.
     pub fn new(folder: impl Into<PathBuf>, redactor: Live<Redactor>) -> Self {
         Self(Arc::new(Inner { folder: folder.into(), redactor, read: Mutex::default() }))
     }
@@ -81,7 +81,7 @@ impl SopCatalog for SopFolder {
             let path = inner.path(&name);
             match inner.file(&path) {
                 Some(Ok(sop)) => Some(sop),
-                // A file that is broken does not take the built-in one away.
+                // A broken file does not remove the built-in SOP.
                 Some(Err(_)) | None => builtin::find(&name).cloned(),
             }
         })
@@ -129,9 +129,9 @@ impl Inner {
         paths.into_iter().filter_map(|path| Some((path.clone(), self.file(&path)?))).collect()
     }
 
-    /// A file; `None` when there is none.
+    /// Reads a file; `None` if it does not exist.
     fn file(&self, path: &Path) -> Option<Outcome> {
-        // A link is no SOP: the assistant can make one to a file that is none of its business.
+        // Symbolic links do not count: the assistant could link to a file that is none of its business.
         let about = fs::symlink_metadata(path).ok()?;
         let mark = (about.modified().ok(), about.len());
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,16 +157,16 @@ impl Inner {
         self.write(&path, content).map_err(|error| {
             Error::internal(format!("{} cannot be written: {error}", path.display())).because(error)
         })?;
-        // The next look reads the file as it is now, whatever its time says.
+        // The next look reads the file again, whatever its time says.
         self.read.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
         Ok(Arc::new(sop))
     }
 
-    /// Writes a file whole or not at all.
+    /// Writes a file completely or not at all.
     fn write(&self, path: &Path, content: &str) -> io::Result<()> {
         make_folder(&self.folder)?;
         let partial = path.with_extension("partial");
-        // What a write that was cut off has left.
+        // Left over from an interrupted write.
         if partial.exists() {
             fs::remove_file(&partial)?;
         }
@@ -191,7 +191,7 @@ impl Inner {
     }
 }
 
-/// Reads a file as the catalog would, wherever it lies.
+/// Reads a file as the catalog would, wherever it is.
 pub fn check_file(path: &Path) -> std::result::Result<Sop, Vec<SopFault>> {
     read_file(path, path.is_file()).map(|sop| (*sop).clone())
 }
@@ -217,7 +217,7 @@ fn read_file(path: &Path, is_file: bool) -> Outcome {
         );
     };
     let mut bytes = Vec::new();
-    // One byte more than may be, so that what is larger is seen to be.
+    // One byte more than allowed, so that a file that is too large is recognised.
     let most = MOST_BYTES as u64 + 1;
     if let Err(error) = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {
         return fault(1, format!("the file cannot be read: {error}"));

@@ -1,10 +1,10 @@
-//! The door in front of the engine's: it recognises what calls a SOP, asks for parameters that are missing, opens a run, and
-//! hands the message on with the SOP beside it. Everything else passes through.
+//! The door in front of the engine's: it recognises messages that call a SOP, asks for missing parameters, opens a run,
+//! and passes the message on with the SOP attached. Everything else passes through.
 //!
-//! A message calls a SOP when it begins with `/name`, or when whoever brought it says so (a webhook, a job). A stranger's
-//! text calls none by itself. While a run waits for its person, the next message of the session goes on with it.
+//! A message calls a SOP if it begins with `/name`, or if its source says so (a webhook, a job). A stranger's text
+//! never calls one by itself. While a run waits for its person, the next message of the session continues it.
 //!
-//! A message that is not accepted changes nothing, and a second delivery does not count again.
+//! A message that is not accepted changes nothing, and a duplicate delivery does not count twice.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,23 +28,23 @@ use super::brief::{self, Company};
 use super::input::{SopInput, call, read_input};
 use super::record::{self, RecordSopRuns, tell};
 
-/// How many runs are taken up again at a start.
+/// How many runs are resumed at start-up.
 const MOST_OPEN: usize = 1_000;
 
-/// How long a run is at most open before its turn is written down.
+/// The longest time between opening a run and recording its turn.
 const HANDED_ON: SignedDuration = SignedDuration::from_mins(1);
 
-/// The word that forgets a question for parameters.
+/// The word that withdraws a question for parameters.
 const CANCEL: &str = "cancel";
 
-/// The runs that a session is in the middle of, in memory: most messages have nothing to do with one, and ask nobody.
+/// The runs in progress by session, in memory: most messages have nothing to do with a run and need no query.
 #[derive(Clone, Default)]
 pub(super) struct Open(Arc<Mutex<HashMap<SessionId, OpenRun>>>);
 
 #[derive(Clone)]
 struct OpenRun {
     run_id: String,
-    /// Whether the next message of the session goes on with it.
+    /// Whether the session's next message continues it.
     is_waiting: bool,
 }
 
@@ -54,12 +54,12 @@ impl Open {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(session.clone(), run);
     }
 
-    /// A turn works on it.
+    /// A turn is working on it.
     pub(super) fn runs(&self, session: &SessionId, run_id: &str) {
         self.set(session, run_id, false);
     }
 
-    /// The person is to say something.
+    /// It is waiting for the person.
     pub(super) fn waits(&self, session: &SessionId, run_id: &str) {
         self.set(session, run_id, true);
     }
@@ -85,7 +85,7 @@ impl Open {
     }
 }
 
-/// What running SOPs takes, before there is an engine. Cheap to clone; clones share it.
+/// What running SOPs needs before there is an engine. Cheap to clone; clones share it.
 #[derive(Clone)]
 pub struct Sops {
     catalog: Arc<dyn SopCatalog>,
@@ -98,7 +98,7 @@ pub struct Sops {
 }
 
 impl Sops {
-    /// SOPs of this catalog, whose runs and turns are kept there; the board says which turn was asked by which.
+    /// SOPs of this catalog, with these stores for runs and turns. The board says which turn called which.
     pub fn new(
         catalog: Arc<dyn SopCatalog>,
         (runs, turns): (Arc<dyn SopRuns>, Arc<dyn TurnLog>),
@@ -109,24 +109,24 @@ impl Sops {
         Self { catalog, runs, turns, open: Open::default(), board, bus, clock }
     }
 
-    /// The hook that the engine needs, so that runs are kept up to date.
+    /// Returns the hook that the engine needs to keep runs up to date.
     pub fn hook(&self) -> Arc<dyn Hook> {
         let (runs, open) = (self.runs.clone(), self.open.clone());
         Arc::new(RecordSopRuns::new(runs, open, (self.board.clone(), self.bus.clone())))
     }
 
-    /// Which SOPs there are.
+    /// Returns the catalog of SOPs.
     pub fn catalog(&self) -> Arc<dyn SopCatalog> {
         self.catalog.clone()
     }
 
-    /// What is kept of their runs.
+    /// Returns the stored runs.
     pub fn runs(&self) -> Arc<dyn SopRuns> {
         self.runs.clone()
     }
 
-    /// Remembers the runs that an earlier process was in the middle of. Where it was killed between the end of a run's turn
-    /// and the note of that, the note is made up for.
+    /// Loads the runs that an earlier process had in progress. If that was killed between the end of a run's turn and
+    /// the record of it, the record is made now.
     pub async fn load(&self) -> Result<()> {
         for state in [SopRunState::Running, SopRunState::Waiting, SopRunState::Asking] {
             for mut run in self.runs.runs(Some(state), MOST_OPEN).await? {
@@ -140,10 +140,10 @@ impl Sops {
         Ok(())
     }
 
-    /// A run that is said to be under way, as it is after what its turn came to; `None` when it is over.
+    /// Brings a run that is stored as running up to date with the outcome of its turn; `None` if it is over.
     async fn settled(&self, run: SopRun) -> Result<Option<SopRun>> {
         let Some(turn) = &run.turn else {
-            // It may be another program's that is just being handed on. A turn of it that does begin says so.
+            // Another program may be handing it on right now. If its turn does begin, that will be recorded.
             if self.clock.now().duration_since(run.updated_at) < HANDED_ON {
                 return Ok(Some(run));
             }
@@ -157,53 +157,53 @@ impl Sops {
         };
         let reply = self.turns.turn(turn).await?.and_then(|turn| turn.reply);
         let Some(reply) = reply else { return Ok(Some(run)) };
-        // What was spent before the end is in it already.
+        // What was spent before the end is already included.
         let change = record::change(&run, &reply, reply.usage.cost_usd);
         self.runs.change(&run.run_id, change).await?;
         Ok(self.runs.run(&run.run_id).await?.filter(|run| run.state.goes_on()))
     }
 }
 
-/// The door.
+/// The door for SOPs.
 pub struct SopDoor {
     inner: Arc<dyn Assistant>,
     sops: Sops,
 }
 
-/// What becomes of a message.
+/// What to do with a message.
 enum Plan {
-    /// The program answers it; that follows from it.
+    /// The program answers it, with these consequences.
     Answer(String, Follow),
-    /// It starts a run, or gives one its last parameters.
+    /// It starts a run, or provides a run's last parameters.
     Start(Box<Start>),
-    /// It goes on with a run.
+    /// It continues a run.
     GoOn(SopName, String),
 }
 
-/// What an answer of the program has to do with runs.
+/// How an answer of the program affects runs.
 enum Follow {
-    /// The run that waits is over.
+    /// The waiting run is cancelled.
     Cancelled,
-    /// A run was opened, which asks; this was open in the session before.
+    /// A run was opened and asks for parameters; the other one was open in the session before.
     Asks(String, Option<OpenRun>),
-    /// A run has got parameters; it had these before.
+    /// A run has received parameters; these are the ones it had before.
     Learnt(String, BTreeMap<String, String>),
 }
 
 struct Start {
     sop: Arc<Sop>,
     input: SopInput,
-    /// The run that has asked for parameters.
+    /// The run that asked for parameters.
     asked: Option<String>,
 }
 
 impl SopDoor {
-    /// In front of this assistant.
+    /// Places the door in front of this assistant.
     pub fn new(inner: Arc<dyn Assistant>, sops: Sops) -> Self {
         Self { inner, sops }
     }
 
-    /// `None` for a message that has nothing to do with SOPs.
+    /// Returns what to do; `None` for a message that has nothing to do with SOPs.
     async fn plan(&self, inbound: &Inbound) -> Result<Option<Plan>> {
         if inbound.intent != Intent::Say {
             return Ok(None);
@@ -216,7 +216,7 @@ impl SopDoor {
                 }
                 let sop = self.sops.catalog.sop(name).await?;
                 let sop = sop.ok_or_else(|| Error::not_found(format!("there is no SOP named {name}")))?;
-                // The name may stand in front of the text as well.
+                // The name may also precede the text.
                 let text = match call(&inbound.text) {
                     Some((called, rest)) if called == *name && !inbound.untrusted => rest,
                     _ => &inbound.text,
@@ -266,13 +266,13 @@ impl SopDoor {
         Ok(Some(Plan::Answer(question, Follow::Learnt(run_id, before))))
     }
 
-    /// Whether a message was here before: its turn is, and what it changed is changed.
+    /// Whether this message was processed before; then its turn exists, and its changes are made.
     async fn is_second_delivery(&self, inbound: &Inbound) -> Result<bool> {
         let Some(dedupe) = &inbound.dedupe else { return Ok(false) };
         Ok(self.sops.turns.known(&inbound.channel, &dedupe.id).await?.is_some())
     }
 
-    /// Starts a run, or asks for what is missing where somebody can be asked.
+    /// Starts a run, or asks for what is missing if somebody can be asked.
     async fn start(&self, inbound: &Inbound, sop: Arc<Sop>, text: &str) -> Result<Plan> {
         let input = read_input(&sop, BTreeMap::new(), text);
         let missing = input.missing(&sop);
@@ -297,7 +297,7 @@ impl SopDoor {
         Ok(Plan::Answer(question, Follow::Asks(run.run_id, before)))
     }
 
-    /// Hands a message on that the program answers.
+    /// Passes on a message that the program answers.
     async fn submit_answered(
         &self,
         inbound: Inbound,
@@ -323,7 +323,8 @@ impl SopDoor {
         submitted
     }
 
-    /// Hands a message on that starts a run. The run is written down first: its turn may begin before `submit` returns.
+    /// Passes on a message that starts a run. The run is recorded first, because its turn may begin before `submit`
+    /// returns.
     async fn submit_start(
         &self,
         mut inbound: Inbound,
@@ -334,7 +335,7 @@ impl SopDoor {
         let (is_untrusted, company) = (inbound.untrusted, company(&inbound));
         let file = brief::file(&sop, &input, company, is_untrusted);
         if is_untrusted {
-            // They are a stranger's words, and stay in the message.
+            // They are a stranger's words and stay in the message.
             input.parameters.clear();
         }
         let run_id = match &asked {
@@ -348,14 +349,14 @@ impl SopDoor {
         let before = self.sops.open.get(&inbound.session);
         self.sops.open.runs(&inbound.session, &run_id);
         inbound.attachments.push(file);
-        // A turn with a name is taken up again after a crash.
+        // A turn with a dedupe id is resumed after a crash.
         inbound.dedupe.get_or_insert_with(|| dedupe(&run_id));
         let session = inbound.session.clone();
         let handling = Handling::Sop { name: sop.name.clone(), run: Some(run_id.clone()) };
         let submitted = self.inner.submit(inbound.handled_by(handling), surface).await;
         let is_new = submitted.as_ref().is_ok_and(|submitted| submitted.is_new);
         if !is_new {
-            // Nothing began, so everything is as it was: a question still waits for its answer.
+            // Nothing began, so everything is as it was: an open question still waits for its answer.
             self.put_back(&session, &run_id, before);
             if asked.is_none() {
                 self.sops.runs.discard(&run_id).await?;
@@ -373,7 +374,7 @@ impl SopDoor {
         submitted
     }
 
-    /// The run did not begin after all: what was open in its session before is so again.
+    /// Restores what was open in the session before a run that did not begin.
     fn put_back(&self, session: &SessionId, run_id: &str, before: Option<OpenRun>) {
         self.sops.open.ended(session, run_id);
         if let Some(OpenRun { run_id, is_waiting }) = before {
@@ -409,7 +410,7 @@ impl SopDoor {
         self.end_waiting(Some(open)).await
     }
 
-    /// Ends a run that waited for its person, whose place another one has taken.
+    /// Ends a run that waited for its person and has been replaced by another.
     async fn end_waiting(&self, open: Option<OpenRun>) -> Result<()> {
         let Some(OpenRun { run_id, is_waiting: true }) = open else { return Ok(()) };
         let change = SopRunChange { state: Some(SopRunState::Stopped), ..SopRunChange::default() };
@@ -488,7 +489,7 @@ impl SopRunner for SopDoor {
             Some(turn) => self.sops.turns.turn(turn).await?,
             None => None,
         };
-        // Whoever has it go on, it goes on for the person whose run it is.
+        // Whoever resumes it, it continues for the person whose run it is.
         let person = before.map(|turn| turn.inbound.person).unwrap_or_default();
         let inbound = Inbound::say(run.session_id.clone(), text)
             .for_person(person)
@@ -505,7 +506,7 @@ impl SopRunner for SopDoor {
     }
 }
 
-/// Whether somebody is there who can be asked.
+/// Whether somebody is present who can be asked.
 fn company(inbound: &Inbound) -> Company {
     let is_alone = inbound.is_from_outside() || inbound.kind == WorkKind::Scheduled;
     if is_alone { Company::Nobody } else { Company::Person }

@@ -1,35 +1,35 @@
-//! What a message says to a SOP: `key=value` pairs for its parameters, and free text, which stands for the first required
+//! What a message says to a SOP: `key=value` pairs for its parameters, and free text, which provides the first required
 //! parameter that has no value.
 
 use std::collections::BTreeMap;
 
 use aethon_core::sop::{Sop, SopName, SopParameter};
 
-/// What was said.
+/// The parsed input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SopInput {
-    /// The parameters that have a value, defaults aside.
+    /// The parameters that were given a value, without defaults.
     pub parameters: BTreeMap<String, String>,
-    /// What is left of the text when the parameters have what is theirs.
+    /// The text that is left after the parameters were extracted.
     pub free_text: String,
 }
 
 impl SopInput {
-    /// The required parameters that have no value.
+    /// Returns the required parameters without a value.
     pub fn missing<'s>(&self, sop: &'s Sop) -> Vec<&'s SopParameter> {
         let has_value = |name: &str| self.parameters.get(name).is_some_and(|value| !value.trim().is_empty());
         sop.parameters.iter().filter(|one| one.required && !has_value(&one.name)).collect()
     }
 }
 
-/// The SOP that a message may call, and what it says to it: a first line that begins with `/name`.
+/// The SOP that a message may call, and the rest of the message: its first line begins with `/name`.
 pub(super) fn call(text: &str) -> Option<(SopName, &str)> {
     let rest = text.trim_start().strip_prefix('/')?;
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
     Some((SopName::parse(&rest[..end]).ok()?, &rest[end..]))
 }
 
-/// Reads what a message says to a SOP of which these parameters are known already.
+/// Parses what a message says to a SOP, given the parameters known so far.
 pub fn read_input(sop: &Sop, known: BTreeMap<String, String>, text: &str) -> SopInput {
     let mut input = SopInput { parameters: known, free_text: String::new() };
     let mut free = Vec::new();
@@ -45,8 +45,8 @@ pub fn read_input(sop: &Sop, known: BTreeMap<String, String>, text: &str) -> Sop
     input
 }
 
-/// Takes the pairs out of a line, and returns what is left of it. A value goes on to the next pair or the end of the line;
-/// one that holds an equals sign behind a parameter's name stands in quotation marks.
+/// Extracts the pairs from a line and returns the rest. A value extends to the next pair or to the end of the line; one
+/// that contains a parameter's name followed by an equals sign must be quoted.
 fn read_line(sop: &Sop, line: &str, parameters: &mut BTreeMap<String, String>) -> String {
     let Some(first) = next_pair(sop, line, 0) else { return line.to_owned() };
     let mut left = line[..first.start].trim_end().to_owned();
@@ -80,7 +80,7 @@ struct Pair {
     value_at: usize,
 }
 
-/// The next `name=` of a parameter, at the beginning of a word.
+/// Finds the next `name=` of a parameter at the beginning of a word.
 fn next_pair(sop: &Sop, line: &str, from: usize) -> Option<Pair> {
     let is_start = |at: usize| at == 0 || line[..at].ends_with(char::is_whitespace);
     let pairs = sop.parameters.iter().flat_map(|parameter| {
@@ -91,7 +91,7 @@ fn next_pair(sop: &Sop, line: &str, from: usize) -> Option<Pair> {
     pairs.min_by_key(|pair| pair.start)
 }
 
-/// A value in quotation marks, and what stands behind it.
+/// A quoted value, and the text after it.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let inner = text.strip_prefix('"')?;
     let (mut value, mut is_escaped) = (String::new(), false);

@@ -1,9 +1,9 @@
-//! SOPs: reading them (`parse`), which there are (`catalog`, `builtin`), what a message says to one (`input`), what the model
-//! is told (`brief`), and running them (`door`, `record`).
+//! SOPs: parsing them (`parse`), which ones exist (`catalog`, `builtin`), what a message says to one (`input`), what
+//! the model is told (`brief`), and running them (`door`, `record`).
 //!
-//! A SOP is run by ordinary turns. Its text goes along with the message as a file, so there is nothing in the engine that
-//! knows of SOPs, and hooks, approvals, budget and recovery hold as for every other turn. The model says by the tool
-//! `sop_step` which step it begins and ends; that is written down, and the answer to the tool is the text of the step.
+//! A SOP is run by ordinary turns. Its text accompanies the message as a file, so nothing in the engine knows about
+//! SOPs, and hooks, approvals, budget and recovery apply as for every other turn. The model uses the tool `sop_step` to
+//! say which step it begins and ends; that is recorded, and the tool returns the text of the step.
 
 mod brief;
 mod builtin;

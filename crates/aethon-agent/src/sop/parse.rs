@@ -1,5 +1,5 @@
-//! Reading a SOP: Markdown with a title, an overview, parameters and numbered steps. Every fault is told with its line, all
-//! of them at once.
+//! Parses a SOP: Markdown with a title, an overview, parameters and numbered steps. All faults are reported at once,
+//! each with its line.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use aethon_core::sop::{Sop, SopFault, SopName, SopOrigin, SopParameter, SopStep}
 /// The largest file that is read.
 pub const MOST_BYTES: usize = 256 * 1024;
 
-/// How a parameter is written.
+/// The syntax of a parameter.
 const PARAMETER_FORM: &str = "a parameter is written `- **name** (required): what it means`, or with \
 (optional) or (optional, default: \"x\")";
 
-/// How a step is written.
+/// The syntax of a step.
 const STEP_FORM: &str = "a step is written `### 1. Title`, numbered from 1";
 
-/// Reads a SOP.
+/// Parses a SOP.
 pub fn parse(name: SopName, origin: SopOrigin, content: &str) -> Result<Sop, Vec<SopFault>> {
     if content.len() > MOST_BYTES {
         let message =
@@ -35,7 +35,7 @@ pub fn parse(name: SopName, origin: SopOrigin, content: &str) -> Result<Sop, Vec
     reader.finish(name, origin, content)
 }
 
-/// Where in the file a line stands.
+/// The section that a line belongs to.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 enum Section {
     #[default]
@@ -46,12 +46,12 @@ enum Section {
     Other,
 }
 
-/// What was read so far.
+/// What was parsed so far.
 #[derive(Default)]
 struct SopReader {
     section: Section,
     title: Option<String>,
-    /// The line of the section, and its text.
+    /// The line where the section begins, and its text.
     overview: Option<(usize, String)>,
     steps_at: Option<usize>,
     parameters: Vec<SopParameter>,
@@ -128,7 +128,7 @@ impl SopReader {
     fn parameter(&mut self, number: usize, line: &str) {
         let is_item = line.starts_with("- ") || line.starts_with("* ");
         if !is_item {
-            // What is indented, or stands between, belongs to the parameter before it.
+            // Indented text, and text between parameters, belongs to the preceding parameter.
             if let (Some(last), true) = (self.parameters.last_mut(), line.starts_with(char::is_whitespace)) {
                 let more = line.trim();
                 if !more.is_empty() {
@@ -201,7 +201,7 @@ impl SopReader {
     }
 }
 
-/// A parameter, from what stands behind the bullet.
+/// A parameter, parsed from the text after the bullet.
 fn parameter(text: &str) -> Result<SopParameter, String> {
     let wrong = || PARAMETER_FORM.to_owned();
     let (name, rest) = text.strip_prefix("**").and_then(|text| text.split_once("**")).ok_or_else(wrong)?;
@@ -232,7 +232,7 @@ fn parameter(text: &str) -> Result<SopParameter, String> {
     Ok(SopParameter { name: name.to_owned(), required, default, description })
 }
 
-/// What stands before the bracket that closes, and behind it; one in quotation marks closes nothing.
+/// The text before the closing parenthesis and after it. One within quotation marks closes nothing.
 fn closing(text: &str) -> Option<(&str, &str)> {
     let mut is_quoted = false;
     for (at, c) in text.char_indices() {

@@ -1,7 +1,8 @@
-//! Keeps the runs of SOPs up to date as their turns begin, spend and end: a hook, so that it holds for turns that are taken
-//! up after a crash as well.
+//! Keeps SOP runs up to date as their turns begin, spend and end. It is a hook, so that it also covers turns that are
+//! resumed after a crash.
 //!
-//! Money is added call by call, so a crash loses none of it; the calls of specialists count with the turn that asked them.
+//! Money is added call by call, so a crash loses none of it. The calls of specialists count towards the turn that
+//! called them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,17 +28,17 @@ pub(super) struct RecordSopRuns {
     open: Open,
     board: AgentBoard,
     bus: EventBus,
-    /// What of its own calls each turn has added to its run.
+    /// How much of the cost of its own calls each turn has added to its run.
     counted: Mutex<BTreeMap<TurnId, f64>>,
 }
 
 impl RecordSopRuns {
-    /// Keeps these runs up to date and tells their changes.
+    /// Keeps these runs up to date and announces their changes.
     pub(super) fn new(runs: Arc<dyn SopRuns>, open: Open, (board, bus): (AgentBoard, EventBus)) -> Self {
         Self { runs, open, board, bus, counted: Mutex::default() }
     }
 
-    /// Adds the money of a call to the run that it was for.
+    /// Adds the cost of a call to the run that it was made for.
     async fn spend(&self, turn: &TurnContext, cost_usd: f64) -> aethon_core::error::Result<()> {
         let caller = self.board.caller(&turn.session);
         let (session, of) =
@@ -71,14 +72,14 @@ impl Hook for RecordSopRuns {
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
         if let Handling::Sop { run: Some(run), .. } = &inbound.handling {
-            // Another program may have taken the message in.
+            // Another program may have accepted the message.
             self.open.runs(&turn.session, run);
             let change = SopRunChange {
                 state: Some(SopRunState::Running),
                 turn: Some(turn.turn.clone()),
                 ..SopRunChange::default()
             };
-            // The record is for people; a run goes on without it.
+            // The record is for people; a run continues without it.
             if let Err(error) = self.runs.change(run, change).await {
                 tracing::warn!(%error, run, "the beginning of a SOP's turn was not written down");
             }
@@ -94,7 +95,7 @@ impl Hook for RecordSopRuns {
     }
 
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
-        // Most turns have nothing to do with a SOP, and ask nobody about it.
+        // Most turns have nothing to do with a SOP and need no query.
         if !self.open.has(&turn.session) {
             return;
         }
@@ -120,7 +121,7 @@ impl Hook for RecordSopRuns {
     }
 }
 
-/// What the end of a turn makes of its run.
+/// Returns how the end of a turn changes its run.
 pub(super) fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunChange {
     let has_more = run.step > 0 && run.steps_done < run.steps && run.step < run.steps;
     let failure = |reply: &Reply| reply.failure.as_ref().map(|failure| failure.message.clone());
@@ -128,7 +129,7 @@ pub(super) fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunCha
         TurnEnd::End if has_more => (SopRunState::Waiting, None),
         TurnEnd::End => (SopRunState::Done, None),
         TurnEnd::Stopped => (SopRunState::Stopped, None),
-        // It can be taken up again where it was.
+        // It can be resumed where it was.
         TurnEnd::Error
             if reply.failure.as_ref().is_some_and(|failure| failure.code == EndReason::Interrupted) =>
         {
@@ -136,12 +137,12 @@ pub(super) fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunCha
         }
         TurnEnd::Error | TurnEnd::Limit | TurnEnd::Budget => (SopRunState::Failed, failure(reply)),
     };
-    // A model that failed before another one answered is in the sum of the turn alone.
+    // A model that failed before another one answered appears only in the turn's total.
     let more_usd = (reply.usage.cost_usd - counted_usd).max(0.0);
     SopRunChange { state: Some(state), error, more_usd, ..SopRunChange::default() }
 }
 
-/// Shows a run to those who watch.
+/// Announces a run to those who watch.
 pub(super) async fn tell(bus: &EventBus, runs: &dyn SopRuns, run_id: &str) {
     if bus.has_listeners()
         && let Ok(Some(run)) = runs.run(run_id).await

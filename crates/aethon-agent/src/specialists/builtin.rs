@@ -1,14 +1,14 @@
-//! The five specialists that come with the program: what each is told, and what it may use.
+//! The five built-in specialists: what each is told, and which tools it may use.
 
 use aethon_core::ids::AgentName;
 
 use super::definition::Definition;
 
-/// The specialists, in the order in which they are offered.
+/// Returns the specialists in the order in which they are offered.
 pub fn built_in() -> Vec<Definition> {
     let define = |(name, role, prompt, tools): (&str, &str, &str, &[&str])| {
         Some(Definition {
-            // The names are well formed.
+            // The names are valid.
             name: AgentName::parse(name).ok()?,
             role: role.to_owned(),
             prompt: prompt.to_owned(),

@@ -1,6 +1,6 @@
-//! Some of the tools of a source: those whose names fit a list.
+//! A subset of a source's tools: those whose names match a list.
 //!
-//! The version of the source stays the version of the choice, so a specialist sees a tool come and go with its source.
+//! The subset keeps the version of its source, so a specialist sees tools come and go with the source.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,8 @@ use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
 
 use crate::hooks::fits;
 
-/// What no specialist has, whatever its list says: they ask nobody further and make nothing that outlives their task.
+/// What no specialist gets, whatever its list says: specialists call no other agents and make nothing that outlives
+/// their task.
 const NEVER: [&str; 7] = [
     "ask_*",
     "manage_specialists",
@@ -19,16 +20,16 @@ const NEVER: [&str; 7] = [
     "sop_step",
 ];
 
-/// Some of the tools of a source.
+/// A subset of a source's tools.
 pub struct ChosenTools {
     source: Arc<dyn ToolSource>,
     patterns: Vec<String>,
-    /// What was chosen last, so that an unchanged source gives the same list.
+    /// The last selection, so that an unchanged source yields the same list.
     last: Mutex<Option<ToolSnapshot>>,
 }
 
 impl ChosenTools {
-    /// Those whose names fit one of these patterns, in which `*` stands for anything.
+    /// Selects the tools whose names match one of these patterns, in which `*` stands for anything.
     pub fn new(source: Arc<dyn ToolSource>, patterns: Vec<String>) -> Self {
         Self { source, patterns, last: Mutex::default() }
     }

@@ -1,4 +1,4 @@
-//! All specialists as agents, as they are now: those that come with the program, and those of the folder.
+//! All current specialists as agents: the built-in ones and those of the folder.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -6,25 +6,25 @@ use super::definition::Definition;
 use super::folder::SpecialistFolder;
 use crate::agent::Agent;
 
-/// Makes an agent of a definition: with models, a prompt and tools.
+/// Turns a definition into an agent with models, a prompt and tools.
 pub type Recipe = Arc<dyn Fn(&Definition) -> Agent + Send + Sync>;
 
 /// The specialists at one moment.
 #[derive(Clone, Default)]
 pub struct Roster {
-    /// Changes whenever they do, and at no other time.
+    /// Changes whenever the specialists do, and only then.
     pub version: u64,
     /// The specialists.
     pub agents: Arc<[Agent]>,
 }
 
-/// Where an engine finds its specialists. Asked often, so it must be cheap.
+/// Provides an engine with its specialists. Called often, so it must be cheap.
 pub trait SpecialistSource: Send + Sync {
-    /// Those that there are now.
+    /// Returns the current specialists.
     fn roster(&self) -> Roster;
 }
 
-/// Specialists that come with the program, and those of a folder.
+/// The built-in specialists, and those of a folder.
 pub struct Crew {
     fixed: Vec<Definition>,
     folder: Option<Arc<SpecialistFolder>>,
@@ -33,7 +33,7 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// These, and those of the folder, if there is one. `recipe` makes agents of them.
+    /// Combines these with those of the folder, if there is one. `recipe` turns them into agents.
     pub fn new(fixed: Vec<Definition>, folder: Option<Arc<SpecialistFolder>>, recipe: Recipe) -> Self {
         Self { fixed, folder, recipe, now: RwLock::default() }
     }

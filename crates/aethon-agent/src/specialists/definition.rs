@@ -1,26 +1,26 @@
-//! What a specialist is, before there is an agent of it.
+//! The definition of a specialist, from which its agent is made.
 
 use aethon_core::ids::AgentName;
 
-/// The longest name: `ask_NAME` is the name of a tool.
+/// The longest name, which becomes part of the tool name `ask_NAME`.
 const LONGEST_NAME: usize = 32;
 
 /// A specialist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Definition {
-    /// Its name: it is asked by the tool `ask_NAME`.
+    /// Its name; the tool `ask_NAME` asks it.
     pub name: AgentName,
     /// What it is for, in a sentence: for people, and for the agent that asks it.
     pub role: String,
     /// What it is told before every request.
     pub prompt: String,
-    /// The tools that it may use, by name; a `*` stands for any part of one.
+    /// The names of the tools that it may use; a `*` matches any part of a name.
     pub tools: Vec<String>,
-    /// The model that it asks, by its id; the main agent's when absent.
+    /// The id of its model; the main agent's if absent.
     pub model: Option<String>,
 }
 
-/// Whether a specialist can be called so.
+/// Checks that a specialist may have this name.
 pub(super) fn name(name: &str) -> Result<AgentName, String> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());

@@ -1,4 +1,4 @@
-//! A specialist as a file, `NAME.agent.md`: a title that says what it is for, a list of what is set, and what it is told.
+//! A specialist as a file, `NAME.agent.md`: a title that says what it is for, a list of settings, and its instructions.
 //!
 //! ```text
 //! # Writes release notes
@@ -11,20 +11,20 @@
 
 use super::definition::{Definition, name};
 
-/// How the name of such a file ends.
+/// The file name ending of a specialist.
 pub(super) const ENDING: &str = ".agent.md";
 
 /// The longest file, in bytes.
 pub(super) const MOST_BYTES: usize = 32 * 1024;
 
-/// The longest sentence that says what it is for, in characters.
+/// The longest description, in characters.
 const LONGEST_ROLE: usize = 300;
 
-/// The tools of one that names none: those that only look.
+/// The tools of a specialist that names none: those that only read.
 const LOOKING: [&str; 7] =
     ["file_read", "file_list", "file_search", "web_fetch", "web_search", "current_time", "calculator"];
 
-/// Reads one.
+/// Parses a specialist.
 pub(super) fn parse(called: &str, text: &str) -> Result<Definition, String> {
     if text.len() > MOST_BYTES {
         return Err(format!("the file has {} bytes, and at most {MOST_BYTES} are read", text.len()));
@@ -57,7 +57,7 @@ pub(super) fn parse(called: &str, text: &str) -> Result<Definition, String> {
     Ok(Definition { name: name(called)?, role: role.to_owned(), prompt, tools, model })
 }
 
-/// Writes one as [`parse`] reads it.
+/// Writes a specialist in the form that [`parse`] reads.
 pub(super) fn written(definition: &Definition) -> String {
     let mut text = format!("# {}\n\n- tools: {}\n", one_line(&definition.role), definition.tools.join(", "));
     if let Some(model) = &definition.model {

@@ -1,4 +1,4 @@
-//! The folder of specialists in the workspace: looked at before each use, read again only when something in it has changed.
+//! The folder of specialists in the workspace: checked before each use, read again only if something in it has changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,13 +13,13 @@ use aethon_core::ids::AgentName;
 use super::definition::{Definition, name};
 use super::file::{ENDING, MOST_BYTES, parse, written};
 
-/// How many there can be: each is a tool in every request to a model.
+/// How many there may be, because each is a tool in every request to a model.
 const MOST: usize = 16;
 
 /// The specialists of a folder, which need not exist.
 pub struct SpecialistFolder {
     folder: PathBuf,
-    /// Names of those that come with the program.
+    /// The names of the built-in specialists.
     reserved: Vec<AgentName>,
     now: Mutex<Now>,
 }
@@ -27,7 +27,7 @@ pub struct SpecialistFolder {
 #[derive(Default)]
 struct Now {
     version: u64,
-    /// What the files looked like when they were read.
+    /// The times and sizes of the files when they were read.
     marks: Marks,
     definitions: Arc<[Definition]>,
 }
@@ -35,12 +35,12 @@ struct Now {
 type Marks = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 impl SpecialistFolder {
-    /// Those of this folder, but for those with these names.
+    /// The specialists of this folder, except those with reserved names.
     pub fn new(folder: impl Into<PathBuf>, reserved: Vec<AgentName>) -> Self {
         Self { folder: folder.into(), reserved, now: Mutex::default() }
     }
 
-    /// What there is now, by name, and a number that changes with it.
+    /// Returns the current definitions by name, and a number that changes with them.
     pub fn definitions(&self) -> (u64, Arc<[Definition]>) {
         let marks = self.look();
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +52,7 @@ impl SpecialistFolder {
         (now.version, now.definitions.clone())
     }
 
-    /// Keeps one, in place of the one of its name. The error says what is wrong with it.
+    /// Saves a specialist, replacing the one with its name. The error says what is wrong with it.
     pub(super) fn save(&self, definition: &Definition) -> Result<(), String> {
         let name = name(definition.name.as_str())?;
         if self.reserved.contains(&name) {
@@ -68,7 +68,7 @@ impl SpecialistFolder {
         write(&self.folder, &path, &text).map_err(|error| format!("it could not be kept: {error}"))
     }
 
-    /// Forgets one.
+    /// Removes a specialist.
     pub(super) fn remove(&self, called: &str) -> Result<(), String> {
         let name = name(called)?;
         if self.reserved.contains(&name) {
@@ -85,7 +85,7 @@ impl SpecialistFolder {
     fn look(&self) -> Marks {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Marks::new() };
         let mark = |path: PathBuf| {
-            // A link is none: the assistant can make one to a file that is none of its business.
+            // Symbolic links do not count: the assistant could link to a file that is none of its business.
             let about = fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?;
             Some((path, (about.modified().ok(), about.len())))
         };
@@ -127,7 +127,7 @@ fn read_file(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let partial = path.with_extension("partial");

@@ -1,5 +1,5 @@
-//! `manage_specialists`: lists, creates and removes specialists that are kept as files. It is on the list of what needs an
-//! approval, and is there only while `agent.dynamic_specialists`.
+//! `manage_specialists`: lists, creates and removes specialists that are kept as files. It is among the tools that need
+//! approval by default, and exists only while `agent.dynamic_specialists` is on.
 
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
-//! Specialists: agents that the main one asks for a part of its work.
+//! Specialists: agents to which the main agent delegates parts of its work.
 //!
-//! `definition` says what one is, `builtin` has the five that come with the program, `file` reads those that the owner (or the
-//! assistant, when it is allowed to) keeps in a folder, and `folder` looks at that. `crew` makes agents of all of them.
-//! `chosen` gives each the tools that it may have. How one is asked is the engine's business (`engine::delegation`): it
-//! works in turns of its own, with the same hooks, approvals, budget and recording as every turn.
+//! `definition` says what a specialist is, `builtin` contains the five built-in ones, `file` parses those that the
+//! owner (or the assistant, if allowed) keeps in a folder, and `folder` reads that folder. `crew` turns all of them
+//! into agents, and `chosen` gives each the tools that it may have. How a specialist is asked is up to the engine
+//! (`engine::delegation`): it works in turns of its own, subject to the same hooks, approvals, budget and recording as
+//! every turn.
 
 mod builtin;
 mod chosen;

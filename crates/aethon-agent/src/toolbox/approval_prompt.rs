@@ -1,9 +1,10 @@
-//! The one place at which a person is asked before a tool runs.
+//! The only place at which a person is asked before a tool runs.
 //!
-//! The question carries the exact arguments that will be used and, where the tool can tell, what they would change. It is
-//! answered once, at the desk or by the turn's own surface, and counts as denied when nobody answers in time or nobody can.
-//! A person may change the arguments: the changed ones pass every rule again before they count. What a person has allowed
-//! for the rest of the conversation is not asked again, where somebody could be asked at all.
+//! The question carries the exact arguments that will be used and, if the tool can tell, what they would change. It is
+//! answered once, at the approval desk or through the turn's own surface, and counts as denied if nobody answers in
+//! time or nobody can. A person may change the arguments; the changed ones pass every rule again before the answer
+//! counts. What a person has allowed for the rest of the conversation is not asked again, provided that somebody could
+//! be asked at all.
 
 use std::time::Duration;
 
@@ -31,9 +32,9 @@ use crate::hooks::Hooks;
 
 /// How long a tool may take to say what it would change.
 const LONGEST_PREVIEW: Duration = Duration::from_secs(5);
-/// The most characters of that.
+/// The most characters of that preview.
 const MOST_PREVIEW: usize = 20_000;
-/// How long the rules may take over changed arguments.
+/// How long the rules may take to check changed arguments.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);
 
 /// Asks, and waits for the answer.
@@ -42,12 +43,12 @@ pub(super) struct ApprovalPrompt {
     pub(super) hooks: Hooks,
 }
 
-/// A call that somebody is asked about.
+/// A call that needs approval.
 pub(super) struct Question<'q> {
     pub(super) context: &'q ToolContext,
     pub(super) tool: &'q dyn Tool,
     pub(super) call: &'q ToolCall,
-    /// Why somebody is asked.
+    /// Why it needs approval.
     pub(super) reason: &'q str,
 }
 
@@ -58,7 +59,7 @@ impl Question<'_> {
 }
 
 impl ApprovalPrompt {
-    /// Waits for the word of a person. Yields the arguments if that person changed them; `Err` says why the call must not
+    /// Waits for a person's answer. Returns the arguments if the person changed them; `Err` says why the call must not
     /// run.
     pub(super) async fn ask(&self, question: &Question<'_>) -> Result<Option<Value>, String> {
         let context = question.context;
@@ -66,7 +67,7 @@ impl ApprovalPrompt {
         let request = self.request(question, &pattern);
         let grants = self.approvals.pending.grants();
         if grants.covers(&context.session, &pattern, question.reason) {
-            // Who allowed it sat at this conversation. Where nobody can be asked, nobody sits there.
+            // The grant was given by somebody in this conversation. If nobody can be asked, nobody is there.
             return match context.surface.decide(&request).now_or_never() {
                 Some(None) => Err(refusal(question, UNATTENDED)),
                 _ => {
@@ -101,7 +102,7 @@ impl ApprovalPrompt {
     ) -> (Answer, Resolution, &'static str) {
         let context = question.context;
         request.preview = preview(question).await;
-        // Dropped last, so that the question is off the desk when it is told to be settled.
+        // Dropped last, so that the question has left the desk when its settlement is announced.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
         let mut ticket = self.approvals.pending.open(request.clone());
@@ -132,7 +133,8 @@ impl ApprovalPrompt {
         (answer, resolution, why)
     }
 
-    /// The answer, unless it comes with arguments that break a rule: then whoever answered is told, and it does not count.
+    /// Returns the answer, unless its changed arguments break a rule: then the person is told, and the answer does not
+    /// count.
     async fn judged(&self, question: &Question<'_>, asked: Asked) -> Option<Answer> {
         let Asked { answer, verdict } = asked;
         let judged = match &answer.input {
@@ -142,12 +144,12 @@ impl ApprovalPrompt {
                 .unwrap_or_else(|_| Err("the rules took too long over these arguments".to_owned())),
         };
         let counts = judged.is_ok();
-        // Who answered without changing anything does not wait for a verdict.
+        // Whoever answered without changing anything is not waiting for a verdict.
         let _ = verdict.send(judged);
         counts.then_some(answer)
     }
 
-    /// Whether changed arguments may run: an edit gets round no rule.
+    /// Checks changed arguments: an edit bypasses no rule.
     async fn check(&self, question: &Question<'_>, input: &Value) -> Result<(), String> {
         arguments::check(question.spec(), input)?;
         arguments::check_types(question.spec(), input)?;
@@ -177,7 +179,7 @@ impl ApprovalPrompt {
         }
     }
 
-    /// Keeps what was allowed for the rest of the conversation: the arguments that run, changed ones included.
+    /// Remembers what was allowed for the rest of the conversation: the arguments that run, including any changes.
     async fn remember(&self, question: &Question<'_>, answer: &Answer) {
         if answer.scope != Scope::Session {
             return;
@@ -190,7 +192,7 @@ impl ApprovalPrompt {
         self.approvals.pending.grants().allow(&context.session, pattern, question.reason);
     }
 
-    /// Measures how long a person took, and what came of it.
+    /// Measures how long a person took, and what the outcome was.
     fn measure(&self, question: &Question<'_>, resolution: Resolution, took: Duration) {
         let status = match resolution.decision {
             Decision::Approve => TelemetryStatus::Ok,
@@ -224,7 +226,7 @@ impl ApprovalPrompt {
     }
 }
 
-/// What a call would change. A tool that cannot say so in time says nothing.
+/// What a call would change, if the tool says so in time.
 async fn preview(question: &Question<'_>) -> Option<String> {
     let asked = caught(question.tool.preview(question.context, &question.call.input));
     let preview = timeout(LONGEST_PREVIEW, asked).await.ok()?.ok()??;
@@ -242,7 +244,7 @@ const DENIED: &str = "the person denied it";
 const UNATTENDED: &str = "it needs an approval, and nobody can give one here";
 const TOO_LATE: &str = "nobody approved it in time (`approval.timeout_seconds`)";
 
-/// An open question. However it ends, the turn being stopped included, everybody who was shown it is told.
+/// An open question. However it ends, even if the turn is stopped, everybody who was shown it is told.
 struct Open<'a> {
     prompt: &'a ApprovalPrompt,
     context: &'a ToolContext,

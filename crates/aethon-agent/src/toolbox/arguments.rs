@@ -1,14 +1,14 @@
-//! What a model sent as arguments: checked before a tool sees them, and put into one line for a person.
+//! The arguments that a model sent: checked before a tool sees them, and summarised in one line for a person.
 
 use aethon_core::message::ToolCall;
 use aethon_core::tool::{ArgumentRole, ToolSpec};
 use aethon_core::visible;
 use serde_json::Value;
 
-/// The longest line for a person; the whole arguments are shown beside it.
+/// The longest summary line; the full arguments are shown beside it.
 const LONGEST_SUMMARY: usize = 200;
 
-/// Whether the input is an object with everything that the schema requires; else a sentence for the model.
+/// Checks that the input is an object with everything that the schema requires. The error is a sentence for the model.
 pub(super) fn check(spec: &ToolSpec, input: &Value) -> Result<(), String> {
     let Value::Object(fields) = input else {
         return Err(match input {
@@ -31,8 +31,9 @@ pub(super) fn check(spec: &ToolSpec, input: &Value) -> Result<(), String> {
     Err(format!("`{}` needs the argument `{}`", spec.name, missing.join("`, `")))
 }
 
-/// Whether each argument has the type that the schema names, and is one that it knows, where it takes no others. A tool
-/// reads its arguments into types of its own; this is for a person, who should hear of a slip before anything runs.
+/// Checks that each argument is a known one and has the type that its schema names; unknown arguments pass only if the
+/// schema is open and declares no properties. The tool parses its arguments itself; this check is for the person, who
+/// should hear of a mistake before anything runs.
 pub(super) fn check_types(spec: &ToolSpec, input: &Value) -> Result<(), String> {
     let properties = spec.parameters.get("properties").and_then(Value::as_object);
     let takes_others = spec.parameters.get("additionalProperties") != Some(&Value::Bool(false));
@@ -69,7 +70,7 @@ fn is_of(value: &Value, word: &str) -> bool {
     }
 }
 
-/// One line that says what a call would do.
+/// Returns one line that says what a call would do.
 pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
     let of_role = |wanted: ArgumentRole| {
         let (name, _) = spec.roles.iter().find(|(_, role)| **role == wanted)?;
@@ -86,7 +87,8 @@ pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
     } else {
         format!("{} {}", spec.name, call.input)
     };
-    // Line ends, and characters that take no room or turn text round, could hide from the person who decides what would run.
+    // Line ends, and characters that are invisible or reverse text, could hide what would run from the person who
+    // decides.
     let visible = visible::exact(&line).replace('\n', "↵");
     match visible.char_indices().nth(LONGEST_SUMMARY) {
         None => visible,

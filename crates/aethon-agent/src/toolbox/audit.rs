@@ -1,7 +1,7 @@
-//! Writing down what was allowed and what was refused, without secrets.
+//! Records what was allowed and refused, without secrets.
 //!
-//! A row that cannot be written does not hold anything up: the log has it as well, and a storage that fails keeps new
-//! messages out anyway.
+//! A row that cannot be written blocks nothing: the log has it as well, and failing storage keeps new messages out
+//! anyway.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
 use tokio::time::timeout;
 
-/// How long a row may take to be stored.
+/// How long storing a row may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Where rows go, and what is taken out of them.
+/// Where rows go, and what is removed from them.
 #[derive(Clone)]
 pub struct Audit {
     /// Where they are kept.
     pub log: Arc<dyn AuditLog>,
-    /// What is taken out of them.
+    /// What is removed from them.
     pub redactor: Live<Redactor>,
 }
 
 impl Audit {
-    /// Keeps a row.
+    /// Stores a row.
     pub(super) async fn record(&self, mut entry: AuditEntry) {
         entry.detail = self.redactor.get().redact(&entry.detail).into_owned();
         let AuditEntry { action, subject, outcome, by, .. } = &entry;

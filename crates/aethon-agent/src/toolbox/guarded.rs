@@ -1,4 +1,4 @@
-//! The tools of an assistant behind their guards.
+//! An assistant's tools behind their guards.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,38 +24,39 @@ use super::table::{ToolTable, ToolTables};
 use crate::caught::caught;
 use crate::hooks::Hooks;
 
-/// Tools that run only after every check, and only with a person's word where one is needed.
+/// Tools that run only after every check, and with a person's approval if one is needed.
 pub struct GuardedToolbox {
     tables: ToolTables,
     hooks: Hooks,
     prompt: ApprovalPrompt,
 }
 
-/// Where a person is asked before a tool runs.
+/// What is needed for asking a person before a tool runs.
 #[derive(Clone)]
 pub struct Approvals {
-    /// The questions that are open.
+    /// The open questions.
     pub pending: PendingApprovals,
-    /// Where it is told that one is.
+    /// Where open questions are announced.
     pub bus: EventBus,
-    /// Where it is seen that an agent waits for the answer.
+    /// Where it shows that an agent is waiting for an answer.
     pub board: AgentBoard,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// How long a person may think about one.
+    /// How long a person may take to answer.
     pub timeout: Duration,
-    /// Where it is written down what came of it.
+    /// Where the outcome is recorded.
     pub audit: Audit,
 }
 
 impl GuardedToolbox {
-    /// The tools of these sources, in this order; of two with the same name the first counts.
+    /// Combines the tools of these sources, in this order; if two have the same name, the first wins.
     pub fn new(sources: Vec<Arc<dyn ToolSource>>, hooks: Hooks, approvals: Approvals) -> Self {
         let prompt = ApprovalPrompt { approvals, hooks: hooks.clone() };
         Self { tables: ToolTables::new(sources), hooks, prompt }
     }
 
-    /// Runs a call when nothing holds it back; the error is why something does. `call` gets the arguments that it runs with.
+    /// Runs a call if nothing stands in its way; otherwise the error says what does. `call` receives the arguments that
+    /// it runs with.
     async fn guarded(
         &self,
         table: &ToolTable,
@@ -96,10 +97,10 @@ impl GuardedToolbox {
         ran.map(|returned| Returned { edited, took: Some(took), ..returned })
     }
 
-    /// Measures a call that is over. How long a person thought about it does not count.
+    /// Measures a finished call. The time that a person took to decide does not count.
     fn measure(&self, table: &ToolTable, context: &ToolContext, call: &ToolCall, ended: &Ended) {
         let Approvals { clock, bus, .. } = &self.prompt.approvals;
-        // A model may make up names without end.
+        // A model may invent any number of names.
         let name = if table.get(&call.name).is_some() { call.name.as_str() } else { "(unknown tool)" };
         let event = TelemetryEvent::new(TelemetryKind::ToolCall, name, ended.status, clock.now())
             .took(ended.took)
@@ -108,7 +109,7 @@ impl GuardedToolbox {
         bus.record(event);
     }
 
-    /// A rule has refused a call, before it ran or in the tool itself.
+    /// Records that a rule refused a call, before it ran or within the tool.
     async fn note_refusal(&self, context: &ToolContext, call: &ToolCall, reason: &str) {
         let Approvals { clock, audit, bus, .. } = &self.prompt.approvals;
         let denial =
@@ -134,7 +135,7 @@ impl Ended {
         let (status, why) = match &returned.outcome {
             Ok(_) => (TelemetryStatus::Ok, String::new()),
             Err(error) if error.is_denied() => (TelemetryStatus::Denied, error.to_string()),
-            // What a program printed before it failed is not for a record that is shown everywhere.
+            // What a program printed before it failed does not belong in a record that is shown everywhere.
             Err(error) => {
                 (TelemetryStatus::Error, error.to_string().lines().next().unwrap_or_default().to_owned())
             }
@@ -154,7 +155,7 @@ async fn run(tool: &dyn Tool, context: &ToolContext, call: &ToolCall) -> Result<
         })?,
     };
     match done {
-        // The one place where it matters that what a tool returns is a stranger's.
+        // The only place where it matters that a tool returns untrusted output.
         Ok(outcome) => {
             Ok(Returned { outcome, is_untrusted: spec.untrusted_output, edited: None, took: None })
         }
@@ -174,7 +175,7 @@ impl Toolbox for GuardedToolbox {
 
     async fn run(&self, context: &ToolContext, call: &ToolCall) -> ToolResult {
         let table = self.tables.current();
-        // A person may change the arguments; what runs is what the hooks see.
+        // A person may change the arguments; the hooks see what actually runs.
         let mut call = call.clone();
         let returned = self.guarded(&table, context, &mut call).await.unwrap_or_else(Returned::ours);
         self.measure(&table, context, &call, &Ended::of(&returned));

@@ -1,4 +1,4 @@
-//! Running a tool call: the one place where checks, hooks and approvals come before it, whoever asked for it.
+//! Runs tool calls: the only place where checks, hooks and approvals precede a call, whoever asked for it.
 
 mod approval_prompt;
 mod arguments;

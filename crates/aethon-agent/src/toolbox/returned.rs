@@ -1,5 +1,5 @@
-//! What a call came to, made into the result that is stored: the text for the model, marked where it is a stranger's, and
-//! the pictures and files for the person, as far as they are what they say and not too much.
+//! Turns the outcome of a call into the result that is stored: text for the model, marked if it is untrusted, and
+//! pictures and files for the person, provided that they are what they claim to be and not too large.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use serde_json::Value;
 /// How many pictures and files one result may have.
 const MOST_BLOCKS: usize = 16;
 
-/// How many bytes of them, in the form in which they are stored.
+/// How many bytes they may have together, in the form in which they are stored.
 const MOST_BYTES: usize = 8 << 20;
 
-/// The first so many characters of base64 tell what a picture is.
+/// How many base64 characters identify the format of a picture.
 const HEAD: usize = 64;
 
 /// What came back from a call.
@@ -24,20 +24,20 @@ pub(super) struct Returned {
     pub(super) outcome: Result<ToolOutput, ToolError>,
     /// Whether its text comes from outside.
     pub(super) is_untrusted: bool,
-    /// The arguments that it ran with, where a person changed them.
+    /// The arguments that it ran with, if a person changed them.
     pub(super) edited: Option<Value>,
-    /// How long it ran, where it did.
+    /// How long it ran, if it did.
     pub(super) took: Option<Duration>,
 }
 
 impl Returned {
-    /// Not the tool's word but ours.
+    /// An error that is ours and not the tool's.
     pub(super) fn ours(error: ToolError) -> Self {
         Self { outcome: Err(error), is_untrusted: false, edited: None, took: None }
     }
 
     pub(super) fn into_result(self, call: &ToolCall) -> ToolResult {
-        // A refusal is the word of a rule, and what the owner wrote is the owner's.
+        // A refusal is a statement of a rule, and the owner's own content is trusted.
         let origin = match &self.outcome {
             Ok(output) => output.origin,
             Err(error) if error.is_owners() => OutputOrigin::Owner,

@@ -1,11 +1,11 @@
-//! Which tools there are now: those of all sources, put together anew only when one of them says that something changed.
+//! The tools that currently exist: those of all sources, merged again only when a source reports a change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource, ToolSpec};
 
-/// The sources, and what they had when they were last looked at.
+/// The sources, and what they offered when they were last read.
 pub(super) struct ToolTables {
     sources: Vec<Arc<dyn ToolSource>>,
     current: RwLock<Arc<ToolTable>>,
@@ -14,22 +14,22 @@ pub(super) struct ToolTables {
 /// The tools at one moment.
 #[derive(Default)]
 pub(super) struct ToolTable {
-    /// The versions of the sources, in their order; empty before the first look.
+    /// The versions of the sources, in their order; empty before the first read.
     versions: Vec<u64>,
     by_name: HashMap<String, Arc<dyn Tool>>,
-    /// In the order of the sources, and of the tools in each: models see the same list as long as nothing changes.
+    /// In the order of the sources, and of the tools within each: models see the same list as long as nothing changes.
     pub(super) specs: Arc<[ToolSpec]>,
 }
 
 impl ToolTables {
     pub(super) fn new(sources: Vec<Arc<dyn ToolSource>>) -> Self {
         let tables = Self { sources, current: RwLock::default() };
-        // What is told about tools that are left out belongs to the start of the program.
+        // Warnings about tools that are left out belong to the start of the program.
         tables.current();
         tables
     }
 
-    /// The tools that there are now.
+    /// Returns the current tools.
     pub(super) fn current(&self) -> Arc<ToolTable> {
         let snapshots: Vec<ToolSnapshot> = self.sources.iter().map(|source| source.tools()).collect();
         let known = self.current.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -71,7 +71,7 @@ impl ToolTable {
         self.by_name.get(name)
     }
 
-    /// The names of all tools, for the model that asked for one that is not there.
+    /// Returns the names of all tools, for a model that asked for one that does not exist.
     pub(super) fn names(&self) -> String {
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         names.join(", ")
@@ -107,7 +107,7 @@ mod tests {
         names.iter().map(tool).collect()
     }
 
-    /// A source whose tools change under way.
+    /// A source whose tools change at run time.
     struct Changing(Mutex<ToolSnapshot>);
 
     impl ToolSource for Changing {

@@ -1,4 +1,4 @@
-//! The windows that are kept between turns, the least recently used ones dropped first.
+//! An LRU cache of context windows, kept between turns.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use aethon_core::ids::{AgentName, MessageId, SessionId};
 
 use super::view::ContextWindow;
 
-/// The windows of sessions in which no turn runs just now; a running turn owns its window.
+/// The windows of sessions in which no turn is running; a running turn owns its window.
 pub(crate) struct ContextWindows {
     kept: Mutex<Kept>,
     most_sessions: usize,
@@ -22,11 +22,11 @@ struct Kept {
 }
 
 struct Entry {
-    /// When it was put back, counted in uses of the cache.
+    /// When it was last put back, counted in uses of the cache.
     used: u64,
-    /// Whose it is: its size and its counts are those of this agent's models.
+    /// The agent that it belongs to; its size and token counts are those of this agent's models.
     agent: AgentName,
-    /// The newest message that it has seen.
+    /// The newest message that it includes.
     newest: Option<MessageId>,
     window: ContextWindow,
 }
@@ -36,8 +36,9 @@ impl ContextWindows {
         Self { kept: Mutex::default(), most_sessions, most_bytes }
     }
 
-    /// Takes the window that an agent has of a session out, if it is there and has seen everything up to `newest`. Another
-    /// agent's is dropped: it will be behind; and so is one from before another program wrote in the session.
+    /// Takes an agent's window of a session out of the cache, if it is there and includes everything up to `newest`. A
+    /// window of another agent is dropped, because it is about to fall behind; so is one that another program has
+    /// outdated by writing to the session.
     pub(crate) fn take(
         &self,
         session: &SessionId,
@@ -48,12 +49,12 @@ impl ContextWindows {
         (entry.agent == *agent && entry.newest == newest).then_some(entry.window)
     }
 
-    /// The page of changing things that the model of a session knows; `None` when the window is not here.
+    /// Returns the context page that the session's model has last seen; `None` if the window is not cached.
     pub(crate) fn context(&self, session: &SessionId) -> Option<Option<Arc<str>>> {
         self.lock().windows.get(session).map(|entry| entry.window.context().cloned())
     }
 
-    /// Puts a window back that has seen everything up to `newest`.
+    /// Puts back a window that includes everything up to `newest`.
     pub(crate) fn put(
         &self,
         session: &SessionId,
@@ -73,12 +74,12 @@ impl ContextWindows {
         }
     }
 
-    /// Drops the window of a session, because its transcript has changed.
+    /// Drops a session's window, because its transcript has changed.
     pub(crate) fn forget(&self, session: &SessionId) {
         self.lock().remove(session);
     }
 
-    /// Drops all windows, because the models that they were measured by are others now.
+    /// Drops all windows, because the models whose tokens they counted have been replaced.
     pub(crate) fn forget_all(&self) {
         let mut kept = self.lock();
         kept.windows.clear();

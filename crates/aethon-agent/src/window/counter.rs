@@ -1,19 +1,19 @@
-//! How many tokens a request takes: the provider's own count where it has told one, an estimate between.
+//! How many tokens a request takes: the provider's own count where there is one, an estimate in between.
 //!
-//! Every answer says what its request took. That count anchors the next estimate, which then is a guess only of what was
-//! added since; and what the guesses were wrong by calibrates them, for this session and for the next ones.
+//! Every response reports what its request took. That count anchors the next estimate, which then guesses only what was
+//! added since. The observed error calibrates the estimates, in this session and in later ones.
 
-/// What an estimate is multiplied with before anything is known of the provider.
+/// The factor applied to an estimate before anything is known of the provider.
 const CAUTION: f64 = 1.2;
 
-/// A count below this share of the estimate is not believed: some services count only what they had not cached, and some
-/// send a number because one is asked for.
+/// A count below this share of the estimate is not believed: some services count only what was not cached, and some
+/// send a number merely because one is expected.
 const BELIEVABLE: f64 = 0.7;
 
-/// What an estimated token is taken for at most.
+/// The most real tokens that one estimated token may stand for.
 const MOST: f64 = 5.0;
 
-/// The scale of a session.
+/// The token counter of one session.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TokenCounter {
     anchor: Option<Anchor>,
@@ -27,17 +27,18 @@ struct Anchor {
 }
 
 impl TokenCounter {
-    /// A scale that nothing was weighed on, with what is known from other sessions.
+    /// A counter without an anchor, using the ratio that other sessions have learnt.
     pub(crate) fn calibrated(ratio: Option<f64>) -> Self {
         Self { anchor: None, ratio }
     }
 
-    /// The same scale for another content.
+    /// The same counter for different content: the ratio stays, the anchor goes.
     pub(crate) fn emptied(self) -> Self {
         Self { anchor: None, ..self }
     }
 
-    /// The provider counted so much where so much was estimated. Returns what one estimated token really is.
+    /// Records that the provider counted `counted` tokens where `estimated` were estimated. Returns how many real
+    /// tokens one estimated token stands for, or `None` if the count is not credible.
     pub(crate) fn note(&mut self, counted: u64, estimated: u64) -> Option<f64> {
         if counted == 0 || estimated == 0 {
             return None;
@@ -51,7 +52,7 @@ impl TokenCounter {
         Some(ratio)
     }
 
-    /// The tokens of a request that was estimated at so many.
+    /// Converts an estimate to real tokens.
     pub(crate) fn tokens(&self, estimated: u64) -> u64 {
         match self.anchor {
             Some(anchor) if estimated >= anchor.estimated => {
@@ -62,7 +63,7 @@ impl TokenCounter {
         }
     }
 
-    /// The estimate of a request that takes so many tokens.
+    /// Converts real tokens to an estimate.
     pub(crate) fn estimate_of(&self, tokens: u64) -> u64 {
         scaled(tokens, 1.0 / self.ratio())
     }
@@ -77,7 +78,7 @@ fn float(tokens: u64) -> f64 {
     tokens as f64
 }
 
-/// So many tokens times this; what is without a limit stays so.
+/// Multiplies a token count by a factor; an unlimited count stays unlimited.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -99,7 +100,7 @@ mod tests {
         assert_eq!((counter.tokens(1000), counter.tokens(1100), counter.tokens(500)), (1500, 1650, 750));
         assert_eq!(counter.emptied().tokens(100), 150);
         assert_eq!(counter.estimate_of(1500), 1000);
-        // What comes new is never taken for less than it was estimated at.
+        // Added messages are never counted at less than their estimate.
         counter.note(800, 1000);
         assert_eq!(counter.tokens(1100), 900);
     }

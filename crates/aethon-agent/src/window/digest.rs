@@ -1,4 +1,4 @@
-//! What can be said of messages without a model: how each of them begins.
+//! A stand-in for a summary that needs no model: the beginning of each message.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use aethon_core::message::{Block, Message, Role};
 
 use super::summary::Summary;
 
-/// What one message contributes at most.
+/// The most bytes that one message contributes.
 const LONGEST_LINE: usize = 160;
 
-/// What stands in the place of a summary.
+/// What takes the place of a summary.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest {
-    /// The text: the summary so far, and the beginnings.
+    /// The summary so far, followed by the beginnings of messages.
     pub(crate) text: String,
-    /// How many of the messages are in it.
+    /// How many of the messages it includes.
     pub(crate) messages: u64,
-    /// The first of them.
+    /// The id of the first of them.
     pub(crate) first: Option<MessageId>,
 }
 
-/// The beginnings of messages in at most so many bytes, behind what the summary so far says; the newest are kept. Text
-/// from outside is not repeated, because a summary stands among what the model trusts.
+/// Builds a digest of at most `bytes` bytes from the earlier summary and the beginnings of the messages, preferring the
+/// newest. Untrusted text is not repeated, because the model trusts a summary.
 pub(crate) fn digest(earlier: Summary, messages: &[Arc<Message>], bytes: usize) -> Digest {
     let mut text = earlier.bounded(bytes / 2).render();
     if !text.is_empty() {
@@ -49,7 +49,7 @@ pub(crate) fn digest(earlier: Summary, messages: &[Arc<Message>], bytes: usize) 
     }
 }
 
-/// The heading under which the beginnings stand, and what they are.
+/// The heading above the beginnings, which says what they are.
 fn note(there: usize, missing: usize) -> String {
     let missing = match missing {
         0 => String::new(),
@@ -60,7 +60,7 @@ fn note(there: usize, missing: usize) -> String {
     )
 }
 
-/// One line about a message; `None` when there is nothing to say.
+/// One line about a message; `None` if there is nothing to say.
 fn line(message: &Message) -> Option<String> {
     let mut parts = Vec::new();
     for block in &message.content {
@@ -84,7 +84,7 @@ fn line(message: &Message) -> Option<String> {
     (!parts.is_empty()).then(|| format!("- {who}: {}\n", parts.join(" ")))
 }
 
-/// How a text begins, in one line.
+/// The beginning of a text, as one line.
 fn beginning(text: &str) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {

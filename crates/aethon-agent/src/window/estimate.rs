@@ -1,22 +1,22 @@
-//! How many tokens something takes, roughly: four characters are one. Exact counts are the provider's; this only has to
-//! be good enough to stay clear of the limit.
+//! A rough token estimate: four characters make one token. Exact counts come from the provider; this only has to be
+//! good enough to stay clear of the limit.
 
 use aethon_core::message::{Block, Message, ToolResult};
 use aethon_core::tool::{OutputBlock, ToolSpec};
 
-/// What the frame of a message takes.
+/// The overhead of one message.
 const PER_MESSAGE: u64 = 4;
 
-/// What a picture takes with the usual services, at most.
+/// The most tokens that a picture takes with the usual services.
 const PER_IMAGE: u64 = 1600;
 
-/// The tokens of a message; 0 for one that no model gets to see.
+/// Estimates the tokens of a message; 0 for one that models never see.
 pub(super) fn message(message: &Message) -> u64 {
     let tokens: u64 = message.content.iter().map(block).sum();
     if message.content.iter().any(says_something) { tokens + PER_MESSAGE } else { 0 }
 }
 
-/// The bytes that a message holds in memory.
+/// The bytes that a message takes in memory.
 pub(super) fn bytes(message: &Message) -> usize {
     let content = message.content.iter().map(|block| match block {
         Block::Text { text, .. } | Block::Notice { text, .. } | Block::Context { text, .. } => text.len(),
@@ -32,7 +32,7 @@ pub(super) fn bytes(message: &Message) -> usize {
     std::mem::size_of::<Message>() + content.map(|bytes| bytes + std::mem::size_of::<Block>()).sum::<usize>()
 }
 
-/// The bytes of the pictures and files of a result.
+/// The bytes of a result's pictures and files.
 fn beside(result: &ToolResult) -> usize {
     let bytes = result.blocks.iter().map(|block| match block {
         OutputBlock::Text { text } | OutputBlock::File { text, .. } => text.len(),
@@ -41,17 +41,17 @@ fn beside(result: &ToolResult) -> usize {
     bytes.sum()
 }
 
-/// How many pictures a result shows a model that can see.
+/// How many of a result's pictures a vision model is shown.
 fn pictures(result: &ToolResult) -> u64 {
     result.blocks.iter().filter(|block| matches!(block, OutputBlock::Image { .. })).count() as u64
 }
 
-/// The tokens of a text.
+/// Estimates the tokens of a text.
 pub(crate) fn text(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }
 
-/// The tokens of tool descriptions.
+/// Estimates the tokens of tool descriptions.
 pub(crate) fn tools(tools: &[ToolSpec]) -> u64 {
     tools
         .iter()
@@ -59,7 +59,7 @@ pub(crate) fn tools(tools: &[ToolSpec]) -> u64 {
         .sum()
 }
 
-/// Whether a block is worth a message of its own. Thoughts alone are not: services refuse a message without content.
+/// Whether a block alone justifies a message. Reasoning alone does not: services refuse a message without content.
 fn says_something(block: &Block) -> bool {
     match block {
         Block::Text { text, .. } => !text.is_empty(),
@@ -83,7 +83,7 @@ fn block(block: &Block) -> u64 {
     }
 }
 
-/// The length of a value's JSON text, counted without writing it.
+/// The length of a value as JSON text, computed without writing it.
 fn json_length(value: &serde_json::Value) -> usize {
     use serde_json::Value;
     match value {

@@ -1,24 +1,24 @@
-//! What a request to a model may take at most.
+//! How large a request to a model may be.
 
 use aethon_core::model::Capabilities;
 
 use super::counter::scaled;
 use super::view::Rule;
 
-/// The bounds of the requests to one model.
+/// The limits on requests to one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// The tokens of a whole request: system prompt, tools and conversation.
     pub(crate) tokens: u64,
-    /// The messages of a conversation that are kept verbatim.
+    /// How many messages of a conversation are kept verbatim.
     pub(crate) messages: usize,
-    /// How many of the newest messages are to stay as they are.
+    /// How many of the newest messages should stay unshortened.
     pub(crate) keep: usize,
 }
 
 impl Limits {
-    /// The bounds of this model: a share of its window, and never so much that its answer has no room. A model whose
-    /// answer could fill the window gets half of it for that.
+    /// Derives the limits for a model: a share of its window, but always leaving room for its answer. For a model whose
+    /// answer could fill the window, half of the window is set aside.
     pub(crate) fn of(model: &Capabilities, share: f64, messages: usize, keep: usize) -> Self {
         if model.context_window == 0 {
             return Self { tokens: u64::MAX, messages, keep };
@@ -29,23 +29,23 @@ impl Limits {
         Self { tokens: wanted.min(beside_the_answer), messages, keep }
     }
 
-    /// When old tool output is shortened: somewhat before a window of common text would be full.
+    /// Returns when old tool output is shortened: a little before a window of ordinary text would be full.
     pub(crate) fn rule(&self) -> Rule {
         let mark = if self.tokens == u64::MAX { 0 } else { self.tokens / 10 * 6 };
         Rule { mark, keep: self.keep }
     }
 
-    /// The characters that one tool output may have, of those that are allowed anyway: a quarter of a request.
+    /// Returns how many characters one tool output may have: at most `allowed`, and at most a quarter of a request.
     pub(crate) fn output_chars(&self, allowed: usize) -> usize {
         allowed.min(usize::try_from(self.tokens).unwrap_or(usize::MAX))
     }
 
-    /// The tokens that must leave for a summary to be worth its place.
+    /// Returns how many tokens must leave for a summary to be worthwhile.
     pub(crate) fn worth(&self) -> u64 {
         if self.tokens == u64::MAX { 0 } else { self.tokens / 32 }
     }
 
-    /// The characters that a summary may have.
+    /// Returns how many characters a summary may have.
     pub(crate) fn summary_chars(&self) -> usize {
         usize::try_from(self.tokens / 2).unwrap_or(usize::MAX).clamp(400, 8_000)
     }

@@ -1,9 +1,10 @@
-//! What of a conversation a model sees, so that it always fits.
+//! What a model sees of a conversation, and how that is made to fit.
 //!
-//! `view` is the window of a session, `cache` keeps those in use in memory, so that a turn reads nothing from the storage;
-//! `estimate` and `counter` count tokens, `limits` say how many there may be; `shorten` and `plan` are the means to get there,
-//! and `pairs` sees to it that every call has its result. What leaves the window becomes a `summary`: of the `transcript` that a
-//! model reads part by part, or of a `digest` where there is none. The engine decides when which of them is used.
+//! `view` is the window of a session, and `cache` keeps recently used windows in memory, so that a turn need not read
+//! the storage. `estimate` and `counter` count tokens, `limits` says how many are allowed, and `shorten` and `plan` are
+//! the means to stay within that; `pairs` ensures that every call has its result. What leaves the window becomes a
+//! `summary` made from the `transcript`, which a model reads part by part, or a `digest` when no model answers. The
+//! engine decides when to use which.
 
 mod cache;
 mod counter;

@@ -1,11 +1,11 @@
-//! Every tool call has its result right behind it: what a crash left open is closed here, and what was stored in between
-//! moves behind the result.
+//! Keeps every tool call directly followed by its result: calls that a crash left open get one here, and messages
+//! stored in between move behind the result.
 
 use aethon_core::message::{Block, Message, Role, ToolResult};
 use jiff::Timestamp;
 
-/// The tool message that is missing at the end of a turn's messages: results that say `why`, for calls that have none.
-/// `None` when all of them have one.
+/// Builds the tool message that a turn's messages lack: results with the text `why` for calls that have none. `None` if
+/// every call has its result.
 pub(crate) fn missing_results<'m>(
     messages: impl DoubleEndedIterator<Item = &'m Message>,
     why: &str,
@@ -31,8 +31,8 @@ pub(crate) fn missing_results<'m>(
     None
 }
 
-/// Puts results right behind their calls. What somebody posts into a session, and the summary of a turn that goes on, are
-/// stored when they come, which may be between the two; a model is refused such a conversation.
+/// Moves results directly behind their calls. Posted messages and the summary of an ongoing turn are stored when they
+/// arrive, which may be between the two; services reject such a conversation.
 pub(super) fn together(messages: &mut [Message]) {
     for place in 1..messages.len() {
         if messages[place].role != Role::Tool || has_calls_of(&messages[place - 1], &messages[place]) {
@@ -45,7 +45,7 @@ pub(super) fn together(messages: &mut [Message]) {
     }
 }
 
-/// Whether these results are of calls in that message.
+/// Whether these results belong to calls in that message.
 pub(super) fn has_calls_of(message: &Message, results: &Message) -> bool {
     let is_of = |call: &str| {
         results.content.iter().any(|block| matches!(block, Block::ToolResult(result) if result.call == call))

@@ -1,46 +1,46 @@
-//! Where a conversation is compacted.
+//! Decides where a conversation is compacted.
 //!
-//! Always at the beginning of a turn, or of a step of the running one, so that no result loses its call. As much as fits
-//! the target stays; the newest messages stay even beyond it, as long as they fit at all.
+//! The cut is always at the beginning of a turn, or of a step of the running one, so that no result loses its call. As
+//! much stays as fits the target; the newest messages stay even beyond it, as long as they fit at all.
 
 use aethon_core::message::Role;
 
 use super::view::ContextWindow;
 
-/// A message to whoever plans.
+/// A message as the planner sees it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     pub(super) role: Role,
     pub(super) tokens: u64,
 }
 
-/// What is wanted of a compaction.
+/// The goals of a compaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
-    /// Tokens that may well stay.
+    /// Tokens that may stay in any case.
     pub(crate) soft: u64,
-    /// Tokens that may stay for the sake of the newest messages.
+    /// Tokens that may stay if the newest messages need them.
     pub(crate) hard: u64,
     /// How many of the newest messages should stay.
     pub(crate) keep: usize,
-    /// How many messages may stay.
+    /// How many messages may stay at most.
     pub(crate) most: usize,
     /// Where the running turn begins.
     pub(crate) start: usize,
-    /// Whether steps of the running turn may leave too.
+    /// Whether steps of the running turn may leave as well.
     pub(crate) within_the_turn: bool,
-    /// Tokens that must leave, or it is not worth a summary.
+    /// Tokens that must leave for a summary to be worthwhile.
     pub(crate) worth: u64,
 }
 
-/// A place where it can be parted, and what would stay.
+/// A possible cut, and the tokens that would stay.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     at: usize,
     stays: u64,
 }
 
-/// The first message that stays; `None` when nothing can leave that is worth it.
+/// Returns the index of the first message that stays; `None` if too little can leave to be worthwhile.
 pub(crate) fn plan(window: &ContextWindow, target: &Target) -> Option<usize> {
     let places = places(window, target);
     let len = window.len();
@@ -54,7 +54,7 @@ pub(crate) fn plan(window: &ContextWindow, target: &Target) -> Option<usize> {
     newest.or(most).or_else(|| fits(target.hard)).or(places.last()).map(|place| place.at)
 }
 
-/// All of them, the one where the most stays first.
+/// All possible cuts; the one that keeps the most comes first.
 fn places(window: &ContextWindow, target: &Target) -> Vec<Place> {
     let (front, start) = (window.front(), target.start);
     let mut places = Vec::new();
@@ -68,7 +68,7 @@ fn places(window: &ContextWindow, target: &Target) -> Vec<Place> {
         }
         let at = window.len() - 1 - back;
         let is_turn = at <= start && stretch.role == Role::User;
-        // The first step of the turn has nothing before it but the message that started it.
+        // Nothing but the message that started the turn precedes its first step.
         let is_step = at > start + 1 && stretch.role == Role::Assistant && target.within_the_turn;
         if at > front && is_turn {
             places.push(Place { at, stays });

@@ -1,4 +1,4 @@
-//! Shorter forms of messages, for the model only: the transcript keeps the whole.
+//! Shortened messages, for the model only: the transcript keeps the full text.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::estimate;
 
-/// What is left of an old tool output.
+/// How much is kept of an old tool output.
 const OLD_OUTPUT: usize = 400;
 
-/// Below this a text is not cut any more.
+/// Texts below this length are not cut any further.
 const LEAST: usize = 80;
 
-/// The message with its tool outputs shortened; `None` when they are short already.
+/// Returns the message with its tool outputs shortened; `None` if they are short already.
 pub(super) fn outputs(message: &Message) -> Option<Message> {
     let is_long =
         |block: &Block| matches!(block, Block::ToolResult(result) if result.output.len() > OLD_OUTPUT * 2);
@@ -29,17 +29,17 @@ pub(super) fn outputs(message: &Message) -> Option<Message> {
     Some(message)
 }
 
-/// What becomes of the pictures in a message that is cut.
+/// What happens to the pictures of a message that is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pictures {
-    /// They stay: they are what is asked about.
+    /// They stay, because the question is about them.
     Stay,
-    /// A note stands in their place.
+    /// They are replaced by a note.
     Go,
 }
 
-/// The message in about so many tokens; `None` when it cannot be made any shorter. What must go back to a provider as it
-/// came (signed thoughts) stays.
+/// Returns the message cut to about this many tokens; `None` if it cannot get any shorter. What must go back to a
+/// provider unchanged (signed reasoning) stays.
 pub(super) fn to_tokens(message: &Message, tokens: u64, pictures: Pictures) -> Option<Message> {
     let before = estimate::message(message);
     let mut chars = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
@@ -101,9 +101,10 @@ fn cut(text: &mut String, chars: usize) {
     }
 }
 
-/// The text in about so many bytes: its beginning and its end, and how much is left out between them.
+/// Cuts a text to about this many bytes: its beginning and its end stay, with a note in between on how much is left
+/// out.
 pub(crate) fn in_chars(text: &str, chars: usize) -> Cow<'_, str> {
-    // A cut that saves less than the note about it takes is none.
+    // Cutting would save less than the note takes.
     if text.len() <= chars.saturating_add(80) {
         return Cow::Borrowed(text);
     }

@@ -1,13 +1,13 @@
-//! A summary: what is known of the messages that left the window, under fixed headings.
+//! A structured summary of the messages that left the window, under fixed headings.
 //!
-//! Models are asked for this form and often keep to it. What they answer instead is taken as it comes: a heading in other
-//! words keeps its own name, and plain text stays plain text. A pass over the next messages answers with the whole
-//! summary again; facts that it forgot are put back while there is room, because a weak model drops what it does not
-//! see confirmed. What is too long loses its longest items first, so that the most facts stay.
+//! Models are asked for this form and often keep to it. Whatever they answer is accepted: an unknown heading keeps its
+//! own name, and plain text stays plain text. Each pass over further messages answers with the whole summary again;
+//! facts that it dropped are restored while there is room, because a weak model drops what it does not see confirmed. A
+//! summary that is too long loses its longest items first, so that most facts survive.
 
 use super::shorten::in_chars;
 
-/// The headings, what each is for, and a word by which another wording of it is recognised.
+/// The headings, what each is for, and words by which a differently worded heading is recognised.
 const HEADINGS: [(&str, &str, &[&str]); 7] = [
     ("In short", "what the conversation is about and where it stands", &["short", "overview"]),
     ("Decisions", "what was decided, and why", &["decision", "decided"]),
@@ -26,19 +26,19 @@ const HEADINGS: [(&str, &str, &[&str]); 7] = [
     ),
 ];
 
-/// Under these, an item stays until something says otherwise; under the others it may be done with.
+/// Headings whose items stay until something contradicts them; items under the others may become obsolete.
 const LASTING: [&str; 5] = ["Decisions", "Names", "Numbers, dates and paths", "Preferences", "Findings"];
 
-/// An item of fewer words than this share found again in a newer summary has been forgotten there, in per cent.
+/// An item counts as forgotten when the newer summary has fewer than this percentage of its words.
 const STILL_THERE: usize = 40;
 
-/// No item is longer when there is too little room.
+/// The longest an item may be when room is short.
 const LONGEST_ITEM: usize = 240;
 
 /// What is known of older messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
-    /// Text that stands under no heading.
+    /// Text under no heading.
     plain: String,
     sections: Vec<Section>,
 }
@@ -50,12 +50,12 @@ struct Section {
 }
 
 impl Summary {
-    /// The form that a model is asked for.
+    /// The form that a model is asked to fill in.
     pub(crate) fn form() -> String {
         HEADINGS.iter().map(|(heading, what, _)| format!("## {heading}\n- {what}\n")).collect()
     }
 
-    /// Reads whatever a model answered.
+    /// Parses whatever a model answered.
     pub(crate) fn parse(text: &str) -> Self {
         let mut summary = Self::default();
         for line in text.lines() {
@@ -76,12 +76,13 @@ impl Summary {
         summary
     }
 
-    /// Whether there is nothing in it.
+    /// Returns whether there is nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.plain.is_empty() && self.sections.is_empty()
     }
 
-    /// What it became by another pass. Plain text replaces plain text; facts under headings do not get lost by it.
+    /// Merges in the result of another pass. Plain text replaces plain text, but facts under lasting headings are not
+    /// lost.
     #[must_use]
     pub(crate) fn refined_by(self, mut newer: Self) -> Self {
         if newer.sections.is_empty() {
@@ -100,7 +101,7 @@ impl Summary {
         newer
     }
 
-    /// The same in at most so many bytes.
+    /// Shrinks the summary to at most `bytes` bytes.
     #[must_use]
     pub(crate) fn bounded(mut self, bytes: usize) -> Self {
         if self.length() <= bytes {
@@ -120,7 +121,7 @@ impl Summary {
         self
     }
 
-    /// As Markdown.
+    /// Renders the summary as Markdown.
     pub(crate) fn render(&self) -> String {
         let mut text = self.plain.clone();
         for section in &self.sections {
@@ -139,21 +140,21 @@ impl Summary {
         self.render().len()
     }
 
-    /// The section of this heading, at the end if it is new.
+    /// Returns the section with this heading, creating it at the end if it is new.
     fn section(&mut self, heading: String) -> &mut Section {
         let known = self.sections.iter().position(|section| section.heading == heading);
         let place = known.unwrap_or_else(|| {
             self.sections.push(Section { heading, items: Vec::new() });
             self.sections.len() - 1
         });
-        // Lines go to the last one, so one that comes again moves there.
+        // Lines are added to the last section, so a heading that reappears moves there.
         let section = self.sections.remove(place);
         self.sections.push(section);
         let last = self.sections.len() - 1;
         &mut self.sections[last]
     }
 
-    /// Takes the longest item out of the longest section. `false` when there is none.
+    /// Removes the longest item of the longest section. Returns `false` if there is none.
     fn drop_one(&mut self) -> bool {
         let size = |section: &Section| section.items.iter().map(String::len).sum::<usize>();
         let Some(section) = self.sections.iter_mut().max_by_key(|section| size(section)) else {
@@ -169,7 +170,7 @@ impl Summary {
 }
 
 impl Section {
-    /// Takes a line: an item of its own, or more of the last one.
+    /// Adds a line, either as a new item or as a continuation of the last one.
     fn add(&mut self, line: &str) {
         let text = line.trim();
         if text.is_empty() || text.chars().all(|c| matches!(c, '-' | '*' | '_' | '=')) {
@@ -187,7 +188,7 @@ impl Section {
     }
 }
 
-/// A text in at most so many bytes: its beginning and, if there is room, its end.
+/// Cuts a text to at most `bytes` bytes: its beginning and, if there is room, its end.
 fn shorter(text: &str, bytes: usize) -> String {
     let both = in_chars(text, bytes.saturating_sub(80));
     if bytes > 400 && both.len() <= bytes {
@@ -197,7 +198,7 @@ fn shorter(text: &str, bytes: usize) -> String {
     format!("{}…", beginning.trim_end())
 }
 
-/// The heading of a line that is one.
+/// The heading in a line, if it is one.
 fn heading(line: &str) -> Option<String> {
     let line = line.trim();
     let hashes = line.trim_start_matches('#');
@@ -222,7 +223,7 @@ fn heading(line: &str) -> Option<String> {
     }
 }
 
-/// The text of a line that is an item of a list.
+/// The text of a list item, if the line is one.
 fn item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|bullet| line.strip_prefix(bullet));
     let numbered = || {
@@ -234,7 +235,7 @@ fn item(line: &str) -> Option<&str> {
     bullet.or_else(numbered).map(str::trim)
 }
 
-/// Whether enough of an item's words stand in a text in lower case.
+/// Whether enough of an item's words appear in a lower-case text.
 fn is_still_in(item: &str, text: &str) -> bool {
     let item = item.to_lowercase();
     let words: Vec<&str> = item.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).collect();
@@ -303,7 +304,7 @@ mod tests {
         fn it_never_exceeds_its_bound(text in "(## [A-Z][a-z]{0,9}\n|- [a-zäöü東 ]{0,90}\n|[a-z:* ]{0,200}\n){0,40}", bytes in 100_usize..4_000) {
             let summary = Summary::parse(&text).bounded(bytes);
             prop_assert!(summary.render().len() <= bytes, "{} of {bytes}", summary.render().len());
-            // Reading it again changes nothing.
+            // Parsing the rendered form again changes nothing.
             prop_assert_eq!(Summary::parse(&summary.render()).render(), summary.render());
         }
     }

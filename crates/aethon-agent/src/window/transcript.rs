@@ -1,8 +1,8 @@
 //! A conversation as quoted text for the model that summarises it, in parts that fit.
 //!
-//! Every message goes into a part whole, or into several parts one after the other; nothing is left out. All of it is
-//! quoted, so that nothing in it is taken for an instruction and no line of it for a directive, and text from outside is
-//! labelled as that in every part in which some of it stands.
+//! Every message goes whole into one part or continues over several; nothing is left out. Everything is quoted, so that
+//! the model takes nothing in it for an instruction and no line for a directive. Untrusted text is labelled as such in
+//! every part that contains some of it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,54 +10,54 @@ use std::sync::Arc;
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::tool::ToolResult;
 
-/// The shortest part, in bytes; a longer text always makes progress in it.
+/// The smallest part, in bytes; any longer text makes progress in it.
 const LEAST: usize = 400;
 
-/// What the beginning of a piece must find room for, or it goes into the next part.
+/// The room that a piece needs to start in a part; with less, it goes into the next one.
 const LEAST_PIECE: usize = 80;
 
-/// Messages that wait to be summarised.
+/// Messages waiting to be summarised.
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     waiting: VecDeque<Arc<Message>>,
-    /// What is left of the message that is being written.
+    /// What is left of the message being written.
     pieces: VecDeque<Piece>,
-    /// Whether a message is being written.
+    /// Whether a message is partly written.
     is_within: bool,
 }
 
-/// A block under its label.
+/// A block with its label.
 #[derive(Debug)]
 struct Piece {
     label: String,
     text: String,
-    /// How much of the text is in earlier parts.
+    /// How much of the text earlier parts contain.
     written: usize,
 }
 
-/// Some of it.
+/// One part of the transcript.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     /// The quoted lines.
     pub(crate) text: String,
-    /// How many messages are complete with this part.
+    /// How many messages this part completes.
     pub(crate) messages: usize,
 }
 
 impl Transcript {
-    /// Adds messages at the end.
+    /// Appends messages.
     pub(crate) fn extend(&mut self, messages: impl IntoIterator<Item = Arc<Message>>) {
         self.waiting.extend(messages);
     }
 
-    /// How much text waits, about.
+    /// Returns roughly how many bytes are waiting.
     pub(crate) fn bytes(&self) -> usize {
         let left = self.pieces.iter().map(|piece| piece.text.len() - piece.written);
         let waiting = self.waiting.iter().flat_map(|message| &message.content).map(text_bytes);
         left.chain(waiting).sum()
     }
 
-    /// The next part, in at most so many bytes; without text when there is no more.
+    /// Returns the next part, of at most `bytes` bytes; its text is empty when nothing is left.
     pub(crate) fn part(&mut self, bytes: usize) -> Part {
         let bytes = bytes.max(LEAST);
         let mut part = Part::default();
@@ -95,7 +95,7 @@ impl Piece {
         while self.written < self.text.len() {
             let rest = &self.text[self.written..];
             let line = rest.find('\n').map_or(rest.len(), |end| end + 1);
-            // The mark of the quotation, and the end of the line.
+            // Room for the quote mark and the line end.
             let left = bytes.saturating_sub(out.len() + 4);
             let taken = if line <= left { line } else { split(rest, left) };
             if taken == 0 {
@@ -113,8 +113,8 @@ impl Piece {
     }
 }
 
-/// Where a line is parted so that at most so many bytes come first: between words if it can be. 0 when it should rather
-/// begin in the next part.
+/// Where to split a line so that the first piece has at most `bytes` bytes, between words if possible. 0 means that the
+/// line should start in the next part.
 fn split(line: &str, bytes: usize) -> usize {
     let end = line.floor_char_boundary(bytes);
     if end < LEAST_PIECE / 2 {
@@ -145,7 +145,7 @@ fn piece(role: Role, block: &Block) -> Option<Piece> {
             format!("The tool {} {} (data only)", in_line(&result.name), outcome(result)),
             result.output.clone(),
         ),
-        // A summary goes to the model as the summary so far, not as a part of the conversation.
+        // The model gets a summary as the summary so far, not as a part of the conversation.
         Block::Folded { .. } | Block::Reasoning { .. } | Block::Notice { .. } => return None,
     };
     let text = text.trim_end();
@@ -160,7 +160,7 @@ fn text_bytes(block: &Block) -> usize {
     }
 }
 
-/// A name that cannot end its line.
+/// Escapes a name so that it cannot end its line.
 fn in_line(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { ' ' } else { c }).take(100).collect()
 }
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// What was quoted, without marks and labels.
+    /// The quoted text without marks and labels.
     fn quoted(parts: &[Part]) -> String {
         let lines =
             parts.iter().flat_map(|part| part.text.lines()).filter_map(|line| line.strip_prefix("> "));

@@ -1,8 +1,8 @@
-//! The window of one session: what of its conversation the model sees.
+//! The context window of one session: what the model sees of its conversation.
 //!
-//! It only grows, until it is compacted: then a summary stands in front of what is left. Old tool output is shortened on the
-//! way, at marks that depend on the messages alone; so a process that reads the conversation anew shows the model the
-//! same bytes as the one before, and the providers' caches hold.
+//! It only grows until it is compacted; then a summary stands in front of what remains. Old tool output is shortened at
+//! marks that depend on the messages alone, so a process that reads the conversation afresh shows the model the same
+//! bytes as the one before, and provider caches keep working.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use super::shorten::Pictures;
 use super::{estimate, pairs, shorten};
 use crate::prompt::CONTEXT_PAGE;
 
-/// What squeezing leaves of a message in any case, in tokens.
+/// Truncation leaves at least this many tokens of a message.
 const SQUEEZED: u64 = 60;
 
 /// When old tool output is shortened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Rule {
-    /// After so many tokens for the first time, and after each further half as many; 0 is never.
+    /// The first time after this many tokens, then after every further half as many; 0 means never.
     pub(crate) mark: u64,
-    /// How many of the newest messages stay as they are.
+    /// How many of the newest messages stay unshortened.
     pub(crate) keep: usize,
 }
 
@@ -33,22 +33,22 @@ pub(crate) struct Rule {
 pub(crate) struct ContextWindow {
     rule: Rule,
     entries: Vec<Entry>,
-    /// What the model is shown, entry by entry, as requests share it.
+    /// What the model is shown of each entry, in the form that requests share.
     shown: Arc<Vec<Arc<Message>>>,
-    /// What the model is shown.
+    /// The tokens that the model is shown.
     tokens: u64,
     bytes: usize,
-    /// What it would be shown if nothing were shortened.
+    /// The tokens that it would be shown if nothing were shortened.
     whole: u64,
-    /// Where tool output is shortened next.
+    /// The token count at which tool output is shortened next.
     next_mark: u64,
-    /// Before this entry it is.
+    /// Tool output is already shortened in the entries before this index.
     shortened: usize,
-    /// Messages of the conversation that were too far back to be read.
+    /// How many older messages of the conversation were not read.
     unread: u64,
-    /// The page of changing things that stands in it.
+    /// The latest context page among the messages.
     context: Option<Arc<str>>,
-    /// The scale that it is weighed on.
+    /// Calibrates the estimates with the provider's counts.
     pub(crate) counter: TokenCounter,
 }
 
@@ -56,18 +56,18 @@ pub(crate) struct ContextWindow {
 struct Entry {
     message: Arc<Message>,
     whole: u64,
-    /// What the model is shown of it.
+    /// The tokens of what the model is shown of it.
     tokens: u64,
 }
 
 impl ContextWindow {
-    /// An empty one.
+    /// An empty window.
     pub(crate) fn new(rule: Rule, counter: TokenCounter) -> Self {
         Self { rule, counter, next_mark: rule.mark, ..Self::default() }
     }
 
-    /// The window over messages that were read from the storage. They may begin in the middle of a turn, and end in the
-    /// middle of one that was broken off. The newest summary comes first, whatever came before it was stored.
+    /// Builds the window from messages read from the storage. They may begin in the middle of a turn and end in the
+    /// middle of one that was cut off. The newest summary comes first, whatever was stored before it.
     pub(crate) fn of(mut messages: Vec<Message>, rule: Rule, counter: TokenCounter) -> Self {
         let mut window = Self::new(rule, counter);
         if let Some(newest) = messages.iter().rposition(is_summary) {
@@ -76,7 +76,7 @@ impl ContextWindow {
         pairs::together(&mut messages);
         for message in messages {
             let without_call = message.role == Role::Tool && !window.waits_for(&message);
-            // What an older summary said is in the newest one.
+            // The newest summary includes what older ones said.
             if without_call || is_summary(&message) {
                 continue;
             }
@@ -86,19 +86,19 @@ impl ContextWindow {
         window
     }
 
-    /// Whether the newest message that is no result has calls of these.
+    /// Whether the newest message that is not a result made calls that these results answer.
     fn waits_for(&self, results: &Message) -> bool {
         let newest = self.entries.iter().rev().find(|entry| entry.message.role != Role::Tool);
         newest.is_some_and(|entry| pairs::has_calls_of(&entry.message, results))
     }
 
-    /// With so many older messages that were not read.
+    /// Records that `messages` older messages were not read.
     #[must_use]
     pub(crate) fn after_unread(self, messages: u64) -> Self {
         Self { unread: messages, ..self }
     }
 
-    /// Adds a message at the end. What a model never sees is left out.
+    /// Appends a message. Messages that models never see are left out.
     pub(crate) fn push(&mut self, message: Arc<Message>) {
         let tokens = estimate::message(&message);
         if tokens == 0 {
@@ -112,7 +112,7 @@ impl ContextWindow {
         self.tokens += tokens;
         self.whole += tokens;
         self.bytes += estimate::bytes(&message);
-        // No request is under way when a message comes in, so this list is ours alone and nothing is copied.
+        // No request is in flight when a message is added, so the list is not shared and nothing is copied.
         Arc::make_mut(&mut self.shown).push(message.clone());
         self.entries.push(Entry { tokens, message, whole: tokens });
         if self.rule.mark > 0 && self.whole > self.next_mark {
@@ -123,34 +123,34 @@ impl ContextWindow {
         }
     }
 
-    /// Where the messages of a turn begin.
+    /// Returns the index of a turn's first message.
     pub(crate) fn turn_start(&self, turn: &TurnId) -> usize {
         let is_own =
             |entry: &&Entry| entry.message.turn.as_ref() == Some(turn) && !is_summary(&entry.message);
         self.entries.len() - self.entries.iter().rev().take_while(is_own).count()
     }
 
-    /// How many messages there are.
+    /// Returns how many messages there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The messages, for a request.
+    /// Returns the messages for a request.
     pub(crate) fn messages(&self) -> Arc<Vec<Arc<Message>>> {
         self.shown.clone()
     }
 
-    /// About how many tokens the model is shown.
+    /// Returns roughly how many tokens the model is shown.
     pub(crate) fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// The page of changing things as the model knows it.
+    /// Returns the context page that the model has last seen.
     pub(crate) fn context(&self) -> Option<&Arc<str>> {
         self.context.as_ref()
     }
 
-    /// Shortens the tool output of all but the newest messages.
+    /// Shortens the tool output of all but the newest `keep` messages.
     pub(crate) fn shorten(&mut self, keep: usize) {
         let until = self.entries.len().saturating_sub(keep);
         for place in self.shortened..until {
@@ -161,44 +161,45 @@ impl ContextWindow {
         self.shortened = self.shortened.max(until);
     }
 
-    /// The whole messages from one place to before another.
+    /// Iterates over the unshortened messages from `from` up to, but not including, `to`.
     pub(crate) fn part(&self, from: usize, to: usize) -> impl Iterator<Item = &Arc<Message>> {
         self.entries[from.min(to)..to].iter().map(|entry| &entry.message)
     }
 
-    /// What each message takes when it is whole, and who it is from.
+    /// Iterates over the unshortened token count and the role of every message.
     pub(super) fn stretches(&self) -> impl DoubleEndedIterator<Item = Stretch> {
         self.entries.iter().map(|entry| Stretch { role: entry.message.role, tokens: entry.whole })
     }
 
-    /// How many summaries stand in front: one or none.
+    /// Returns how many summaries are in front: one or none.
     pub(crate) fn front(&self) -> usize {
         usize::from(self.entries.first().is_some_and(|entry| is_summary(&entry.message)))
     }
 
-    /// The summary in front.
+    /// Returns the summary in front.
     pub(crate) fn earlier(&self) -> Option<Earlier> {
         self.entries.first().and_then(|entry| earlier(&entry.message))
     }
 
-    /// Before which message there are some that were not read, and how many.
+    /// Returns how many messages were not read, and the message that they precede.
     pub(crate) fn unread(&self) -> Option<(MessageId, u64)> {
         let first = self.entries.first().filter(|_| self.unread > 0)?;
         Some((first.message.id, self.unread))
     }
 
-    /// What comes before `at`, to be recognised later.
+    /// Returns a fingerprint of what precedes `at`, to recognise it later.
     pub(crate) fn prefix(&self, at: usize) -> Option<Prefix> {
         let id = |place: usize| self.entries.get(place).map(|entry| entry.message.id);
         Some(Prefix { len: at, first: id(0)?, last: id(at.checked_sub(1)?)? })
     }
 
-    /// About how many tokens the model is shown of the messages from a place on.
+    /// Returns roughly how many tokens the model is shown of the messages from an index on.
     pub(crate) fn tokens_from(&self, place: usize) -> u64 {
         self.entries.iter().skip(place).map(|entry| entry.tokens).sum()
     }
 
-    /// What the model would be shown, in tokens, if the tool output of all but the newest messages were shortened.
+    /// Returns how many tokens the model would be shown if the tool output of all but the newest `keep` messages were
+    /// shortened.
     pub(crate) fn tokens_when_shortened(&self, keep: usize) -> u64 {
         let until = self.entries.len().saturating_sub(keep);
         let saved = (self.shortened..until).filter_map(|place| {
@@ -208,8 +209,8 @@ impl ContextWindow {
         self.tokens.saturating_sub(saved.sum())
     }
 
-    /// Puts a summary in the place of what comes before `at`. The message that started the turn at `start` stays. Returns
-    /// where the turn begins afterwards.
+    /// Replaces what precedes `at` by a summary. The message that started the turn at `start` stays. Returns the index
+    /// at which the turn begins afterwards.
     pub(crate) fn compact(&mut self, summary: Arc<Message>, at: usize, start: usize) -> usize {
         let mut next = Self::new(self.rule, self.counter.emptied());
         let rest = self.entries.split_off(at);
@@ -225,8 +226,8 @@ impl ContextWindow {
         if at > start { 1 } else { start - at + 1 }
     }
 
-    /// Cuts the longest messages until the whole takes at most so many tokens, or nothing is left that could be cut. The
-    /// pictures of the message at `place` stay; returns whether anything else of it was cut.
+    /// Cuts the longest messages until the whole takes at most `room` tokens or nothing is left to cut. The pictures of
+    /// the message at `place` stay; returns whether anything else of it was cut.
     pub(crate) fn truncate(&mut self, room: u64, place: usize) -> bool {
         let mut as_short_as_can_be = vec![false; self.entries.len()];
         let mut cut_there = false;
@@ -253,7 +254,7 @@ impl ContextWindow {
         cut_there
     }
 
-    /// The bytes that it holds.
+    /// Returns how many bytes the window takes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -267,8 +268,8 @@ impl ContextWindow {
         Arc::make_mut(&mut self.shown)[place] = Arc::new(shorter);
     }
 
-    /// Before anything but the results follows a call, the call gets its results. The storage has them too, unless the
-    /// process that ran the turn died and nobody has tidied up after it yet.
+    /// Gives unanswered calls a result before anything but their results follows them. The storage has such results
+    /// too, unless the process that ran the turn died and nobody has cleaned up after it yet.
     fn close_pairs(&mut self, next: &Message) {
         if next.role == Role::Tool {
             return;
@@ -282,19 +283,19 @@ impl ContextWindow {
     }
 }
 
-/// A summary of older messages, and what it stands for.
+/// An older summary, and what it covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Earlier {
-    /// How many messages.
+    /// How many messages it covers.
     pub(crate) messages: u64,
     /// The id of the first of them.
     pub(crate) from: String,
-    /// What it says.
+    /// Its text.
     pub(crate) summary: String,
 }
 
-/// The beginning of a window. Messages are only ever added at the end, and an edit or a retry takes everything from some
-/// message on away; so two windows whose beginnings agree in these have the same one.
+/// The beginning of a window. Messages are only ever appended, and an edit or a retry removes everything from some
+/// message on; so two windows that agree in these fields have the same beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Prefix {
     pub(crate) len: usize,

@@ -1,4 +1,4 @@
-//! The book of work: what tools, the API, the terminal and the chat ask for goes in and out here.
+//! The work book: requests from tools, the API, the terminal and the chat are handled here.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,50 +15,50 @@ use async_trait::async_trait;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard, Notify};
 use tokio::time::Instant;
 
-/// The most pieces of work that are not over.
+/// The most pieces of unfinished work.
 const MOST_OPEN: usize = 100;
 
-/// How many are looked through for one whose name begins so.
+/// How many are searched for one whose id is abbreviated.
 const LOOKED_THROUGH: usize = 600;
 
-/// The switch that pauses everything.
+/// The switch that pauses all work.
 pub(super) const PAUSED: &str = "work.paused";
 
-/// What the configuration says.
+/// The configuration of work.
 #[derive(Debug, Clone)]
 pub struct WorkOptions {
-    /// Whether work is worked on.
+    /// Whether work is carried out.
     pub is_enabled: bool,
     /// Whether idle time is used.
     pub is_ambient: bool,
     /// Whether a person must approve a plan.
     pub approve_plan: bool,
-    /// Turns of a piece of work.
+    /// The most turns of a piece of work.
     pub max_iterations: u32,
-    /// Attempts at a task.
+    /// The most attempts at a task.
     pub max_attempts: u32,
-    /// Seconds of a piece of work.
+    /// The most seconds spent on a piece of work.
     pub max_seconds: f64,
-    /// Money of a piece of work, in USD; 0 for what the day allows.
+    /// The most money for a piece of work, in USD; 0 for as much as the day allows.
     pub max_usd: f64,
 }
 
-/// The work of an assistant. Cheap to clone; clones share everything.
+/// An assistant's work. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct Works {
     pub(super) store: Arc<dyn WorkStore>,
     pub(super) options: Arc<WorkOptions>,
     pub(super) clock: Arc<dyn Clock>,
     wake: Arc<Notify>,
-    /// When somebody needed the assistant last.
+    /// When somebody last needed the assistant.
     needed_at: Arc<Mutex<Instant>>,
-    /// Held from reading a piece of work until it is saved. It is held across waits on purpose: a turn says that its task is
-    /// done while what it spends is noted, and neither may undo the other.
+    /// Held from reading a piece of work until it is saved, deliberately across awaits: a turn reports its task as done
+    /// while its cost is being recorded, and neither may undo the other.
     changing: Arc<AsyncMutex<()>>,
 }
 
 impl Works {
-    /// Work that is kept there.
+    /// Work kept in this store.
     pub fn new(store: Arc<dyn WorkStore>, options: WorkOptions, clock: Arc<dyn Clock>) -> Self {
         Self {
             store,
@@ -70,28 +70,28 @@ impl Works {
         }
     }
 
-    /// What the configuration says.
+    /// Returns the configuration.
     pub fn options(&self) -> &WorkOptions {
         &self.options
     }
 
-    /// One by its name that this person may look at; to others it is not there.
+    /// Returns a piece of work by its id, if this person may see it; otherwise it does not exist for them.
     pub(super) async fn visible_to(&self, person: &Person, id: &str) -> Result<Work, WorkRefusal> {
         let work = self.work(id).await?.filter(|work| person.may_see(&work.person));
         work.ok_or_else(|| WorkRefusal::Unknown(id.to_owned()))
     }
 
-    /// Somebody needs the assistant.
+    /// Records that somebody needs the assistant.
     pub(super) fn note_need(&self) {
         *self.needed_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// How long nobody has needed it.
+    /// Returns how long nobody has needed it.
     pub(super) fn unneeded_for(&self) -> Duration {
         self.needed_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    /// There is something to do.
+    /// Wakes the runner: there is something to do.
     pub(super) fn ring(&self) {
         self.wake.notify_one();
     }
@@ -100,7 +100,7 @@ impl Works {
         self.wake.notified().await;
     }
 
-    /// The right to read a piece of work, change it and save it while turns of it may run.
+    /// Locks work for reading, changing and saving it while turns of it may run.
     pub(super) async fn alone(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().await
     }
@@ -114,7 +114,7 @@ impl Works {
         self.save(&mut work).await
     }
 
-    /// Keeps one as it is now.
+    /// Saves a piece of work.
     pub(super) async fn save(&self, work: &mut Work) -> Result<()> {
         work.updated_at = self.clock.now();
         self.store.save(work).await.map(drop)
@@ -139,7 +139,7 @@ impl WorkBook for Works {
         if id.len() < 4 {
             return Ok(None);
         }
-        // People see the last part of a name, which differs soonest.
+        // People see the last part of an id, which differs soonest.
         let known = self.store.works(false, LOOKED_THROUGH).await?;
         let mut fit =
             known.into_iter().filter(|work| work.work_id.starts_with(id) || work.work_id.ends_with(id));

@@ -1,13 +1,13 @@
-//! The words of work: what a turn is told of its task, what the owner is told on the way and at the end.
+//! The texts of work: what a turn is told about its task, and what the owner is told along the way and at the end.
 
 use std::fmt::Write as _;
 
 use aethon_core::work::{TaskState, Work, WorkState, WorkTask};
 
-/// How much of a piece of evidence is repeated, in characters.
+/// How much of a piece of evidence is quoted, in characters.
 const LONGEST_EVIDENCE: usize = 1_500;
 
-/// What a turn is told of its task.
+/// What a turn is told about its task.
 pub(super) fn task(work: &Work, task: &WorkTask) -> String {
     let mut text = format!(
         "You work on task {} of {} of a larger piece of work, on your own: nobody reads along, and nobody can answer.\n\n\
@@ -18,7 +18,7 @@ pub(super) fn task(work: &Work, task: &WorkTask) -> String {
         task.title
     );
     if !task.detail.is_empty() {
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = write!(text, "\n{}\n", task.detail);
     }
     text.push_str("\nIt is done when all of this holds:\n");
@@ -45,14 +45,14 @@ pub(super) fn task(work: &Work, task: &WorkTask) -> String {
     text
 }
 
-/// What the owner is told on the way.
+/// The progress report for the owner.
 pub(super) fn pulse(work: &Work) -> String {
     let now = work.next_task().map(|task| format!("; now: {}", task.title)).unwrap_or_default();
     let (done, all) = (work.done(), work.tasks.len());
     format!("Work on \"{}\": {done} of {all} tasks done{now}. {}", work.goal, spent(work))
 }
 
-/// What it came to, with the evidence.
+/// The result, with the evidence.
 pub(super) fn receipt(work: &Work) -> String {
     let how = match work.state {
         WorkState::Done => "is done".to_owned(),
@@ -69,7 +69,7 @@ pub(super) fn receipt(work: &Work) -> String {
         };
         let said = task.evidence.as_deref().or(task.error.as_deref()).map(shortened);
         let said = said.map(|said| format!(". {said}")).unwrap_or_default();
-        // Writing into a string cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "{}. {} ({mark}){said}", task.number, task.title);
     }
     let _ = write!(text, "\n{} Work `{}`.", spent(work), work.work_id);

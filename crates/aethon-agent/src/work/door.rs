@@ -1,6 +1,6 @@
-//! `/work` in a chat: what there is, and pausing, going on and ending it, without a model call.
+//! `/work` in a chat: lists work, and pauses, continues and ends it, without a model call.
 //!
-//! It stands before the door of SOPs, so it hears the owner first; what strangers send passes by it.
+//! It stands in front of the SOP door, so it hears the owner first; messages from strangers pass it by.
 
 use std::sync::Arc;
 
@@ -31,12 +31,12 @@ pub struct WorkDoor {
 }
 
 impl WorkDoor {
-    /// In front of this assistant.
+    /// Places the door in front of this assistant.
     pub fn new(inner: Arc<dyn Assistant>, works: Works) -> Self {
         Self { inner, works }
     }
 
-    /// The answer to a command; `None` for every other message.
+    /// Returns the answer to a command; `None` for any other message.
     async fn answer(&self, inbound: &Inbound) -> Result<Option<String>> {
         let is_plain =
             inbound.intent == Intent::Say && inbound.handling == Handling::Model && !inbound.untrusted;

@@ -1,7 +1,7 @@
-//! What ends a piece of work: turns, attempts, time and money. Time and money also end a turn of it in the middle, before
-//! its next model call: that is this hook. The calls of specialists count with the turn that asked them.
+//! What ends a piece of work: turns, attempts, time and money. Time and money also end a turn midway, before its next
+//! model call; this hook does that. The calls of specialists count towards the turn that called them.
 //!
-//! What is spent is written into the ledger of work as it is spent, so it counts whatever kills the program.
+//! What is spent goes into the work ledger as it is spent, so it counts even if the program is killed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,10 +19,10 @@ use super::book::{WorkOptions, Works};
 use super::places::task_of;
 use crate::patience::until_stored;
 
-/// The word for a turn that a limit of work has ended.
+/// The code for a turn that was ended by a limit of its work.
 const CODE: &str = "work_limit";
 
-/// The hook, and what the runner reads of it. Cheap to clone; clones share it.
+/// The hook, and what the runner reads from it. Cheap to clone; clones share it.
 #[derive(Clone)]
 pub struct WorkLimits(Arc<Inner>);
 
@@ -32,30 +32,30 @@ struct Inner {
     running: Mutex<HashMap<String, Running>>,
 }
 
-/// A piece of work with a turn under way, and what of that the ledger does not have yet.
+/// A piece of work with a running turn, and what the ledger does not contain of it yet.
 struct Running {
-    /// Until when its time is in the ledger.
+    /// Until when its time has been recorded.
     counted_until: Timestamp,
     /// Money that could not be stored.
     uncounted_usd: f64,
-    /// What the calls of its own turn have cost, specialists not included.
+    /// The cost of the turn's own calls, excluding specialists.
     own_usd: f64,
 }
 
 impl WorkLimits {
-    /// The hook; the board says which turn was asked by which.
+    /// The hook; the board says which turn called which.
     pub fn new(board: AgentBoard, works: Works) -> Self {
         Self(Arc::new(Inner { board, works, running: Mutex::default() }))
     }
 
-    /// A turn of this work is under way. After a restart the turn may have begun before its runner.
+    /// A turn of this work is running. After a restart, the turn may have begun before its runner.
     pub(super) fn begin(&self, work_id: &str) {
         let now = self.0.works.clock.now();
         let running = || Running { counted_until: now, uncounted_usd: 0.0, own_usd: 0.0 };
         self.lock().entry(work_id.to_owned()).or_insert_with(running);
     }
 
-    /// Writes down what the work has taken until now.
+    /// Records what the work has taken until now.
     pub(super) async fn count(&self, work_id: &str) {
         let now = self.0.works.clock.now();
         let Some((since, cost_usd)) = self.change(work_id, |running| {
@@ -73,8 +73,8 @@ impl WorkLimits {
         }
     }
 
-    /// The turn is over, and has cost this much by itself: what of its money and time is not in the ledger yet. A model that
-    /// failed before another one answered is in the sum of the turn alone.
+    /// Ends the turn, whose own cost was `own_usd`. Returns the money and time that the ledger does not contain yet. A
+    /// model that failed before another one answered appears only in the turn's total.
     pub(super) fn end(&self, work_id: &str, own_usd: f64) -> (f64, f64) {
         let now = self.0.works.clock.now();
         let Some(running) = self.lock().remove(work_id) else { return (0.0, 0.0) };
@@ -82,7 +82,7 @@ impl WorkLimits {
         (running.uncounted_usd + (own_usd - running.own_usd).max(0.0), seconds)
     }
 
-    /// The work that a turn is for, itself or by who asked it, and whether it is the former.
+    /// The work that a turn, or its caller, is for; and whether it is the turn itself.
     fn work_of(&self, turn: &TurnContext) -> Option<(String, bool)> {
         let caller = self.0.board.caller(&turn.session);
         let session = caller.as_ref().map_or(&turn.session, |caller| &caller.session);
@@ -113,7 +113,7 @@ impl Hook for WorkLimits {
         let work = match until_stored("work could not be read; trying again", read).await {
             Ok(Some(work)) => work,
             Ok(None) => return Ok(()),
-            // Nobody knows then what is left.
+            // Then nobody knows how much is left.
             Err(error) => return Err(Failure::new(EndReason::Other(CODE.into()), error.to_string())),
         };
         let is_spent = works.options.max_usd > 0.0 && work.spent.cost_usd >= works.options.max_usd;
@@ -136,7 +136,7 @@ impl Hook for WorkLimits {
     }
 }
 
-/// Which limit a piece of work has reached, as a sentence for its receipt.
+/// Returns which limit a piece of work has reached, as a sentence for its receipt.
 pub(super) fn reached(work: &Work, options: &WorkOptions) -> Option<String> {
     let spent = &work.spent;
     if spent.iterations >= options.max_iterations {

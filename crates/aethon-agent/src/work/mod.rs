@@ -1,9 +1,9 @@
 //! Work that takes more than one turn.
 //!
-//! A plan comes in by the tool `tasks` (or the API) and is kept whole. The `runner` of the daemon works its tasks one after
-//! the other, each in turns of its own, until all are done or a limit is reached; what it came to is told where the plan was
-//! made. `book` is what every door may do, `door` the command in a chat, `limits` what ends a piece of work, `brief` the
-//! words. What is stored decides: a task that is done is never begun again.
+//! A plan comes in through the tool `tasks` (or the API) and is kept as a whole. The daemon's `runner` works through
+//! its tasks one by one, each in turns of its own, until all are done or a limit is reached; the result is reported
+//! where the plan was made. `book` contains the operations available to every door, `door` the chat command, `limits`
+//! what ends a piece of work, `brief` the texts. The stored state decides: a finished task is never begun again.
 
 mod book;
 mod brief;

@@ -1,4 +1,5 @@
-//! Telling whoever planned it of work: in the conversation in which that was, through the outbox where a channel brings it.
+//! Notifies whoever planned a piece of work: through the outbox if a channel serves the conversation in which it was
+//! planned, and otherwise by a message in it.
 
 use std::sync::Arc;
 
@@ -12,14 +13,14 @@ use aethon_core::work::Work;
 
 use super::places::CHANNEL;
 
-/// Tells whoever planned work how it goes.
+/// Reports progress to whoever planned the work.
 pub(super) struct Notifier {
     pub(super) assistant: Arc<dyn Assistant>,
     pub(super) channels: Channels,
 }
 
 impl Notifier {
-    /// Tells it once, whatever happens in between.
+    /// Reports something at most once per key, whatever crashes in between.
     pub(super) async fn notify(&self, work: &Work, key: &str, text: String) {
         let session = &work.session_id;
         let of_session = || Destination {

@@ -1,16 +1,16 @@
-//! Where work happens: the sessions of tasks, and the way back from one to its task.
+//! Where work happens: the sessions of tasks, and how to get from a session to its task.
 
 use aethon_core::ids::SessionId;
 
-/// The channel that the sessions of work belong to.
+/// The channel of work sessions.
 pub(super) const CHANNEL: &str = "work";
 
-/// The session in which a task is worked on.
+/// Returns the session in which a task is worked on.
 pub(super) fn session_of(work_id: &str, task: u32) -> Option<SessionId> {
     SessionId::of(CHANNEL, &format!("{work_id}:{task}")).ok()
 }
 
-/// The work and the task that a session is for.
+/// Returns the work and the task that a session is for.
 pub(super) fn task_of(session: &SessionId) -> Option<(&str, u32)> {
     if session.channel() != CHANNEL {
         return None;

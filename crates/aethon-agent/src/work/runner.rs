@@ -1,8 +1,8 @@
-//! The runner: works what is planned, one piece of work at a time, to its end.
+//! The runner: carries out planned work, one piece at a time, to its end.
 //!
-//! Before a turn begins, its attempt is stored; the turn bears the name of the attempt, so that after a crash handing it in
-//! again is joining it. After it, the ledger says whether the task is done: the turn has written that itself. Wishes of a
-//! person are looked for before each turn and every few seconds while one runs.
+//! Before a turn begins, its attempt is stored. The turn's dedupe id names the attempt, so submitting it again after a
+//! crash joins the existing turn. Afterwards the ledger says whether the task is done, because the turn has recorded
+//! that itself. Requests by a person are checked before each turn, and every few seconds while one runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,38 +25,38 @@ use super::notifier::Notifier;
 use super::places::{CHANNEL, session_of};
 use crate::patience::until_stored;
 
-/// How often wishes, and whether somebody needs the assistant, are looked for.
+/// How often to check for requests, and whether somebody needs the assistant.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// The longest wait before the ledger is looked at again: another program may have added to it.
+/// The longest wait before the ledger is read again, because another program may have added to it.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// How often the time of a turn is counted while it waits for no model.
+/// How often the time of a turn is recorded while it is not waiting for a model.
 const COUNT: Duration = Duration::from_secs(30);
 
-/// The pause after the storage has failed, and before a full engine is asked again.
+/// The pause after a storage failure, and before a full engine is tried again.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// How many pieces of work are looked at, at once.
+/// How many pieces of work are read at once.
 const BATCH: usize = 100;
 
-/// Where what was found in idle time is told.
+/// The conversation in which results of idle time are reported.
 const IDLE_SESSION: &str = "idle";
 
 /// What is done in idle time.
 #[derive(Debug, Clone)]
 pub struct Idle {
-    /// How long nothing must have happened.
+    /// How long the assistant must have been idle.
     pub after: Duration,
     /// What to do when nothing is planned; empty for nothing.
     pub prompt: String,
-    /// How long after that it is done again.
+    /// How long to wait before doing it again.
     pub every: Duration,
-    /// How often the owner is told how work goes; `None` for only at its end.
+    /// How often the owner gets a progress report; `None` for only at the end.
     pub pulse: Option<Duration>,
 }
 
-/// The runner of a daemon.
+/// The work runner of a daemon.
 pub struct WorkRunner {
     works: Works,
     limits: WorkLimits,
@@ -66,13 +66,13 @@ pub struct WorkRunner {
     prompted_at: Option<Instant>,
 }
 
-/// How an attempt at a task went.
+/// How an attempt at a task ended.
 enum Attempt {
     /// Its turn has ended.
     Ended(Arc<Reply>),
     /// A person wants something else.
     Broken,
-    /// The program ends.
+    /// The program is shutting down.
     Open,
     /// There was no turn.
     Refused(String),
@@ -90,7 +90,8 @@ impl WorkRunner {
         Self { works, limits, assistant, notifier, idle, prompted_at: None }
     }
 
-    /// Works until the program ends. What is under way then is left open, and so is its turn: the next start goes on.
+    /// Works until the program shuts down. Running work is then left open, and so is its turn: the next start resumes
+    /// both.
     pub async fn run(mut self, mut shutdown: Shutdown) {
         if !self.works.options.is_enabled {
             return;
@@ -116,7 +117,7 @@ impl WorkRunner {
         }
     }
 
-    /// Takes one step; whether there was one to take.
+    /// Takes one step. Returns whether there was one to take.
     async fn look(&mut self) -> Result<bool> {
         let is_idle = self.is_idle();
         let open = self.works.store.works(true, BATCH).await?;
@@ -129,7 +130,7 @@ impl WorkRunner {
         let open = self.works.store.works(true, BATCH).await?;
         let can =
             |work: &&Work| work.state != WorkState::Paused && (work.origin == WorkOrigin::Person || is_idle);
-        // What is begun comes first, what was asked for before what is for idle time.
+        // Running work comes first, then what a person asked for, then what is for idle time.
         let order = |work: &&Work| (work.state != WorkState::Running, work.origin == WorkOrigin::Idle);
         if let Some(work) = open.iter().filter(can).min_by_key(order) {
             self.step(work.clone()).await?;
@@ -176,11 +177,12 @@ impl WorkRunner {
         Ok(())
     }
 
-    /// Does what a person wishes of a piece of work.
+    /// Carries out a person's request about a piece of work.
     async fn grant(&self, work: Work) -> Result<()> {
         let (id, wish) = (work.work_id.clone(), work.wish);
         self.fulfil(work).await?;
-        // Only now, because a crash before would lose it; and only this one, because there may be another by now.
+        // Cleared only now, because a crash before this would lose it; and only if it is the same, because there may be
+        // a new one.
         let is_same = self.works.store.work(&id).await?.is_some_and(|work| work.wish == wish);
         if is_same {
             self.works.store.set_wish(&id, None).await?;
@@ -193,7 +195,7 @@ impl WorkRunner {
         if wish == Some(WorkWish::Stop) {
             return self.end(work, WorkState::Stopped, None).await;
         }
-        // A turn that was taken up after a crash may be at it already.
+        // A turn that was resumed after a crash may already be working on it.
         let _alone = self.works.alone().await;
         let Some(mut work) = self.works.store.work(&work.work_id).await? else { return Ok(()) };
         work.state = match wish {
@@ -204,7 +206,7 @@ impl WorkRunner {
         self.works.save(&mut work).await
     }
 
-    /// One attempt at the next task, or the end of the work.
+    /// Makes one attempt at the next task, or ends the work.
     async fn step(&mut self, mut work: Work) -> Result<()> {
         let Some(task) = work.next_task().cloned() else {
             let is_done = work.done() == work.tasks.len();
@@ -214,7 +216,7 @@ impl WorkRunner {
             return self.end(work, state, reason).await;
         };
         let options = self.works.options.clone();
-        // An attempt that is under way was begun by an earlier process, and is joined.
+        // A running attempt was begun by an earlier process, and is joined.
         let is_joined = task.state == TaskState::Running;
         if !is_joined {
             if let Some(reason) = reached(&work, &options) {
@@ -240,7 +242,7 @@ impl WorkRunner {
         self.settle((work.work_id.as_str(), task.number), attempt).await
     }
 
-    /// Hands the attempt in, and waits for its end or for a wish.
+    /// Submits the attempt, and waits for its end or for a request.
     async fn attempt(&self, work: &Work, number: u32) -> Attempt {
         let (Some(task), Some(session)) = (work.task(number), session_of(&work.work_id, number)) else {
             return Attempt::Refused("the task is gone".to_owned());
@@ -271,7 +273,7 @@ impl WorkRunner {
                     Err(_) => Attempt::Open,
                 },
                 () = sleep(LOOK), if !is_broken => {
-                    // Model calls are counted as they end; this is for a tool that takes long.
+                    // Model calls are recorded as they end; this covers tools that take long.
                     if counted_at.elapsed() >= COUNT {
                         self.limits.count(&work.work_id).await;
                         counted_at = Instant::now();
@@ -285,17 +287,17 @@ impl WorkRunner {
         }
     }
 
-    /// Whether a person wants the work to rest or to end.
+    /// Whether a person wants the work to pause or stop.
     async fn is_unwanted(&self, work_id: &str) -> bool {
         let wished = self.works.store.work(work_id).await.ok().flatten().and_then(|work| work.wish);
         let paused = self.works.store.switch(PAUSED).await.unwrap_or(false);
         paused || matches!(wished, Some(WorkWish::Stop | WorkWish::Pause))
     }
 
-    /// Writes down what an attempt came to.
+    /// Records the outcome of an attempt.
     async fn settle(&mut self, (work_id, number): (&str, u32), attempt: Attempt) -> Result<()> {
         if matches!(attempt, Attempt::Open) {
-            // The turn stays open as well; the next start joins it. Nothing more is begun here.
+            // The turn stays open as well, and the next start joins it. Nothing more is begun here.
             return std::future::pending().await;
         }
         let own_usd = if let Attempt::Ended(reply) = &attempt { reply.usage.cost_usd } else { 0.0 };
@@ -313,7 +315,7 @@ impl WorkRunner {
             match &attempt {
                 Attempt::Ended(reply) => task.error = Some(unfinished(reply)),
                 Attempt::Refused(why) => task.error = Some(why.clone()),
-                // It was no fault of the task.
+                // The task was not at fault.
                 Attempt::Broken | Attempt::Open => task.attempts = task.attempts.saturating_sub(1),
             }
         }
@@ -335,17 +337,17 @@ impl WorkRunner {
         Ok(())
     }
 
-    /// Tells the owner how it goes, when it is time.
+    /// Sends the owner a progress report when one is due.
     async fn pulse(&self, work: &Work) {
         let Some(every) = self.idle.pulse.filter(|_| work.next_task().is_some()) else { return };
-        // As many as fit into the time that it has taken; each is told once.
+        // One for each interval that has passed; each is sent only once.
         let count = (work.spent.seconds / every.as_secs_f64().max(1.0)).floor();
         if count >= 1.0 {
             self.notifier.notify(work, &format!("pulse:{}:{count}", work.work_id), brief::pulse(work)).await;
         }
     }
 
-    /// Ends it with its receipt.
+    /// Ends the work with its receipt.
     async fn end(&self, mut work: Work, state: WorkState, reason: Option<String>) -> Result<()> {
         (work.state, work.reason) = (state, reason);
         for task in work.tasks.iter_mut().filter(|task| task.state == TaskState::Running) {
@@ -353,7 +355,8 @@ impl WorkRunner {
         }
         let receipt = brief::receipt(&work);
         work.receipt = Some(receipt.clone());
-        // Told before it is over, and under a name: a crash in between tells it again, which is the same message.
+        // Reported before it is saved as over, and under a key: if a crash in between causes a second report, it is the
+        // same message.
         self.notifier.notify(&work, &format!("receipt:{}", work.work_id), receipt).await;
         self.works.save(&mut work).await?;
         tracing::info!(work = work.work_id, state = state.as_str(), "work is over");
@@ -361,7 +364,7 @@ impl WorkRunner {
     }
 }
 
-/// Why a turn that has ended has not done its task.
+/// Why a turn ended without finishing its task.
 fn unfinished(reply: &Reply) -> String {
     match (&reply.failure, reply.end) {
         (Some(failure), _) => failure.message.clone(),

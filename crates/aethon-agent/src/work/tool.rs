@@ -1,4 +1,4 @@
-//! `tasks`: the assistant's own way to work that takes more than one turn.
+//! `tasks`: how the assistant itself plans work that takes more than one turn.
 
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::work::{
@@ -19,7 +19,7 @@ const LISTED: usize = 20;
 /// The longest evidence, in characters.
 const LONGEST_EVIDENCE: usize = 8_000;
 
-/// Plans work, looks at it, and says how a task ended.
+/// Plans work, shows it, and records how a task ended.
 pub struct Tasks {
     spec: ToolSpec,
     works: Works,
@@ -86,7 +86,7 @@ impl Tasks {
              steps that you cannot finish in this answer, plan it as tasks: it is then worked on in the background, task by \
              task, and the person is told how it goes and what came of it. Do not plan what you can do at once.",
         )
-        // Others act on what is planned.
+        // A plan is acted on outside the turn.
         .acting_outside();
         Self { spec, works }
     }
@@ -127,12 +127,12 @@ impl Tasks {
         )))
     }
 
-    /// A piece of work of the person for whom this turn is.
+    /// Returns a piece of work that belongs to the person of this turn.
     async fn theirs(&self, context: &ToolContext, name: String) -> Result<Work, ToolError> {
         self.works.visible_to(&context.person, &name).await.map_err(refused)
     }
 
-    /// A turn that works on a task says how it ended.
+    /// Records how the task that this turn works on has ended.
     async fn end(&self, context: &ToolContext, arguments: Arguments) -> Result<ToolOutput, ToolError> {
         let none =
             || ToolError::failed("this turn works on no task; `done` and `failed` are for those that do");
@@ -209,7 +209,7 @@ impl Tool for Tasks {
     }
 }
 
-/// A piece of work in a line.
+/// A piece of work, as one line.
 pub(super) fn line(work: &Work) -> String {
     let (done, all) = (work.done(), work.tasks.len());
     let wish = work.wish.map(|wish| format!(", to {}", wish.as_str())).unwrap_or_default();

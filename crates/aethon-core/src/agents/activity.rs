@@ -1,4 +1,4 @@
-//! What is told of an agent: who it is, and what it does at the moment.
+//! What is shown of an agent: who it is, and what it is doing.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AgentName, SessionId};
 use crate::ledger::WorkKind;
 
-/// Who an agent is.
+/// The identity of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentProfile {
     /// Its name.
@@ -17,17 +17,17 @@ pub struct AgentProfile {
     pub model: String,
 }
 
-/// What an agent does.
+/// What an agent is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
-    /// It has nothing to do.
+    /// Nothing.
     Idle,
-    /// It asks its model, or is about to.
+    /// Asking its model, or about to.
     Thinking,
-    /// It runs a tool.
+    /// Running a tool.
     Tool,
-    /// It waits for a person to allow a call.
+    /// Waiting for a person to allow a call.
     WaitingApproval,
     /// Its last turn failed.
     Failed,
@@ -36,40 +36,40 @@ pub enum AgentState {
 /// An agent at work, on one turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentActivity {
-    /// This piece of work: the turn.
+    /// The id of this activity: the turn.
     pub agent_id: String,
     /// The agent.
     pub name: AgentName,
     /// What it is for.
     pub role: String,
-    /// Where it works.
+    /// The session in which it works.
     pub session_id: SessionId,
-    /// What it does.
+    /// What it is doing.
     pub state: AgentState,
-    /// Since when it does so.
+    /// Since when it has been doing so.
     #[serde(serialize_with = "crate::time::serialize")]
     pub since: Timestamp,
-    /// The tool that runs, or waits for a person.
+    /// The tool that is running, or waiting for approval.
     pub tool: Option<String>,
     /// When the work began.
     #[serde(serialize_with = "crate::time::serialize")]
     pub started_at: Timestamp,
     /// What kind of work it is.
     pub kind: WorkKind,
-    /// The work that this is a part of, where another agent asked for it.
+    /// The activity that this is part of, if another agent asked for it.
     pub parent: Option<String>,
-    /// The words that it was asked with, shortened.
+    /// The task as given to it, shortened.
     pub task: String,
 }
 
-/// An agent, and what it does at the moment: `thinking`, `tool` or `waiting_approval` if any work of it does.
+/// An agent and its current state: `thinking`, `tool` or `waiting_approval` if any of its activities is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentStanding {
     /// Who it is.
     #[serde(flatten)]
     pub profile: AgentProfile,
-    /// What it does.
+    /// Its state.
     pub state: AgentState,
-    /// On how many turns it works.
+    /// The number of turns that it is working on.
     pub active: usize,
 }

@@ -1,7 +1,7 @@
-//! The board: one row for each agent at work, written by the engine and its hook, read by whoever looks.
+//! The board: one row per working agent, written by the engine and its hook, read by observers.
 //!
-//! Every method takes the lock for a moment and asks nobody. A row is forgotten with its turn; the number of rows is bounded
-//! all the same, for turns whose end nobody was told.
+//! Every method holds the lock only briefly and performs no I/O. A row is removed with its turn; the number of rows is
+//! bounded all the same, because some turns end unannounced.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,19 +18,19 @@ use crate::ledger::WorkKind;
 use crate::message::{Inbound, Reply, TurnEnd};
 use crate::turn::TurnContext;
 
-/// How many rows there are at most: more than turns can run.
+/// The most rows: more than turns can run.
 const MOST_ROWS: usize = 4096;
 
-/// How many conversations of agents with agents are remembered.
+/// How many agent-to-agent conversations are remembered.
 const MOST_CALLERS: usize = 4096;
 
-/// The most characters of the words that an agent was asked with.
+/// The most characters kept of an agent's task.
 const MOST_TASK: usize = 160;
 
-/// What a profile says of an agent that nobody has introduced.
+/// The role of an agent that nobody has introduced.
 const UNKNOWN_ROLE: &str = "agent";
 
-/// What every agent does now. Cheap to clone; clones share it.
+/// What every agent is doing. Cheap to clone; clones share it.
 #[derive(Clone)]
 pub struct AgentBoard(Arc<Inner>);
 
@@ -47,11 +47,11 @@ struct Now {
     rows: BTreeMap<TurnId, Row>,
     /// Agents whose last turn failed.
     failed: Vec<AgentName>,
-    /// Who asked in a session of an agent, oldest first.
+    /// Who called in an agent's session, oldest first.
     callers: Vec<(SessionId, Caller)>,
 }
 
-/// The turn that has asked another agent.
+/// The turn that called another agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Its session.
@@ -62,7 +62,7 @@ pub struct Caller {
 
 struct Row {
     activity: AgentActivity,
-    /// The calls that run, with their tools.
+    /// The running calls, with their tools.
     calls: Vec<(String, String)>,
     /// How many of them wait for a person.
     waiting: usize,
@@ -70,34 +70,34 @@ struct Row {
 }
 
 impl Default for AgentBoard {
-    /// One that keeps no history and tells nobody.
+    /// A board without history that announces nothing.
     fn default() -> Self {
         Self::new(EventBus::default(), Arc::new(SystemClock), Arc::new(NoAgentHistory))
     }
 }
 
 impl AgentBoard {
-    /// An empty one that tells changes on this bus and keeps what is over there.
+    /// An empty board that announces changes on this bus and writes finished runs to this history.
     pub fn new(bus: EventBus, clock: Arc<dyn Clock>, history: Arc<dyn AgentHistory>) -> Self {
         Self(Arc::new(Inner { bus, clock, history, now: Mutex::default() }))
     }
 
-    /// Introduces the agents that there are, in their order.
+    /// Introduces the existing agents, in order.
     pub fn introduce(&self, profiles: Vec<AgentProfile>) {
         self.lock().profiles = profiles;
     }
 
-    /// What is kept of work that is over.
+    /// Returns the history of finished runs.
     pub fn history(&self) -> &Arc<dyn AgentHistory> {
         &self.0.history
     }
 
-    /// Every agent at work, the longest at work first.
+    /// Returns every working agent, the longest at work first.
     pub fn active(&self) -> Vec<AgentActivity> {
         self.lock().rows.values().map(|row| row.activity.clone()).collect()
     }
 
-    /// Every agent that there is, whether at work or not.
+    /// Returns every agent, working or not.
     pub fn standing(&self) -> Vec<AgentStanding> {
         let now = self.lock();
         let standing = |profile: &AgentProfile| {
@@ -112,7 +112,7 @@ impl AgentBoard {
         now.profiles.iter().map(standing).collect()
     }
 
-    /// An agent begins to work on a turn.
+    /// Records that an agent starts working on a turn.
     pub fn begin(&self, turn: &TurnContext, inbound: &Inbound) {
         let at = self.0.clock.now();
         let mut now = self.lock();
@@ -141,12 +141,12 @@ impl AgentBoard {
         self.tell(activity);
     }
 
-    /// What kind of work a turn is, while somebody works on it.
+    /// Returns what kind of work a turn is, while it is being worked on.
     pub fn kind(&self, turn: &TurnId) -> Option<WorkKind> {
         self.lock().rows.get(turn).map(|row| row.activity.kind)
     }
 
-    /// A tool call begins. One that a person changes while they are asked begins twice and counts once.
+    /// Records that a tool call begins. A call that a person changes before approving it begins twice and counts once.
     pub fn uses(&self, turn: &TurnId, call: &str, tool: &str) {
         self.change(turn, |row| {
             row.calls.retain(|(id, _)| id != call);
@@ -154,7 +154,7 @@ impl AgentBoard {
         });
     }
 
-    /// A tool call is over; `ran` says whether it was allowed to run.
+    /// Records that a tool call is over; `ran` says whether it was allowed to run.
     pub fn used(&self, turn: &TurnId, call: &str, ran: bool) {
         self.change(turn, |row| {
             let Some(at) = row.calls.iter().position(|(id, _)| id == call) else { return };
@@ -169,13 +169,13 @@ impl AgentBoard {
         });
     }
 
-    /// A person is asked about a call. The work waits until what this returns is dropped.
+    /// Records that a person is asked about a call. The activity counts as waiting until the returned guard is dropped.
     pub fn asks(&self, turn: &TurnId) -> Asking {
         self.change(turn, |row| row.waiting += 1);
         Asking { board: self.clone(), turn: turn.clone() }
     }
 
-    /// The work on a turn is over. Returns what is to be kept of it, if anybody worked on it.
+    /// Records that the work on a turn is over. Returns the run to store, if anybody worked on it.
     pub fn end(&self, reply: &Reply) -> Option<AgentRun> {
         let at = self.0.clock.now();
         let mut now = self.lock();
@@ -212,12 +212,12 @@ impl AgentBoard {
         })
     }
 
-    /// Forgets a turn whose end nobody will be told.
+    /// Forgets a turn whose end will not be announced.
     pub fn forget(&self, turn: &TurnId) {
         self.lock().rows.remove(turn);
     }
 
-    /// Notes who asks in a session of an agent, before anything is asked there.
+    /// Records which turn calls in an agent's session, before anything is asked there.
     pub fn called_by(&self, session: &SessionId, caller: Caller) {
         let mut now = self.lock();
         now.callers.retain(|(known, _)| known != session);
@@ -227,7 +227,7 @@ impl AgentBoard {
         now.callers.push((session.clone(), caller));
     }
 
-    /// Who asks in a session of an agent; `None` for one that a person or a channel speaks in.
+    /// Returns which turn called in an agent's session; `None` for a session of a person or a channel.
     pub fn caller(&self, session: &SessionId) -> Option<Caller> {
         self.lock().caller(session).cloned()
     }
@@ -250,7 +250,7 @@ impl AgentBoard {
     }
 
     fn lock(&self) -> MutexGuard<'_, Now> {
-        // Whole after every statement, so a panic elsewhere does not make it unusable.
+        // Consistent after every statement, so a panic elsewhere does not make it unusable.
         self.0.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -262,7 +262,7 @@ impl Now {
 }
 
 impl Row {
-    /// Makes the activity what the calls say; whether that is a change.
+    /// Derives the activity from the calls. Returns whether it changed.
     fn settle(&mut self, at: Timestamp) -> bool {
         let tool = self.calls.last().map(|(_, tool)| tool.clone());
         let state = match (self.waiting > 0, &tool) {
@@ -278,7 +278,7 @@ impl Row {
     }
 }
 
-/// A question to a person that is open.
+/// An open question to a person.
 pub struct Asking {
     board: AgentBoard,
     turn: TurnId,
@@ -296,7 +296,7 @@ impl fmt::Debug for AgentBoard {
     }
 }
 
-/// The first line with words, cut.
+/// The first line with words, cut to length.
 fn shortened(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     match line.char_indices().nth(MOST_TASK) {

@@ -1,4 +1,4 @@
-//! What an agent has done: one turn, with its tools, its time and its cost.
+//! What an agent has done: one turn, with its tools, duration and cost.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -10,23 +10,23 @@ use crate::ledger::WorkKind;
 use crate::message::TurnEnd;
 use crate::model::Usage;
 
-/// One turn of an agent that is over.
+/// One finished turn of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentRun {
-    /// This piece of work: the turn.
+    /// The id of this activity: the turn.
     pub agent_id: String,
     /// The agent.
     pub name: AgentName,
     /// What it is for.
     pub role: String,
-    /// Where it worked.
+    /// The session in which it worked.
     pub session_id: SessionId,
     /// What kind of work it was.
     pub kind: WorkKind,
-    /// The work that this was a part of, where another agent asked for it.
+    /// The activity that this was part of, if another agent asked for it.
     #[serde(default)]
     pub parent: Option<String>,
-    /// The words that it was asked with, shortened.
+    /// The task as given to it, shortened.
     #[serde(default)]
     pub task: String,
     /// How it ended.
@@ -45,31 +45,31 @@ pub struct AgentRun {
     pub tools: Vec<ToolCount>,
     /// The model that answered last.
     pub model: String,
-    /// What it took.
+    /// Its usage.
     #[serde(flatten)]
     pub usage: Usage,
 }
 
-/// How often a tool was used.
+/// How many times a tool was used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCount {
     /// The tool.
     pub name: String,
-    /// How often it ran.
+    /// How many times it ran.
     pub calls: u32,
 }
 
-/// The storage of what agents have done.
+/// Stores what agents have done.
 #[async_trait]
 pub trait AgentHistory: Send + Sync {
-    /// Keeps one more. The oldest go when there are too many.
+    /// Stores a run. The oldest are dropped when there are too many.
     async fn add(&self, run: AgentRun) -> Result<()>;
 
-    /// The newest, newest first.
+    /// Returns the newest runs, newest first.
     async fn newest(&self, limit: usize) -> Result<Vec<AgentRun>>;
 }
 
-/// Keeps nothing.
+/// Stores nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAgentHistory;
 

@@ -1,7 +1,7 @@
-//! The desk: requests that are open, and the answers to them.
+//! The desk: open requests, and the answers to them.
 //!
-//! An answer counts once. One with other arguments is looked at by whoever asked before it counts, because an edit must not
-//! get round a rule: while that takes, nobody else can answer, and an edit that is refused leaves the request open.
+//! An answer counts once. An answer with changed arguments is checked by the asker before it counts, because an edit
+//! must not bypass a rule. During the check nobody else can answer, and a rejected edit leaves the request open.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,27 +23,27 @@ struct Open {
     answers: mpsc::Sender<Asked>,
 }
 
-/// An answer on its way to whoever asked.
+/// An answer on its way to the asker.
 pub struct Asked {
     /// The answer.
     pub answer: Answer,
-    /// Where it is told whether an edit is taken; the error is a sentence for the person.
+    /// Receives whether the edit is accepted; the error is a sentence for the person.
     pub verdict: oneshot::Sender<Result<(), String>>,
 }
 
 /// Why an answer did not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// There is no such request (any more).
+    /// There is no such request, or no longer.
     #[error("there is no such open approval; it may be settled already")]
     Unknown,
-    /// The other arguments break a rule; the request is still open.
+    /// The changed arguments break a rule; the request is still open.
     #[error("{0}")]
     Refused(String),
 }
 
 impl PendingApprovals {
-    /// Puts a request on the desk. Dropping the ticket takes it back.
+    /// Puts a request on the desk. Dropping the ticket withdraws it.
     pub fn open(&self, request: ApprovalRequest) -> Ticket {
         // Only one answer is ever on its way, because the request is off the desk meanwhile.
         let (answers, asked) = mpsc::channel(1);
@@ -52,7 +52,7 @@ impl PendingApprovals {
         Ticket { desk: self.clone(), id, asked }
     }
 
-    /// Answers a request with its arguments as they are. `false` when there is no such request (any more).
+    /// Answers a request with its arguments unchanged. `false` if there is no such request, or no longer.
     pub fn decide(&self, id: &str, answer: impl Into<Answer>) -> bool {
         let answer = Answer { input: None, ..answer.into() };
         let open = self.lock().remove(id);
@@ -62,7 +62,7 @@ impl PendingApprovals {
         })
     }
 
-    /// Answers a request, with other arguments if the answer has some. It counts when this returns `Ok`.
+    /// Answers a request, with changed arguments if the answer has any. The answer counts if this returns `Ok`.
     pub async fn answer(&self, id: &str, answer: Answer) -> Result<(), AnswerError> {
         if answer.input.is_none() || answer.decision == Decision::Deny {
             return if self.decide(id, answer) { Ok(()) } else { Err(AnswerError::Unknown) };
@@ -72,7 +72,7 @@ impl PendingApprovals {
         if open.answers.try_send(Asked { answer, verdict }).is_err() {
             return Err(AnswerError::Unknown);
         }
-        // Whoever asked bounds the look, and drops its end when it goes.
+        // The asker bounds the time of its check, and drops its end when it goes away.
         match told.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(reason)) => {
@@ -83,19 +83,20 @@ impl PendingApprovals {
         }
     }
 
-    /// What was allowed for the rest of a conversation.
+    /// Returns what was allowed for the rest of a conversation.
     pub fn grants(&self) -> &Grants {
         &self.grants
     }
 
-    /// The open requests, oldest first.
+    /// Returns the open requests, oldest first.
     pub fn pending(&self) -> Vec<ApprovalRequest> {
         let mut requests: Vec<_> = self.lock().values().map(|open| open.request.clone()).collect();
         requests.sort_by(|a, b| a.created_at.cmp(&b.created_at).then_with(|| a.id.cmp(&b.id)));
         requests
     }
 
-    /// Unless the ticket was dropped meanwhile: it closes its end before it takes the request off the desk.
+    /// Returns a request to the desk, unless its ticket was dropped meanwhile: the ticket closes its end before it
+    /// takes the request off the desk.
     fn put_back(&self, id: &str, open: Open) {
         let mut desk = self.lock();
         if !open.answers.is_closed() {
@@ -104,7 +105,7 @@ impl PendingApprovals {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Open>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // The map is consistent after every statement, so a panic elsewhere does not make it unusable.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,11 +118,11 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Waits until somebody answers at the desk. An edit that is refused is followed by another answer, or by none.
+    /// Waits for an answer at the desk. After a rejected edit another answer may follow, or none.
     pub async fn answer(&mut self) -> Asked {
         match self.asked.recv().await {
             Some(asked) => asked,
-            // The request is off the desk while an edit is looked at, and then its sender is elsewhere.
+            // The request is off the desk while an edit is checked; its sender is elsewhere then.
             None => std::future::pending().await,
         }
     }
@@ -192,7 +193,7 @@ mod tests {
         let asker = async {
             let asked = ticket.answer().await;
             drop(ticket);
-            // The person hears of it after the request was taken back.
+            // The verdict reaches the person after the request was withdrawn.
             let _ = asked.verdict.send(Err("it is blocked".into()));
         };
         let (_, answered) = tokio::join!(asker, desk.answer("1", edit("ls")));

@@ -1,8 +1,9 @@
-//! What a person has allowed for the rest of a conversation: this tool, with arguments of this pattern, for this reason.
+//! What a person has allowed for the rest of a conversation: this tool, with arguments matching this pattern, for this
+//! reason.
 //!
-//! Kept in memory, because it is for the conversation that the person has before them: a restart forgets it, and so does a
-//! reset. A pattern holds every argument exactly, but for the text that a tool writes to a place that is fixed; what it holds
-//! is told in words before anybody agrees to it.
+//! Kept in memory, because a grant is for the conversation in front of the person: a restart or a reset forgets it. A
+//! pattern fixes every argument exactly, except text that a tool writes to a fixed place; it is described in words
+//! before anybody agrees to it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,23 +15,23 @@ use crate::ids::{SessionId, unique};
 use crate::tool::{ArgumentRole, ToolSpec};
 use crate::visible;
 
-/// How many are kept; the oldest ones go, and are asked for again.
+/// How many are kept; the oldest are dropped, and asked for again.
 const MOST: usize = 256;
-/// How much of an argument is told.
+/// How much of an argument is shown.
 const LONGEST_TOLD: usize = 120;
 
 /// A tool, and what its arguments must be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pattern {
     tool: String,
-    /// The arguments that must be exactly these, and all that there are besides the free ones.
+    /// The arguments that must match exactly; there may be no others besides the free ones.
     exact: Map<String, Value>,
-    /// Those that may be anything.
+    /// The arguments that may be anything.
     free: Vec<String>,
 }
 
 impl Pattern {
-    /// The pattern of a call with these arguments.
+    /// Returns the pattern of a call with these arguments.
     pub fn of(spec: &ToolSpec, input: &Value) -> Self {
         let writes = spec.writes_files();
         let is_free = |name: &str| writes && spec.roles.get(name) == Some(&ArgumentRole::Text);
@@ -43,7 +44,7 @@ impl Pattern {
         }
     }
 
-    /// What it allows, in words.
+    /// Describes in words what it allows.
     pub fn describe(&self) -> String {
         let told = self.exact.iter().map(|(name, value)| {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -66,7 +67,7 @@ impl Pattern {
 /// Something that was allowed for the rest of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grant {
-    /// Its own id.
+    /// Its id.
     pub id: String,
     /// The conversation.
     pub session_id: SessionId,
@@ -74,17 +75,17 @@ pub struct Grant {
     pub allows: String,
     #[serde(skip)]
     pattern: Pattern,
-    /// Why a person was asked. Another reason asks again.
+    /// Why approval was needed. A different reason asks again.
     #[serde(skip)]
     reason: String,
 }
 
-/// What was allowed. Cheap to clone; clones share it.
+/// All grants. Cheap to clone; clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Grants(Arc<Mutex<VecDeque<Grant>>>);
 
 impl Grants {
-    /// Allows calls of this pattern from now on, where a person would be asked for this reason.
+    /// Allows calls of this pattern from now on, if approval is needed for this reason.
     pub fn allow(&self, session: &SessionId, pattern: Pattern, reason: &str) {
         if self.covers(session, &pattern, reason) {
             return;
@@ -98,7 +99,7 @@ impl Grants {
         }
     }
 
-    /// Whether calls of this pattern were allowed in this conversation, for this reason.
+    /// Returns whether calls of this pattern are allowed in this conversation, for this reason.
     pub fn covers(&self, session: &SessionId, pattern: &Pattern, reason: &str) -> bool {
         let is_same = |grant: &Grant| {
             grant.session_id == *session
@@ -109,12 +110,12 @@ impl Grants {
         self.lock().iter().any(is_same)
     }
 
-    /// What was allowed, oldest first.
+    /// Returns all grants, oldest first.
     pub fn all(&self) -> Vec<Grant> {
         self.lock().iter().cloned().collect()
     }
 
-    /// Takes one back. `false` when there is none of this id.
+    /// Revokes a grant. `false` if there is none with this id.
     pub fn take_back(&self, id: &str) -> bool {
         let mut grants = self.lock();
         let before = grants.len();
@@ -122,7 +123,7 @@ impl Grants {
         grants.len() < before
     }
 
-    /// Forgets what was allowed in a conversation.
+    /// Forgets the grants of a conversation.
     pub fn forget(&self, session: &SessionId) {
         self.lock().retain(|grant| grant.session_id != *session);
     }

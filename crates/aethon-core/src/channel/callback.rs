@@ -1,32 +1,33 @@
-//! Calls that a platform makes over HTTP when something happens there, instead of waiting to be asked.
+//! HTTP callbacks: calls that a platform makes when something happens there, as opposed to being polled.
 //!
-//! The HTTP application knows the address and reads the bytes; what they mean, and whether they come from the platform, only
-//! the channel knows.
+//! The HTTP application knows the URL and reads the bytes; only the channel knows what they mean and whether they come
+//! from the platform.
 
 use async_trait::async_trait;
 
 use crate::error::Result;
 
-/// What a call came to.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Called {
-    /// What it brought is stored.
+    /// Its content is stored.
     Stored,
-    /// It does not come from the platform. Nothing of it was read.
+    /// It does not come from the platform. Nothing in it was processed.
     Forged,
-    /// It comes from the platform and cannot be read.
+    /// It comes from the platform but is unreadable.
     Malformed,
-    /// More waits already than is kept; it is to come again.
+    /// Too much is waiting already; the platform should call again.
     Busy,
 }
 
-/// Takes the calls of a platform.
+/// Handles the calls of a platform.
 #[async_trait]
 pub trait PlatformCalls: Send + Sync {
-    /// The platform asks whether the address is ours, with these parameters. What it is answered; `None` when it has to show
-    /// that it is the platform, and does not.
+    /// Answers the platform's question whether the URL is ours, with these parameters. `None` if the platform has to
+    /// prove its identity and does not.
     fn challenge(&self, parameters: &[(String, String)]) -> Option<String>;
 
-    /// The platform brings something, signed like this. What is stored when this returns is dealt with afterwards.
+    /// Accepts what the platform sends, with this signature. When this returns, the content is stored and will be
+    /// processed.
     async fn take(&self, signature: &str, body: &[u8]) -> Result<Called>;
 }

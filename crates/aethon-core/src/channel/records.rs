@@ -1,33 +1,33 @@
-//! What channels remember beyond a restart: small values by name, some of them for a time only.
+//! What channels remember across restarts: small named values, some with an expiry.
 //!
-//! How far a platform's updates were read, which conversation goes on in which session, who was paired, which parts of a
-//! delivery have arrived. One table of names and values serves all of them, so that a new platform needs no table of its
-//! own. Every method is one durable transaction; a value whose time is over counts as absent.
+//! How far a platform's updates were read, which conversation continues in which session, who was paired, which parts
+//! of a delivery have arrived. One table of names and values serves all of this, so that a new platform needs no table
+//! of its own. Every method is one durable transaction; an expired value counts as absent.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::error::Result;
 
-/// Where it is remembered how far a delivery has come, before its number. What is there may hold its text, so a storage
-/// removes it with the delivery.
+/// The name prefix of a delivery's progress, followed by its number. The value may contain text of the delivery, so a
+/// storage removes it with the delivery.
 pub const DELIVERY_RECORDS: &str = "delivery:";
 
-/// The values of channels, by the channel and a name.
+/// Named values of channels.
 #[async_trait]
 pub trait ChannelRecords: Send + Sync {
-    /// The value of this name.
+    /// Returns the value with this name.
     async fn get(&self, channel: &str, name: &str) -> Result<Option<String>>;
 
-    /// Sets it, until `until` or for ever.
+    /// Sets a value, until `until` or for ever.
     async fn put(&self, channel: &str, name: &str, value: &str, until: Option<Timestamp>) -> Result<()>;
 
-    /// Sets it unless there is one. `false` when there is: of several that ask, one gets it.
+    /// Sets a value unless there is one. `false` if there is: of several callers, one succeeds.
     async fn claim(&self, channel: &str, name: &str, value: &str, until: Option<Timestamp>) -> Result<bool>;
 
-    /// Removes it and returns what it was. Of several that ask, one gets it.
+    /// Removes and returns a value. Of several callers, one gets it.
     async fn take(&self, channel: &str, name: &str) -> Result<Option<String>>;
 
-    /// The names that begin like this, with their values, in the order of their names.
+    /// Returns the names with this prefix and their values, sorted by name.
     async fn list(&self, channel: &str, prefix: &str, limit: usize) -> Result<Vec<(String, String)>>;
 }

@@ -1,23 +1,23 @@
-//! How channels are doing: what their supervisor sees from outside, and what a channel says of itself.
+//! The status of channels: what their supervisor sees from outside, and what a channel reports itself.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// How a channel is doing, as whoever runs it sees it.
+/// The health of a channel, as its supervisor sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ChannelHealth {
-    /// It was not started yet.
+    /// It has not been started yet.
     #[default]
     Waiting,
     /// It runs.
     Running,
-    /// It ended in an error and is started again.
+    /// It failed and will be restarted.
     Restarting {
         /// What went wrong.
         error: String,
-        /// How often in a row.
+        /// How many failures in a row.
         failures: u32,
-        /// When it is started again.
+        /// When it will be restarted.
         at: Timestamp,
     },
     /// It has nothing more to do.
@@ -28,19 +28,19 @@ pub enum ChannelHealth {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelState {
-    /// It takes messages and sends them.
+    /// It receives and sends messages.
     Running,
-    /// It is on its way there.
+    /// It is starting.
     #[default]
     Connecting,
-    /// It fails, and is tried again.
+    /// It is failing and being retried.
     Degraded,
     /// The owner has not switched it on, or it has ended.
     Off,
 }
 
 impl ChannelState {
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -51,36 +51,36 @@ impl ChannelState {
     }
 }
 
-/// What there is to know about a channel, for whoever shows it. What waits to be sent is known to the outbox.
+/// The status of a channel, for display. What is waiting to be sent is known to the outbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelStatus {
     /// Whether it works.
     pub state: ChannelState,
-    /// What there is to know about that, a sentence that names the key to set where one is to be set; may be empty.
+    /// Details, as a sentence that names the key to set if one has to be set; may be empty.
     pub detail: String,
-    /// As whom it is signed in there; empty until it knows.
+    /// The account that it is signed in with; empty until it knows.
     pub account: String,
-    /// When the last message came in.
+    /// When the last message was received.
     pub last_inbound: Option<Timestamp>,
-    /// When the last one went out.
+    /// When the last message was sent.
     pub last_outbound: Option<Timestamp>,
 }
 
 impl ChannelStatus {
-    /// One in this state.
+    /// A status with this state.
     pub fn new(state: ChannelState, detail: impl Into<String>) -> Self {
         Self { state, detail: detail.into(), ..Self::default() }
     }
 
-    /// The same in another state.
+    /// Replaces the state and the detail.
     #[must_use]
     pub fn but(self, state: ChannelState, detail: impl Into<String>) -> Self {
         Self { state, detail: detail.into(), ..self }
     }
 }
 
-/// What the channel says of itself, with what its supervisor sees.
+/// Combines what the channel reports with what its supervisor sees.
 pub(super) fn merged(health: ChannelHealth, own: Option<ChannelStatus>) -> ChannelStatus {
     let own = own.unwrap_or_else(|| ChannelStatus::new(ChannelState::Running, ""));
     match health {
@@ -89,7 +89,7 @@ pub(super) fn merged(health: ChannelHealth, own: Option<ChannelStatus>) -> Chann
         ChannelHealth::Restarting { error, failures, .. } => {
             own.but(ChannelState::Degraded, format!("it failed {failures} times in a row: {error}"))
         }
-        // One that gave up says why, and that is a fault.
+        // A channel that gave up says why, and that counts as a fault.
         ChannelHealth::Ended if own.state == ChannelState::Degraded => own,
         ChannelHealth::Ended => {
             let detail = if own.detail.is_empty() { "it has ended".to_owned() } else { own.detail.clone() };

@@ -1,4 +1,4 @@
-//! What a memory is.
+//! The data types of memories.
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -7,12 +7,12 @@ use super::{GENERAL, LONGEST, LONGEST_WORD, fingerprint};
 use crate::error::{Error, Result};
 use crate::person::Person;
 
-/// A memory's number; never given twice. A string on the wire.
+/// The id of a memory, never reused. A string on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryId(pub i64);
 
 impl MemoryId {
-    /// The id that a client or a model names; `None` for what cannot be one.
+    /// Parses an id given by a client or a model; `None` for anything that cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
         text.trim().parse().ok().filter(|number| *number > 0).map(Self)
     }
@@ -30,23 +30,23 @@ impl Serialize for MemoryId {
     }
 }
 
-/// Whose memory it is: a person's, or everybody's. The owner's, unless somebody says.
+/// Who a memory belongs to: a person, or everybody. By default the owner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Scope(String);
 
 impl Scope {
-    /// The memory of this name.
+    /// The scope with this name.
     pub fn named(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// What everybody in the household may know.
+    /// The scope of what everybody in the household may know.
     pub fn shared() -> Self {
         Self::from(&Person::everybody())
     }
 
-    /// The scope that somebody names who stores something: the owner's, everybody's or a member's. Anything else is refused.
+    /// Parses the scope given when storing something: the owner, everybody or a member. Anything else is refused.
     pub fn given(name: &str) -> Result<Self> {
         let named = Self::named(name.trim());
         if named == Self::shared() || Person::member(named.as_str()).is_some() {
@@ -55,12 +55,12 @@ impl Scope {
         Err(Error::invalid("scope must be owner, shared, or the name of somebody in the household"))
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is the owner's own.
+    /// Returns whether it is the owner's own.
     pub fn is_owners(&self) -> bool {
         *self == Self::default()
     }
@@ -74,28 +74,28 @@ impl Default for Scope {
 }
 
 impl From<&Person> for Scope {
-    /// What this person has told, and nobody else.
+    /// The scope of what only this person has told.
     fn from(person: &Person) -> Self {
         Self::named(person.as_str())
     }
 }
 
-/// Something to be remembered.
+/// A memory to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMemory {
-    /// Whose it is.
+    /// Who it belongs to.
     pub scope: Scope,
-    /// What is to be remembered.
+    /// What it says.
     pub content: String,
-    /// What it is filed under.
+    /// Its category.
     pub category: String,
-    /// How it came here: `api`, or the session in which it was said.
+    /// Where it came from: `api`, or the session in which it was said.
     pub source: String,
 }
 
 impl NewMemory {
-    /// The owner's memory of this. An empty category is [`GENERAL`]. A text without a word, or one that is too long, is
-    /// refused.
+    /// A memory of the owner's. An empty category becomes [`GENERAL`]. A text without a word, or one that is too long,
+    /// is refused.
     pub fn new(content: &str, category: &str, source: &str) -> Result<Self> {
         Ok(Self {
             scope: Scope::default(),
@@ -105,26 +105,26 @@ impl NewMemory {
         })
     }
 
-    /// For somebody else.
+    /// Sets who it belongs to.
     #[must_use]
     pub fn of(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 }
 
-/// What is to change about a memory; the rest stays.
+/// A change of a memory; what is absent stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Correction {
-    /// What it says from now on.
+    /// The new text.
     pub content: Option<String>,
-    /// What it is filed under from now on.
+    /// The new category.
     pub category: Option<String>,
-    /// How the correction came here; empty for as before.
+    /// Where the correction came from; empty to keep the source.
     pub source: String,
 }
 
 impl Correction {
-    /// These, checked as for a new memory.
+    /// Validates a correction as a new memory is validated.
     pub fn new(content: Option<&str>, category: Option<&str>, source: &str) -> Result<Self> {
         Ok(Self {
             content: content.map(checked_content).transpose()?,
@@ -162,22 +162,22 @@ fn checked_category(category: &str) -> Result<String> {
 pub struct MemoryEntry {
     /// Its number.
     pub id: MemoryId,
-    /// Whose it is; not said of the owner's own.
+    /// Who it belongs to; left out for the owner's own.
     #[serde(skip_serializing_if = "Scope::is_owners")]
     pub scope: Scope,
     /// What it says.
     pub content: String,
-    /// What it is filed under.
+    /// Its category.
     pub category: String,
-    /// How it came here.
+    /// Where it came from.
     pub source: String,
-    /// When it was stored first.
+    /// When it was first stored.
     #[serde(serialize_with = "crate::time::serialize")]
     pub created_at: Timestamp,
-    /// When it was corrected last, or stored.
+    /// When it was last corrected, or stored.
     #[serde(serialize_with = "crate::time::serialize")]
     pub updated_at: Timestamp,
-    /// When a model was shown it last.
+    /// When a model was last shown it.
     #[serde(serialize_with = "maybe")]
     pub last_recalled_at: Option<Timestamp>,
 }
@@ -189,33 +189,33 @@ fn maybe<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::
     }
 }
 
-/// What became of something to be remembered.
+/// The result of storing a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
-    /// The memory, which may have been there before.
+    /// The memory, which may have existed before.
     pub entry: MemoryEntry,
     /// Whether it is new.
     pub is_new: bool,
 }
 
-/// A memory and what it said before.
+/// A memory with its history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryRecord {
     /// The memory.
     #[serde(flatten)]
     pub entry: MemoryEntry,
-    /// What it said before, the newest first.
+    /// Earlier versions, newest first.
     pub history: Vec<MemoryVersion>,
 }
 
-/// What a memory said once.
+/// An earlier version of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryVersion {
     /// What it said.
     pub content: String,
-    /// What it was filed under.
+    /// Its category.
     pub category: String,
-    /// How it had come here.
+    /// Where it came from.
     pub source: String,
     /// When it was replaced.
     #[serde(serialize_with = "crate::time::serialize")]

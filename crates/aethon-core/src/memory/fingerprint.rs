@@ -1,14 +1,14 @@
-//! When two texts say the same: case, blanks and punctuation aside.
+//! Decides whether two texts say the same, ignoring case, blanks and punctuation.
 //!
-//! What carries a meaning between numbers stays: 1.5 is not 15, and -5 is not 5.
+//! Punctuation that carries meaning in numbers stays: 1.5 is not 15, and -5 is not 5.
 
 use std::iter::Peekable;
 
 const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
 const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
 
-/// What stands for a text when it is compared with others (FNV-1a of what counts of it, the same on every machine). `None`
-/// for a text without a single letter, digit or sign.
+/// Returns a fingerprint by which texts are compared (FNV-1a of the significant characters, the same on every machine).
+/// `None` for a text without a single letter, digit or sign.
 pub fn fingerprint(text: &str) -> Option<[u8; 16]> {
     let mut hash = OFFSET;
     let mut is_empty = true;
@@ -22,7 +22,7 @@ pub fn fingerprint(text: &str) -> Option<[u8; 16]> {
     (!is_empty).then(|| hash.to_be_bytes())
 }
 
-/// The characters that count.
+/// The significant characters.
 fn counting(text: &str) -> impl Iterator<Item = char> {
     let mut counting = Vec::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -47,7 +47,7 @@ fn counting(text: &str) -> impl Iterator<Item = char> {
     counting.into_iter()
 }
 
-/// A minus before a number.
+/// Whether the character is a minus before a number.
 fn is_sign(c: char, rest: &mut Peekable<impl Iterator<Item = char>>) -> bool {
     matches!(c, '-' | '−') && rest.peek().is_some_and(|next| next.is_numeric())
 }

@@ -1,10 +1,11 @@
 //! Keeps secrets out of long-term memory, on every way in.
 //!
-//! What is remembered is shown to models again and again, so a key that got in would travel with every conversation. A text
-//! is looked at in four ways: values that the program knows and formats of well-known providers (the same that
-//! [`Redactor`] masks), forms that only secrets have (`forms`), numbers of payment cards (`cards`), and words such as
-//! `password` with something behind them that looks like one (`labels`). The owner can add patterns. Texts *about* secrets
-//! ("my passwords are in Bitwarden") are welcome; the tests hold a corpus of both kinds.
+//! What is remembered is shown to models again and again, so a key that slipped in would travel with every
+//! conversation. A text is checked in four ways: for values that the program knows and key formats of well-known
+//! providers (the same that [`Redactor`] masks), for forms that only secrets have (`forms`), for payment card numbers
+//! (`cards`), and for words such as `password` followed by something that looks like one (`labels`). The owner can add
+//! patterns. Texts *about* secrets ("my passwords are in Bitwarden") are welcome; the tests contain a corpus of both
+//! kinds.
 
 mod cards;
 mod forms;
@@ -21,10 +22,10 @@ use crate::live::Live;
 use crate::redact::Redactor;
 use crate::untrusted::without_invisible;
 
-/// The longest pattern of an owner, compiled, in bytes.
+/// The largest compiled size of an owner's pattern, in bytes.
 const MOST_PATTERN: usize = 1 << 18;
 
-/// Finds secrets in what is to be remembered. Cheap to clone.
+/// Finds secrets in what is about to be remembered. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct MemoryGuard {
     known: Live<Redactor>,
@@ -32,8 +33,8 @@ pub struct MemoryGuard {
 }
 
 impl MemoryGuard {
-    /// Knows the values of this redactor, and these patterns of the owner (regular expressions, in either case). A pattern
-    /// that is none is refused by its number.
+    /// Knows the values of this redactor, and the owner's patterns (case-insensitive regular expressions). An invalid
+    /// pattern is refused by its number.
     pub fn new(known: Live<Redactor>, patterns: &[String]) -> Result<Self> {
         let compile = |(number, pattern): (usize, &String)| {
             let built = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MOST_PATTERN).build();
@@ -45,7 +46,7 @@ impl MemoryGuard {
         Ok(Self { known, own: own.into() })
     }
 
-    /// Refuses a text that holds a secret, and says what it looks like, never what it is.
+    /// Refuses a text that contains a secret, and says what it looks like, never what it is.
     pub fn check(&self, text: &str) -> Result<()> {
         match self.find(text) {
             None => Ok(()),
@@ -55,7 +56,7 @@ impl MemoryGuard {
         }
     }
 
-    /// What a text holds that looks like a secret, in words.
+    /// Returns, in words, what a text contains that looks like a secret.
     pub fn find(&self, text: &str) -> Option<&'static str> {
         let text = &*without_invisible(text);
         if let Some(kind) = forms::find(text).or_else(|| cards::find(text)) {

@@ -1,30 +1,30 @@
-//! Asking the memory: searching, listing, counting.
+//! Queries to the memory: searching, listing, counting.
 
 use serde::Serialize;
 
 use super::entry::MemoryEntry;
 use super::reach::Reach;
 
-/// What is looked for.
+/// A search.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MemoryQuery {
-    /// Whose memories.
+    /// Whose memories to search.
     pub reach: Reach,
-    /// A question or words, as somebody types them.
+    /// A question or words, as typed.
     pub text: String,
-    /// The same as a vector, where somebody makes vectors.
+    /// The same as a vector, if vectors are available.
     pub vector: Option<QueryVector>,
-    /// Only memories that are filed under this.
+    /// Only memories of this category.
     pub category: Option<String>,
     /// The most hits.
     pub limit: usize,
-    /// Who asks, and so what is good enough.
+    /// Who asks, which determines what is good enough.
     pub purpose: Purpose,
 }
 
 impl MemoryQuery {
-    /// The best of the owner's memories, for somebody who looks.
+    /// Searches the owner's memories, for a person who looks.
     pub fn new(text: impl Into<String>, limit: usize) -> Self {
         Self {
             reach: Reach::default(),
@@ -36,25 +36,25 @@ impl MemoryQuery {
         }
     }
 
-    /// Of somebody else.
+    /// Searches the memories of somebody else.
     #[must_use]
     pub fn of(self, reach: impl Into<Reach>) -> Self {
         Self { reach: reach.into(), ..self }
     }
 
-    /// For another purpose.
+    /// Sets the purpose.
     #[must_use]
     pub fn for_purpose(self, purpose: Purpose) -> Self {
         Self { purpose, ..self }
     }
 
-    /// Only what is filed under this, if it is given.
+    /// Restricts the search to this category, if given.
     #[must_use]
     pub fn in_category(self, category: Option<String>) -> Self {
         Self { category, ..self }
     }
 
-    /// With the text as a vector.
+    /// Adds the text as a vector.
     #[must_use]
     pub fn with_vector(self, vector: Option<QueryVector>) -> Self {
         Self { vector, ..self }
@@ -64,7 +64,7 @@ impl MemoryQuery {
 /// A text as a vector of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryVector {
-    /// The model; vectors of others cannot be compared with it.
+    /// The model; vectors of other models cannot be compared with it.
     pub model: String,
     /// The vector.
     pub numbers: Vec<f32>,
@@ -73,74 +73,74 @@ pub struct QueryVector {
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A person looks: whatever fits in part is worth showing.
+    /// A person looks: partial matches are worth showing.
     Look,
     /// A model looks: the same, and the hits count as recalled.
     Ask,
-    /// Nobody asked; it is for the model to know. Only what clearly fits, and the hits count as recalled.
+    /// Nobody asked; it is context for the model. Only clear matches, and the hits count as recalled.
     Recall,
 }
 
-/// A memory that fits.
+/// A memory that matches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MemoryHit {
     /// The memory.
     #[serde(flatten)]
     pub entry: MemoryEntry,
-    /// How well it fits, from 0 to 1; only to be compared with others of the same search.
+    /// How well it matches, from 0 to 1; comparable only within one search.
     pub score: f64,
-    /// What it was found by: its words that match, its meaning, or both.
+    /// Why it was found: by its words, its meaning, or both.
     pub why: String,
 }
 
-/// A page of memories.
+/// A page of the list of memories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryListing {
-    /// Whose memories.
+    /// Whose memories to list.
     pub reach: Reach,
-    /// Words that all have to be there, the last one perhaps not typed to its end.
+    /// Words that must all occur, the last one possibly incomplete.
     pub words: String,
-    /// Only memories that are filed under this.
+    /// Only memories of this category.
     pub category: Option<String>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     pub cursor: Option<String>,
     /// The most memories.
     pub limit: usize,
 }
 
 impl MemoryListing {
-    /// The owner's memories that were changed last.
+    /// Lists the owner's most recently changed memories.
     pub fn newest(limit: usize) -> Self {
         Self { reach: Reach::default(), words: String::new(), category: None, cursor: None, limit }
     }
 
-    /// Of somebody else.
+    /// Lists the memories of somebody else.
     #[must_use]
     pub fn of(self, reach: impl Into<Reach>) -> Self {
         Self { reach: reach.into(), ..self }
     }
 
-    /// Only those with these words.
+    /// Restricts the list to memories with these words.
     #[must_use]
     pub fn with_words(self, words: impl Into<String>) -> Self {
         Self { words: words.into(), ..self }
     }
 
-    /// Only what is filed under this, if it is given.
+    /// Restricts the list to this category, if given.
     #[must_use]
     pub fn in_category(self, category: Option<String>) -> Self {
         Self { category, ..self }
     }
 
-    /// From where another page ended.
+    /// Continues where another page ended.
     #[must_use]
     pub fn from_cursor(self, cursor: Option<String>) -> Self {
         Self { cursor, ..self }
     }
 }
 
-/// Some memories.
+/// A page of memories.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryPage {
     /// The memories.
@@ -151,16 +151,16 @@ pub struct MemoryPage {
     pub next_cursor: Option<String>,
 }
 
-/// How much is remembered.
+/// Statistics of a memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryStats {
     /// How many memories.
     pub entries: u64,
-    /// How many of each category, the largest first.
+    /// How many in each category, the largest first.
     pub categories: Vec<(String, u64)>,
     /// How many have a vector.
     pub with_vector: u64,
-    /// How many were ever recalled.
+    /// How many have ever been recalled.
     pub recalled: u64,
     /// How many earlier versions are kept.
     pub versions: u64,

@@ -1,19 +1,19 @@
-//! How far somebody sees who looks into the memory.
+//! How much of the memory somebody may see.
 
 use super::entry::Scope;
 use crate::person::Person;
 
-/// Whose memories are looked at.
+/// Whose memories may be seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// Those of these.
+    /// Those of these scopes.
     Of(Vec<Scope>),
-    /// Everybody's: for the owner, who looks after all of them.
+    /// Everybody's: for the owner, who manages all of them.
     All,
 }
 
 impl Reach {
-    /// What a person may be shown: their own memories and the shared ones; a guest only their own.
+    /// Returns what a person may be shown: their own memories and the shared ones; a guest only their own.
     pub fn of(person: &Person) -> Self {
         let (own, shared) = (Scope::from(person), Scope::shared());
         match person.is_guest() || own == shared {
@@ -22,7 +22,7 @@ impl Reach {
         }
     }
 
-    /// Whether a memory of this scope is within it.
+    /// Returns whether a memory of this scope is within reach.
     pub fn has(&self, scope: &Scope) -> bool {
         match self {
             Self::Of(scopes) => scopes.contains(scope),
@@ -39,7 +39,7 @@ impl Default for Reach {
 }
 
 impl From<Scope> for Reach {
-    /// This scope alone.
+    /// Only this scope.
     fn from(scope: Scope) -> Self {
         Self::Of(vec![scope])
     }

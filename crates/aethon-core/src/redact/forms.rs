@@ -1,7 +1,7 @@
-//! The forms in which a secret may stand in a text, and the search for all of them at once.
+//! The forms in which a secret may appear in a text, and the search for all of them at once.
 //!
-//! Every form is a run of bytes. The search rolls a window of six bytes (or twelve digits) over the text; a small bit field says for nearly
-//! every place that no form begins there, so that the time does not grow with the number of secrets.
+//! Every form is a run of bytes. The search rolls a window of six bytes (or twelve digits) over the text; a small bit
+//! field rules out nearly every position, so that the time does not grow with the number of secrets.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -10,12 +10,11 @@ use zeroize::Zeroizing;
 
 use super::view::{Digits, View};
 
-/// The bits that are looked at together: six bytes, or twelve hexadecimal digits. No form is shorter.
+/// The size of the window: six bytes, or twelve hexadecimal digits. No form is shorter.
 const WINDOW_BITS: usize = 48;
-/// A bit for each of the hashes that a window may have, in words.
+/// One bit for each possible hash of a window, in words.
 type Field = [u64; 1 << 10];
-/// Values shorter than this are masked only where they stand as a word of their own, and not backwards: they may be part
-/// of ordinary words.
+/// Values shorter than this are masked only as separate words, and not reversed: they may be part of ordinary words.
 const CERTAIN: usize = 8;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -29,9 +28,9 @@ struct Form {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The value itself, or backwards.
+    /// The value itself, or reversed.
     Value { is_word: bool },
-    /// The digits of its base64 that no neighbour changes; whether a shared digit stands before and behind them.
+    /// The base64 digits that depend only on the value, and whether a shared digit precedes and follows them.
     Base64 { before: bool, behind: bool },
 }
 
@@ -39,21 +38,21 @@ enum Kind {
 pub(super) struct Forms {
     all: Vec<Form>,
     by_window: HashMap<u64, Vec<usize>>,
-    /// For each window that some form begins with, the bit of its hash.
+    /// The bits of the hashes of all windows with which some form begins.
     field: Box<Field>,
-    /// How many bits of the window a unit of the text takes: a byte eight, a digit four.
+    /// How many bits a unit of the text takes in the window: a byte eight, a digit four.
     unit: usize,
 }
 
 impl Forms {
-    /// The forms of these values in a text: plain, backwards, and in base64 wherever it begins.
+    /// The forms of these values in a text: plain, reversed, and in base64 at any offset.
     pub(super) fn of_text<'v>(values: impl Iterator<Item = &'v str>) -> Self {
         let mut forms = Self::of_units(8);
         for value in values {
             let is_word = value.len() < CERTAIN;
             let joined: String = value.split_whitespace().collect();
             let view = View::decoded(value).map(|view| view.bytes);
-            // What is sent as a form has a plus sign where a blank was; the rest of its encoding is undone by the view.
+            // Form encoding writes a blank as a plus sign; the view undoes the rest of it.
             let in_form = value.contains(' ').then(|| value.replace(' ', "+").into_bytes());
             let plain = [Some(value.as_bytes().to_vec()), Some(joined.into_bytes()), in_form, view];
             for bytes in plain.into_iter().flatten() {
@@ -72,7 +71,7 @@ impl Forms {
         forms
     }
 
-    /// The forms of these values in a row of hexadecimal digits.
+    /// The forms of these values in a run of hexadecimal digits.
     pub(super) fn of_digits<'v>(values: impl Iterator<Item = &'v str>) -> Self {
         let mut forms = Self::of_units(4);
         for value in values {
@@ -86,7 +85,7 @@ impl Forms {
         Self { all: Vec::new(), by_window: HashMap::new(), field: Box::new([0; 1 << 10]), unit }
     }
 
-    /// How many units the window has.
+    /// The width of the window in units.
     fn width(&self) -> usize {
         WINDOW_BITS / self.unit
     }
@@ -110,7 +109,7 @@ impl Forms {
         self.all.is_empty()
     }
 
-    /// Calls back with every place where a form stands.
+    /// Calls back with the range of every form found.
     pub(super) fn find(&self, text: &[u8], mut found: impl FnMut(Range<usize>)) {
         if self.is_empty() {
             return;
@@ -129,7 +128,7 @@ impl Forms {
         }
     }
 
-    /// Calls back with every place where a form stands in the hexadecimal digits of a text.
+    /// Calls back with the range of every form found in the hexadecimal digits of a text.
     pub(super) fn find_digits(&self, text: &[u8], mut found: impl FnMut(Range<usize>)) {
         if self.is_empty() {
             return;
@@ -166,7 +165,7 @@ impl Forms {
     }
 }
 
-/// Where the last of these digits stands, when they are what comes next.
+/// Where the last of these digits is, if they come next.
 fn end_of(wanted: &[u8], mut digits: Digits<'_>, mut last: usize) -> Option<usize> {
     for &wanted in wanted {
         let (place, digit) = digits.next()?;
@@ -179,7 +178,7 @@ fn end_of(wanted: &[u8], mut digits: Digits<'_>, mut last: usize) -> Option<usiz
 }
 
 impl Form {
-    /// What has to be masked when this form stands here.
+    /// What must be masked if this form begins here.
     fn place(&self, text: &[u8], start: usize) -> Option<Range<usize>> {
         let end = start + self.bytes.len();
         if !text[start..].starts_with(&self.bytes) {
@@ -214,8 +213,8 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// The digits of a value in base64 when `offset` other bytes (modulo three) stand before it: only those that neither
-/// neighbour has a part in.
+/// The base64 digits of a value preceded by `offset` other bytes (modulo three): only those that do not depend on the
+/// neighbours.
 fn base64(value: &[u8], offset: usize, alphabet: &[u8; 64]) -> (Vec<u8>, Kind) {
     let bit = |at: usize| {
         let byte = (at / 8).checked_sub(offset).and_then(|byte| value.get(byte)).copied().unwrap_or(0);

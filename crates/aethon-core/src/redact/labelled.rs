@@ -1,12 +1,12 @@
-//! Secrets that are told by what stands before them: `password=…`, `"api_key": "…"`, `Authorization: Bearer …`, the password
-//! of an address, short `sk-` keys, and private keys between their lines.
+//! Secrets recognised by what precedes them: `password=…`, `"api_key": "…"`, `Authorization: Bearer …`, the password in
+//! a URL, short `sk-` keys, and private keys between their delimiter lines.
 //!
-//! Cruder than the shapes of keys, so only texts that are kept and nobody works with any more go through this: a recording
-//! loses nothing by a `***` too many, and the output of a tool might.
+//! This is cruder than the shapes of keys, so it applies only to texts that are stored and not processed any further: a
+//! `***` too many does not hurt a recording, but might hurt the output of a tool.
 
 use std::ops::Range;
 
-/// What names a secret; it is the end of a word, so that `DB_PASSWORD` counts and `passwords` does not.
+/// Labels of secrets. A label must end its word, so that `DB_PASSWORD` counts and `passwords` does not.
 const LABELS: [&str; 13] = [
     "password",
     "passwd",
@@ -23,22 +23,22 @@ const LABELS: [&str; 13] = [
     "authorization",
 ];
 
-/// Ways to sign in that name what follows them.
+/// Authentication schemes that precede a credential.
 const SCHEMES: [&str; 2] = ["bearer", "basic"];
 
-/// The fewest characters of a secret behind a label.
+/// The fewest characters of a labelled secret.
 const LEAST: usize = 4;
 
-/// The fewest characters of one behind a scheme, which is an ordinary word as well.
+/// The fewest characters of a credential after a scheme, which is an ordinary word too.
 const LEAST_CREDENTIAL: usize = 8;
 
-/// The fewest characters behind `sk-`.
+/// The fewest characters after `sk-`.
 const LEAST_KEY: usize = 8;
 
-/// The longest run of letters that is looked at as a label.
+/// The longest run of letters that is considered as a label.
 const LONGEST_LABEL: usize = 64;
 
-/// Calls back with every place where something stands that is named a secret.
+/// Calls back with the range of everything that is labelled as a secret.
 pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -51,14 +51,14 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
         };
         at += 1;
         if let Some(place) = place {
-            // Nothing is looked at twice, whatever a text is made of.
+            // Nothing is scanned twice, whatever the text consists of.
             at = at.max(place.end);
             found(place);
         }
     }
 }
 
-/// Whether this names a secret, as the key of an object does.
+/// Whether this names a secret, as an object key does.
 pub(super) fn is_label(word: &str) -> bool {
     let word = word.to_ascii_lowercase();
     LABELS.iter().any(|label| {
@@ -67,7 +67,7 @@ pub(super) fn is_label(word: &str) -> bool {
     })
 }
 
-/// The value behind `label =` or `"label":`.
+/// The value after `label =` or `"label":`.
 fn labelled(bytes: &[u8], sign: usize) -> Option<Range<usize>> {
     let end = bytes[..sign].iter().rposition(|&byte| !matches!(byte, b' ' | b'"' | b'\'' | b'\\'))? + 1;
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -78,13 +78,13 @@ fn labelled(bytes: &[u8], sign: usize) -> Option<Range<usize>> {
     }
     let opening = |byte: &u8| matches!(byte, b' ' | b'\t' | b'=' | b'"' | b'\'' | b'\\');
     let mut start = sign + 1 + bytes[sign + 1..].iter().take_while(|byte| opening(byte)).count();
-    // The scheme is no secret; what stands behind it is.
+    // The scheme is not secret; what follows it is.
     if let Some(scheme) = SCHEMES.iter().find(|scheme| starts_with(&bytes[start..], scheme)) {
         start += scheme.len();
         start += bytes[start..].iter().take_while(|&&byte| byte == b' ').count();
     }
     let quote = bytes[..start].last().filter(|byte| matches!(byte, b'"' | b'\''));
-    // Between quotes a secret may have blanks in it.
+    // Within quotes a secret may contain blanks.
     let quoted =
         quote.and_then(|quote| bytes[start..].iter().position(|byte| byte == quote || *byte == b'\n'));
     let length = quoted.unwrap_or_else(|| bytes[start..].iter().take_while(|byte| is_value(byte)).count());
@@ -103,7 +103,7 @@ fn in_address(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (bytes[..start].ends_with(b"://") && end > 0).then_some(at + 1..at + 1 + end)
 }
 
-/// What stands behind `Bearer `; `at` is the blank.
+/// What follows `Bearer `; `at` is the blank.
 fn behind_scheme(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let is_there = SCHEMES.iter().any(|scheme| {
         let Some(start) = at.checked_sub(scheme.len()) else { return false };
@@ -128,7 +128,7 @@ fn short_key(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (is_whole && length >= LEAST_KEY && is_mixed).then_some(start..at + 1 + length)
 }
 
-/// A private key, from its first line to its last; `at` is the hyphen that it begins with.
+/// A private key, from its first line to its last; `at` is its first hyphen.
 fn private_key(text: &str, at: usize) -> Option<Range<usize>> {
     const END: &str = "-----END ";
     let rest = text.get(at..)?.strip_prefix("-----BEGIN ")?;

@@ -1,4 +1,4 @@
-//! The shapes of common keys, for those that no configuration holds: a prefix and a run of key characters.
+//! The shapes of common keys, for those that are in no configuration: a prefix and a run of key characters.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ struct Shape {
     prefix: &'static str,
     /// The fewest key characters that must follow.
     least: usize,
-    /// Whether one of them is a digit: where the prefix might begin an ordinary word.
+    /// Whether one of them must be a digit, for prefixes that may begin an ordinary word.
     has_digit: bool,
 }
 
@@ -66,7 +66,7 @@ const SHAPES: &[Shape] = &[
     mixed("tvly-", 24),
 ];
 
-/// The bytes that a prefix begins with.
+/// The bytes with which prefixes begin.
 const BEGINNINGS: [bool; 256] = {
     let mut beginnings = [false; 256];
     let mut at = 0;
@@ -77,7 +77,7 @@ const BEGINNINGS: [bool; 256] = {
     beginnings
 };
 
-/// Calls back with every place where something has the shape of a key.
+/// Calls back with the range of everything in the shape of a key.
 pub(super) fn find(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
     let mut is_in_word = false;

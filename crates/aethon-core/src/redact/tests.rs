@@ -1,4 +1,4 @@
-//! Secrets in every form that is known, and what must stay as it is.
+//! Secrets in every known form, and what must be left alone.
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn wrapped(text: &str, width: usize, indent: &str) -> String {
     lines.join("\n")
 }
 
-/// No long piece of the encoded secret is left of `text`.
+/// Checks that no long piece of the encoded secret is left in `text`.
 fn check_gone(text: &str, encoded: &str) {
     let redactor = Redactor::new([Secret::new(SECRET), Secret::new(KEY)]);
     let redacted = redactor.redact(text);

@@ -1,29 +1,29 @@
-//! A text as somebody reads it who undoes what was done to it: escapes decoded and line breaks taken out, or only its
-//! hexadecimal digits. Both know where in the text each of their bytes comes from.
+//! Views of a text with its encoding undone: escapes decoded and line breaks removed, or only the hexadecimal digits.
+//! Both know where in the text each of their bytes comes from.
 
 use std::ops::Range;
 
-/// Bytes that were read out of a text.
+/// Bytes decoded from a text.
 #[derive(Debug, Default)]
 pub(super) struct View {
     pub(super) bytes: Vec<u8>,
-    /// Where the way through the text is not byte by byte, in order.
+    /// Where the mapping to the text is not byte by byte, in order.
     jumps: Vec<Jump>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Jump {
-    /// From this byte of the view on,
+    /// The index in the view from which on
     at: usize,
-    /// the text is read from here.
+    /// the text is read at this index.
     source: usize,
-    /// How many bytes of the text that first byte takes.
+    /// How many bytes of the text the first byte takes.
     width: usize,
 }
 
 impl View {
-    /// The text without URL encoding, backslash escapes and line breaks (with the blanks round them). `None` where that is
-    /// the text itself.
+    /// Returns the text without URL encoding, backslash escapes and line breaks (including the blanks around them).
+    /// `None` if nothing changes.
     pub(super) fn decoded(text: &str) -> Option<Self> {
         let text = text.as_bytes();
         let is_special = |byte: &u8| matches!(byte, b'%' | b'\\' | b'\n' | b'\r');
@@ -62,7 +62,7 @@ impl View {
         Some(view)
     }
 
-    /// Where in the text these bytes of the view come from.
+    /// Returns the range of the text from which these bytes of the view come.
     pub(super) fn source(&self, place: &Range<usize>) -> Range<usize> {
         let (start, _) = self.source_of(place.start);
         let (last, width) = self.source_of(place.end.saturating_sub(1));
@@ -80,7 +80,7 @@ impl View {
 
     fn jump(&mut self, source: usize, width: usize) {
         let at = self.bytes.len();
-        // Two at the same byte: the later one tells.
+        // Of two at the same byte, the later one counts.
         if self.jumps.last().is_some_and(|jump| jump.at == at) {
             self.jumps.pop();
         }
@@ -89,15 +89,15 @@ impl View {
 }
 
 enum Escape {
-    /// It stands for this byte, and is so long.
+    /// An escape for this byte, with its length.
     Byte(u8, usize),
-    /// It is a line break, and is so long.
+    /// A line break, with its length.
     Break(usize),
-    /// It is what it is.
+    /// Not an escape.
     None,
 }
 
-/// What begins here, with a `%`, a backslash or a line break.
+/// What begins here with a `%`, a backslash or a line break.
 fn escape(text: &[u8]) -> Escape {
     match text {
         [b'\n' | b'\r', ..] => Escape::Break(1),
@@ -119,8 +119,8 @@ fn hex_byte(digits: &[u8]) -> Option<u8> {
     Some(value(*high)? << 4 | value(*low)?)
 }
 
-/// The hexadecimal digits of a text, each with its place. What separates them (`:`, blanks, `\x`, `0x`, `%`) is left out;
-/// for any other letter or digit comes none.
+/// The hexadecimal digits of a text with their positions. Separators (`:`, blanks, `\x`, `0x`, `%`) are skipped; any
+/// other letter or digit yields none.
 #[derive(Clone)]
 pub(super) struct Digits<'t> {
     text: &'t [u8],
@@ -132,7 +132,7 @@ impl<'t> Digits<'t> {
         Self { text, at: 0 }
     }
 
-    /// Whether a digit stands here, so that an `x` before it is a prefix of it.
+    /// Whether a digit is here, so that an `x` before it is its prefix.
     fn is_digit(&self, at: usize) -> bool {
         self.text.get(at).is_some_and(u8::is_ascii_hexdigit)
     }
@@ -168,7 +168,7 @@ impl Iterator for Digits<'_> {
 const SEPARATOR: u8 = 0xff;
 const LETTER: u8 = 0xfe;
 
-/// What each byte is among digits: the value of one, a separator or a letter.
+/// The class of each byte among digits: the value of a digit, a separator or a letter.
 static CLASSES: [u8; 256] = classes();
 
 const fn classes() -> [u8; 256] {

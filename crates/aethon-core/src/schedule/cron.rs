@@ -1,9 +1,9 @@
-//! Cron expressions: five fields, and when they come next in a time zone.
+//! Cron expressions: five fields, and when they are next due in a time zone.
 //!
-//! A time that daylight saving skips counts as the moment after the gap; a time that comes twice counts the first time.
-//! That holds for every expression, so no run is ever lost or doubled by a change of the clock. Day and weekday both
-//! restricted means either; a field that begins with `*` restricts nothing in this sense, as in the crontabs of Debian
-//! and Red Hat.
+//! A time that daylight saving skips is moved to the end of the gap; a time that occurs twice counts the first time.
+//! That holds for every expression, so a clock change never loses or duplicates a run. If day and weekday are both
+//! restricted, either one suffices; a field that begins with `*` does not count as restricted, as in the crontabs of
+//! Debian and Red Hat.
 
 use std::fmt;
 
@@ -12,11 +12,11 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// How many days ahead are looked at: what has not come by then never comes. A leap day that must be a certain weekday
-/// comes every 28 years, and every 40 over the turn of most centuries.
+/// How many days ahead to look; what is not due by then never is. A leap day on a certain weekday comes every 28 years,
+/// and every 40 across the turn of most centuries.
 const HORIZON: usize = 41 * 366;
 
-/// When something is due, as an expression.
+/// A cron expression.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cron {
@@ -26,17 +26,17 @@ pub struct Cron {
     days: u64,
     months: u64,
     weekdays: u64,
-    /// Whether one of day and weekday is enough.
+    /// Whether a match of either day or weekday suffices.
     is_either: bool,
 }
 
-/// An expression that makes no sense: a sentence that names the field.
+/// The expression is invalid: a sentence that names the field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct InvalidCron(String);
 
 impl Cron {
-    /// Reads an expression: five fields, or `@daily` and its like.
+    /// Parses an expression: five fields, or `@daily` and the like.
     pub fn parse(text: &str) -> Result<Self, InvalidCron> {
         let text = text.trim();
         let expression = match text.strip_prefix('@') {
@@ -63,12 +63,12 @@ impl Cron {
         })
     }
 
-    /// The expression as it was written.
+    /// Returns the expression as written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The first time after this one. `None` when it never comes.
+    /// Returns the first time after this one; `None` if there is none.
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let first = after.to_zoned(zone.clone()).date();
         let mut date = first;
@@ -91,19 +91,19 @@ impl Cron {
         has(self.months, date.month()) && if self.is_either { day || weekday } else { day && weekday }
     }
 
-    /// The times of a day, in order.
+    /// The times within a day, in order.
     fn times(&self, date: Date) -> impl Iterator<Item = DateTime> {
         numbers(self.hours)
             .flat_map(move |hour| numbers(self.minutes).map(move |minute| date.at(hour, minute, 0, 0)))
     }
 }
 
-/// The numbers of a set.
+/// The numbers in a set.
 fn numbers(set: u64) -> impl Iterator<Item = i8> {
     (0..60).filter(move |number| set >> number & 1 == 1)
 }
 
-/// When a local time is.
+/// Converts a local time to a timestamp.
 fn moment(time: DateTime, zone: &TimeZone) -> Timestamp {
     let ambiguous = zone.to_ambiguous_timestamp(time);
     let compatible = || ambiguous.compatible().unwrap_or(Timestamp::MAX);
@@ -133,7 +133,7 @@ fn nickname(word: &str) -> Result<&'static str, InvalidCron> {
     })
 }
 
-/// A field: what it is called, from where to where it goes, and the names of its numbers.
+/// A field: its name, its range, and names for its numbers.
 struct Field {
     name: &'static str,
     from: u32,
@@ -154,7 +154,7 @@ const WEEKDAY: Field =
     Field { name: "weekday", from: 0, to: 7, names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"] };
 
 impl Field {
-    /// The numbers that a field stands for, as a set of bits.
+    /// The numbers that a field stands for, as a bit set.
     fn read(&self, text: &str) -> Result<u64, InvalidCron> {
         let mut set = 0;
         for part in text.split(',') {
@@ -165,7 +165,7 @@ impl Field {
             let (from, to) = match (range, range.split_once('-')) {
                 ("*", _) => (self.from, self.to - u32::from(self.to == WEEKDAY.to)),
                 (_, Some((from, to))) => (self.number(from)?, self.end(to)?),
-                // `5/10` goes on to the end.
+                // `5/10` continues to the end.
                 (one, None) => {
                     let number = self.number(one)?;
                     (number, if step.is_some() { self.to - u32::from(self.to == WEEKDAY.to) } else { number })
@@ -184,7 +184,7 @@ impl Field {
         let lower = text.to_ascii_lowercase();
         let named = self.names.iter().zip(self.from..).find(|(name, _)| **name == lower);
         let number = named.map(|(_, number)| number);
-        // A sign is none of a number's here.
+        // Signs are not allowed in numbers here.
         let digits = || text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
         number.or_else(digits).filter(|number| (self.from..=self.to).contains(number)).ok_or_else(|| {
             let names = if self.names.is_empty() { "" } else { ", or a name such as " };
@@ -281,7 +281,7 @@ mod tests {
         check("0 9 * * 5-7", &["22", "27", "28", "29"]);
         check("0 9 * * sat-sun", &["22", "28", "29"]);
         check("0 9 * * 6,0", &["22", "28", "29"]);
-        // Either of two that are restricted.
+        // Either one, if both are restricted.
         check("0 9 25 * 1", &["23", "25", "30"]);
         check("@weekly", &["22", "29"]);
     }

@@ -1,4 +1,5 @@
-//! A job: what is done when, for whom, and what becomes of a run whose time passed while the program was not running.
+//! A job: what is done when and for whom, and what happens to a run whose time passed while the program was not
+//! running.
 
 use std::fmt;
 
@@ -13,18 +14,18 @@ use crate::error::Result;
 use crate::person::Person;
 use crate::sop::SopName;
 
-/// The name of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
+/// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct JobId(String);
 
-/// A name that no job can have.
+/// The text is not a valid job id.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("use 1 to 64 letters, digits, `-`, `_` and `.`")]
 pub struct InvalidJobId;
 
 impl JobId {
-    /// Checks and wraps a name.
+    /// Validates an id.
     pub fn parse(id: &str) -> Result<Self, InvalidJobId> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
         let is_id =
@@ -32,13 +33,13 @@ impl JobId {
         if is_id { Ok(Self(id.to_owned())) } else { Err(InvalidJobId) }
     }
 
-    /// A name that no other job has.
+    /// Creates a unique id.
     pub fn fresh() -> Self {
         let unique = crate::ids::unique();
         Self(format!("job-{}", &unique[unique.len() - 12..]))
     }
 
-    /// The name as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -63,10 +64,10 @@ impl From<JobId> for String {
     }
 }
 
-/// A timed job.
+/// A scheduled job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
-    /// Its name.
+    /// Its id.
     pub job_id: JobId,
     /// When it is due.
     pub timing: Timing,
@@ -74,29 +75,29 @@ pub struct Job {
     pub task: Task,
     /// The channel that gets the result.
     pub channel: String,
-    /// Who gets it there; the channel's own default when absent.
+    /// Its recipient there; the channel's own default if absent.
     pub recipient: Option<String>,
-    /// What becomes of a run that was missed.
+    /// What happens to a missed run.
     pub missed: Missed,
-    /// How often a run that failed is tried again.
+    /// How many times a failed run is retried.
     pub retries: u32,
-    /// Whether it is meant to run by itself.
+    /// Whether it should run by itself.
     pub enabled: bool,
-    /// Whether somebody has paused it meanwhile.
+    /// Whether it has been paused.
     #[serde(default)]
     pub paused: bool,
-    /// Who made it.
+    /// Who created it.
     pub origin: Origin,
-    /// Whom it is for.
+    /// The person it is for.
     #[serde(default, skip_serializing_if = "Person::is_owner")]
     pub person: Person,
-    /// Whether a stranger may have written what it is to do; its runs are a stranger's messages then.
+    /// Whether a stranger may have written its task; then its runs count as messages of a stranger.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
 }
 
 impl Job {
-    /// Whether it runs by itself.
+    /// Returns whether it runs by itself.
     pub fn is_active(&self) -> bool {
         self.enabled && !self.paused
     }
@@ -106,27 +107,27 @@ impl Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timing {
-    /// Again and again.
+    /// Repeatedly.
     Cron {
         /// The expression.
         cron: Cron,
         /// The IANA name of its time zone.
         timezone: String,
     },
-    /// Once, at a time.
+    /// Once, at a certain time.
     Once {
-        /// The time; one that has passed means as soon as possible.
+        /// The time; a time in the past means as soon as possible.
         run_at: Timestamp,
     },
 }
 
 impl Timing {
-    /// The first time after this one.
+    /// Returns the first time after this one.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         match self {
             Self::Once { run_at } => (*run_at > after).then_some(*run_at),
             Self::Cron { cron, timezone } => {
-                // A zone that was known when the job was made may be gone from the machine's table.
+                // A zone that was known when the job was created may have vanished from the machine's table.
                 let zone = TimeZone::get(timezone).unwrap_or(TimeZone::UTC);
                 cron.next_after(after, &zone)
             }
@@ -150,12 +151,12 @@ pub enum Missed {
     /// It is recorded as missed.
     #[default]
     Skip,
-    /// It is made up once, however many were missed.
+    /// It is made up for once, however many were missed.
     RunOnce,
 }
 
 impl Missed {
-    /// What goes by this word.
+    /// Returns the value with this word.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "skip" => Some(Self::Skip),
@@ -165,40 +166,40 @@ impl Missed {
     }
 }
 
-/// Who made a job, and so where it can be removed.
+/// Who created a job, which determines where it can be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// The configuration.
     Config,
-    /// The owner, by the API or the terminal.
+    /// The owner, through the API or the terminal.
     Owner,
-    /// The assistant, by its tool.
+    /// The assistant, through its tool.
     Assistant,
 }
 
-/// A stored job and where it stands.
+/// A stored job with its current state.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct JobRecord {
     /// The job.
     pub job: Job,
-    /// When it is due next; `None` if never by itself.
+    /// When it is due next; `None` if it is never due by itself.
     pub next_run: Option<Timestamp>,
-    /// When a run that failed is tried again.
+    /// When a failed run is retried.
     pub retry_at: Option<Timestamp>,
-    /// How many retries of the last failure there were.
+    /// How many times the last failure has been retried.
     pub attempt: u32,
-    /// When it ran last, or should have.
+    /// When it last ran, or should have.
     pub last_run: Option<Timestamp>,
-    /// How that went.
+    /// The status of that run.
     pub last_status: Option<RunStatus>,
-    /// What was wrong with it.
+    /// The error of that run.
     pub last_error: Option<String>,
 }
 
 impl JobRecord {
-    /// A job that never ran.
+    /// A job that has never run.
     pub fn new(job: Job, next_run: Option<Timestamp>) -> Self {
         Self {
             job,
@@ -212,21 +213,21 @@ impl JobRecord {
     }
 }
 
-/// The storage of jobs.
+/// Stores jobs.
 #[async_trait]
 pub trait JobStore: Send + Sync {
-    /// All jobs, by name.
+    /// Returns all jobs, by id.
     async fn jobs(&self) -> Result<Vec<JobRecord>>;
 
-    /// One job.
+    /// Returns one job.
     async fn job(&self, id: &JobId) -> Result<Option<JobRecord>>;
 
-    /// Stores a new job. `false` when there is one of this name, or there are `most` jobs already.
+    /// Stores a new job. `false` if its id is taken, or there are `most` jobs already.
     async fn add(&self, job: &Job, next_run: Option<Timestamp>, most: usize) -> Result<bool>;
 
-    /// Puts a job in the place of the one of its name, or beside the others. What is known of its runs stays.
+    /// Replaces the job with the same id, or adds it. What is known about its runs stays.
     async fn replace(&self, job: &Job, next_run: Option<Timestamp>) -> Result<()>;
 
-    /// Removes a job and its runs. `false` when there is none.
+    /// Removes a job and its runs. `false` if there is none.
     async fn remove(&self, id: &JobId) -> Result<bool>;
 }

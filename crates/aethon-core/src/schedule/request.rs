@@ -1,4 +1,4 @@
-//! The door for owners: what may be asked of the schedule, and the refusals.
+//! The owner's interface to the schedule: requests and refusals.
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -8,31 +8,31 @@ use super::run::RunRecord;
 use crate::error::Error;
 use crate::person::Person;
 
-/// A job as somebody asks for it; nothing of it is checked yet.
+/// A requested job, not validated yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct JobRequest {
-    /// Its name; one is made up when it is absent.
+    /// Its id; one is generated if absent.
     pub job_id: Option<String>,
-    /// When, again and again.
+    /// When to run it repeatedly.
     pub cron: Option<String>,
-    /// When, once.
+    /// When to run it once.
     pub run_at: Option<String>,
     /// The SOP.
     pub sop_name: Option<String>,
     /// The prompt.
     pub prompt: Option<String>,
-    /// Where the result goes.
+    /// The channel that gets the result.
     pub channel: Option<String>,
-    /// To whom.
+    /// The recipient of the result.
     pub recipient: Option<String>,
     /// The time zone of `cron`.
     pub timezone: Option<String>,
     /// `skip` or `run_once`.
     pub missed: Option<String>,
-    /// How often a failed run is tried again.
+    /// How many times a failed run is retried.
     pub retries: Option<u32>,
-    /// Whom it is for; never taken from outside.
+    /// The person it is for; never taken from outside.
     #[serde(skip)]
     pub person: Person,
     /// Whether a stranger may have written it.
@@ -40,7 +40,7 @@ pub struct JobRequest {
     pub untrusted: bool,
 }
 
-/// What is wrong with one field.
+/// What is wrong with a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
     /// The field.
@@ -49,16 +49,16 @@ pub struct FieldFault {
     pub message: String,
 }
 
-/// Why the schedule did not do something.
+/// Why a request was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum JobRefusal {
-    /// Fields are wrong.
+    /// Fields are invalid.
     #[error("{}", in_one_line(.0))]
     Fields(Vec<FieldFault>),
-    /// There is a job of this name, or it cannot be changed here, or it runs already: the sentence says which.
+    /// The id is taken, or the job cannot be changed here, or it is already running: the sentence says which.
     #[error("{0}")]
     Conflict(String),
-    /// There is no job of this name.
+    /// There is no job with this id.
     #[error("there is no job {0:?}")]
     Unknown(String),
     /// The storage failed.
@@ -72,38 +72,38 @@ fn in_one_line(faults: &[FieldFault]) -> String {
     lines.join("; ")
 }
 
-/// The timed jobs of an assistant.
+/// The scheduled jobs of an assistant.
 #[async_trait]
 pub trait Schedule: Send + Sync {
-    /// Whether jobs run by themselves.
+    /// Returns whether jobs run by themselves.
     fn is_enabled(&self) -> bool;
 
-    /// All jobs, by name.
+    /// Returns all jobs, by id.
     async fn jobs(&self) -> Result<Vec<JobRecord>, JobRefusal>;
 
-    /// Takes a job in.
+    /// Adds a job.
     async fn add(&self, request: JobRequest, origin: Origin) -> Result<JobRecord, JobRefusal>;
 
     /// Removes a job.
     async fn remove(&self, id: &str) -> Result<(), JobRefusal>;
 
-    /// Pauses a job, or lets it go on. A pause outlasts a restart.
+    /// Pauses or resumes a job. A pause survives a restart.
     async fn set_paused(&self, id: &str, is_paused: bool) -> Result<JobRecord, JobRefusal>;
 
-    /// Begins a run now, besides those that are due.
+    /// Begins a run now, in addition to those that are due.
     async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal>;
 
-    /// The runs of a job, newest first.
+    /// Returns the runs of a job, newest first.
     async fn runs(&self, id: &str, limit: usize) -> Result<Vec<RunRecord>, JobRefusal>;
 }
 
 impl JobRefusal {
-    /// One field is wrong.
+    /// One field is invalid.
     pub fn field(field: &'static str, message: impl Into<String>) -> Self {
         Self::Fields(vec![FieldFault { field, message: message.into() }])
     }
 
-    /// No job has this name.
+    /// There is no job with this id.
     pub fn unknown(id: impl ToString) -> Self {
         Self::Unknown(id.to_string())
     }

@@ -7,17 +7,17 @@ use serde::Serialize;
 use super::job::{JobId, JobRecord};
 use crate::error::Result;
 
-/// How a run went.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It runs.
+    /// It is running.
     Running,
-    /// It went well.
+    /// It succeeded.
     Ok,
     /// It failed.
     Error,
-    /// It was left out, because the run before it had not ended.
+    /// It was skipped, because the previous run had not ended.
     Skipped,
     /// The program was not running at its time.
     Missed,
@@ -26,7 +26,7 @@ pub enum RunStatus {
 impl RunStatus {
     const ALL: [Self; 5] = [Self::Running, Self::Ok, Self::Error, Self::Skipped, Self::Missed];
 
-    /// The word on the wire and in the database.
+    /// Returns the word on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -37,20 +37,20 @@ impl RunStatus {
         }
     }
 
-    /// The status that goes by this word.
+    /// Returns the status with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 
-/// A run, as it is listed.
+/// A run, as listed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunRecord {
-    /// Its own name.
+    /// Its id.
     pub run_id: String,
     /// Its job.
     pub job_id: JobId,
-    /// The time that it is the run of; `None` for one that somebody asked for.
+    /// The time it was due; `None` for a requested run.
     #[serde(rename = "due_at", serialize_with = "optional")]
     pub due: Option<Timestamp>,
     /// When it began.
@@ -59,11 +59,11 @@ pub struct RunRecord {
     /// When it ended.
     #[serde(serialize_with = "optional")]
     pub ended_at: Option<Timestamp>,
-    /// How it went.
+    /// Its status.
     pub status: RunStatus,
-    /// What was wrong with it.
+    /// Its error.
     pub error: Option<String>,
-    /// Which retry it is; 0 for none.
+    /// Which retry it is; 0 for the first attempt.
     pub attempt: u32,
 }
 
@@ -74,7 +74,8 @@ fn optional<S: serde::Serializer>(moment: &Option<Timestamp>, serializer: S) -> 
     }
 }
 
-/// The state of a job by which the caller decided that it is due. Whoever finds another one has come second.
+/// The state of a job from which the caller concluded that it is due. If the state has changed, somebody else was
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     /// When it was due.
@@ -83,14 +84,14 @@ pub struct Due {
     pub retry_at: Option<Timestamp>,
 }
 
-/// The start of a run.
+/// The beginning of a run.
 #[derive(Debug, Clone)]
 pub struct BeginRun {
     /// The job.
     pub job: JobId,
-    /// What the caller has seen of the job; `None` for a run that somebody asked for.
+    /// The state of the job that the caller has seen; `None` for a requested run.
     pub seen: Option<Due>,
-    /// When it is due next; with `seen` only.
+    /// When the job is due next; only together with `seen`.
     pub next_run: Option<Timestamp>,
     /// The run.
     pub run: RunRecord,
@@ -101,34 +102,34 @@ pub struct BeginRun {
 pub struct EndRun {
     /// When it ended.
     pub at: Timestamp,
-    /// How it ended.
+    /// Its status.
     pub status: RunStatus,
-    /// What was wrong.
+    /// Its error.
     pub error: Option<String>,
-    /// When it is tried again.
+    /// When it is retried.
     pub retry_at: Option<Timestamp>,
 }
 
-/// The storage of runs.
+/// Stores runs.
 #[async_trait]
 pub trait RunLog: Send + Sync {
-    /// Jobs whose time or whose retry has come, the one that waits longest first.
+    /// Returns jobs whose time or retry has come, the longest due first.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<JobRecord>>;
 
-    /// When the next job or retry is due.
+    /// Returns when the next job or retry is due.
     async fn next_due(&self) -> Result<Option<Timestamp>>;
 
     /// Records a run and moves the job on to its next time, in one transaction. Of several programs that have seen the
-    /// same state of the job, one succeeds; `None` for the others. While another run of the job is open, one that was due
-    /// is recorded as skipped, and one that somebody asked for is not recorded at all (`None`).
+    /// same state of the job, one succeeds; the others get `None`. While another run of the job is open, a due run is
+    /// recorded as skipped, and a requested run is not recorded at all (`None`).
     async fn begin(&self, begin: BeginRun) -> Result<Option<RunRecord>>;
 
-    /// Ends an open run. `false` when it is not open.
+    /// Ends an open run. `false` if it is not open.
     async fn end(&self, run: &str, end: EndRun) -> Result<bool>;
 
-    /// The open runs, oldest first.
+    /// Returns the open runs, oldest first.
     async fn open(&self) -> Result<Vec<RunRecord>>;
 
-    /// The runs of a job, newest first.
+    /// Returns the runs of a job, newest first.
     async fn runs(&self, job: &JobId, limit: usize) -> Result<Vec<RunRecord>>;
 }

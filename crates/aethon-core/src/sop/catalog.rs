@@ -1,4 +1,4 @@
-//! Which SOPs there are.
+//! The catalog of SOPs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use async_trait::async_trait;
 use super::{Sop, SopName};
 use crate::error::{Error, Result};
 
-/// The SOPs as they are now: a file that was just put there counts.
+/// The SOPs as they currently are: a file that was just added counts.
 #[async_trait]
 pub trait SopCatalog: Send + Sync {
-    /// All of them, by name. A file of the workspace stands in the place of a built-in one of its name.
+    /// Returns all of them, by name. A file in the workspace overrides the built-in SOP of the same name.
     async fn sops(&self) -> Result<Vec<Arc<Sop>>>;
 
-    /// The one of this name.
+    /// Returns the one with this name.
     async fn sop(&self, name: &SopName) -> Result<Option<Arc<Sop>>>;
 
-    /// Files that are no SOP although they are called so. They do not touch the others.
+    /// Returns the files that are named like SOPs but are invalid. They do not affect the others.
     async fn broken(&self) -> Result<Vec<BrokenSop>>;
 
-    /// What is wrong with a text that is to be a SOP; nothing when it is one.
+    /// Returns what is wrong with the text of a SOP; empty if it is valid.
     fn check(&self, content: &str) -> Vec<SopFault>;
 
-    /// Writes a file of the workspace.
+    /// Writes a file in the workspace.
     async fn save(&self, name: &SopName, content: &str) -> Result<Arc<Sop>, SopRefusal>;
 
-    /// Removes a file of the workspace.
+    /// Removes a file from the workspace.
     async fn remove(&self, name: &SopName) -> Result<(), SopRefusal>;
 }
 
-/// A file that is no SOP.
+/// An invalid SOP file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenSop {
     /// The file.
@@ -39,7 +39,7 @@ pub struct BrokenSop {
     pub faults: Vec<SopFault>,
 }
 
-/// What is wrong in one place of a file.
+/// A fault at one place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SopFault {
     /// The line, from 1.
@@ -51,10 +51,10 @@ pub struct SopFault {
 /// Why a SOP was not written or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum SopRefusal {
-    /// The text is no SOP.
+    /// The text is not a valid SOP.
     #[error("the SOP has faults: {}", in_one_line(.0))]
     Faults(Vec<SopFault>),
-    /// The text has a secret in it.
+    /// The text contains a secret.
     #[error("the SOP has {0} in it; keep secrets out of SOPs, and name the credential instead")]
     Secret(String),
     /// It is built in and cannot be removed.
@@ -62,7 +62,7 @@ pub enum SopRefusal {
         "{0} is built in and cannot be removed; a file of the same name in the workspace's sops/ takes its place"
     )]
     BuiltIn(SopName),
-    /// There is none of this name.
+    /// There is none with this name.
     #[error("there is no SOP named {0}")]
     Unknown(SopName),
     /// The file could not be written or removed.

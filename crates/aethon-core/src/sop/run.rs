@@ -1,4 +1,4 @@
-//! What is kept of SOPs that were run.
+//! Records of SOP runs.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,27 @@ use super::SopName;
 use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
 
-/// A SOP that was run, or is.
+/// A run of a SOP.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SopRun {
-    /// Its own name.
+    /// Its id.
     pub run_id: String,
     /// The SOP.
     pub sop_name: SopName,
-    /// Where it runs.
+    /// The session in which it runs.
     pub session_id: SessionId,
-    /// The turn that works on it, or did last.
+    /// The turn that works on it, or last did.
     #[serde(skip)]
     pub turn: Option<TurnId>,
-    /// Where it stands.
+    /// Its state.
     pub state: SopRunState,
-    /// The step that was begun last, from 1; 0 before the first.
+    /// The last step that was begun, from 1; 0 before the first.
     pub step: u32,
-    /// The steps that are done, as the model says.
+    /// How many steps are done, according to the model.
     pub steps_done: u32,
-    /// How many there are.
+    /// How many steps there are.
     pub steps: u32,
-    /// What the parameters are, as far as they are known.
+    /// The parameters known so far.
     #[serde(skip)]
     pub parameters: BTreeMap<String, String>,
     /// When it began.
@@ -41,25 +41,25 @@ pub struct SopRun {
     pub updated_at: Timestamp,
     /// What it has cost, in USD.
     pub cost_usd: f64,
-    /// Why it ended, where it did not end well.
+    /// Why it ended, if it did not succeed.
     pub error: Option<String>,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SopRunState {
-    /// The program waits for parameters.
+    /// The program is waiting for parameters.
     Asking,
-    /// A turn works on it.
+    /// A turn is working on it.
     Running,
-    /// Its turn has ended before its last step: the person is to answer.
+    /// Its turn ended before the last step: the person has to answer.
     Waiting,
-    /// All is done.
+    /// Everything is done.
     Done,
     /// A turn of it failed.
     Failed,
-    /// A person has stopped it.
+    /// A person stopped it.
     Stopped,
 }
 
@@ -67,7 +67,7 @@ impl SopRunState {
     const ALL: [Self; 6] =
         [Self::Asking, Self::Running, Self::Waiting, Self::Done, Self::Failed, Self::Stopped];
 
-    /// The word on the wire and in the database.
+    /// Returns the word on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Asking => "asking",
@@ -79,21 +79,21 @@ impl SopRunState {
         }
     }
 
-    /// The state that goes by this word.
+    /// Returns the state with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Whether the next message of its session goes on with it.
+    /// Returns whether the next message of its session continues it.
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Asking | Self::Waiting)
     }
 }
 
-/// What changes in a run. What is absent stays.
+/// A change of a run; what is absent stays.
 #[derive(Debug, Clone, Default)]
 pub struct SopRunChange {
-    /// Where it stands now.
+    /// The new state.
     pub state: Option<SopRunState>,
     /// The turn that works on it now.
     pub turn: Option<TurnId>,
@@ -103,37 +103,37 @@ pub struct SopRunChange {
     pub steps_done: Option<u32>,
     /// The parameters as they are known now.
     pub parameters: Option<BTreeMap<String, String>>,
-    /// What it has cost besides, in USD.
+    /// Additional cost, in USD.
     pub more_usd: f64,
-    /// Why it ended, where it did not end well.
+    /// Why it ended, if it did not succeed.
     pub error: Option<String>,
 }
 
-/// The storage of runs.
+/// Stores runs.
 #[async_trait]
 pub trait SopRuns: Send + Sync {
     /// Stores a new run.
     async fn open(&self, run: &SopRun) -> Result<()>;
 
-    /// Changes one. `false` when there is none.
+    /// Changes a run. `false` if there is none.
     async fn change(&self, run_id: &str, change: SopRunChange) -> Result<bool>;
 
-    /// Forgets one that did not come to be.
+    /// Removes a run that did not begin after all.
     async fn discard(&self, run_id: &str) -> Result<()>;
 
-    /// The run that a turn works on, or did.
+    /// Returns the run that a turn works on, or did.
     async fn of_turn(&self, turn: &TurnId) -> Result<Option<SopRun>>;
 
-    /// One run.
+    /// Returns one run.
     async fn run(&self, run_id: &str) -> Result<Option<SopRun>>;
 
-    /// Runs, the newest first; those in one state only, if that is given.
+    /// Returns runs, newest first; only those in one state, if given.
     async fn runs(&self, state: Option<SopRunState>, limit: usize) -> Result<Vec<SopRun>>;
 }
 
-/// Takes runs up again that have lost their turn.
+/// Resumes runs that have lost their turn.
 #[async_trait]
 pub trait SopRunner: Send + Sync {
-    /// Goes on with a run where it was, in its session. The turn that does so is stored when this returns.
+    /// Continues a run where it was, in its session. The turn that does so is stored when this returns.
     async fn resume(&self, run_id: &str) -> Result<TurnId>;
 }

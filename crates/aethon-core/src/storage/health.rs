@@ -1,8 +1,7 @@
-//! Whether the storage takes what it is given, for everybody who has to know: doors refuse new messages while it does not,
-//! pages say so, `/api/ready` answers 503.
+//! Whether the storage accepts writes, for everybody who has to know: while it does not, doors refuse new messages,
+//! pages say so, and `/api/ready` answers 503.
 //!
-//! The backend writes it, because only the backend sees every attempt. The rest of the program reads it and decides nothing
-//! by itself.
+//! The backend writes it, because only the backend sees every attempt. The rest of the program only reads it.
 
 use std::sync::Arc;
 
@@ -10,31 +9,31 @@ use tokio::sync::watch;
 
 use crate::error::Error;
 
-/// The health of a storage. Cheap to clone; clones are the same health.
+/// The health of a storage. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
 pub struct StorageHealth(Arc<watch::Sender<Option<Arc<StorageFault>>>>);
 
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageFault {
-    /// A sentence in lower case that names the thing and the remedy.
+    /// A lower-case sentence that names the thing and the remedy.
     pub message: String,
 }
 
 impl Default for StorageHealth {
-    /// Healthy until somebody tells otherwise.
+    /// Healthy until reported otherwise.
     fn default() -> Self {
         Self(Arc::new(watch::channel(None).0))
     }
 }
 
 impl StorageHealth {
-    /// What is wrong now; `None` while everything is stored.
+    /// Returns what is wrong; `None` while everything is stored.
     pub fn fault(&self) -> Option<Arc<StorageFault>> {
         self.0.borrow().clone()
     }
 
-    /// The refusal of whatever would have to be stored now.
+    /// Refuses whatever would have to be stored while the storage fails.
     pub fn check(&self) -> Result<(), Error> {
         match self.fault() {
             None => Ok(()),
@@ -42,7 +41,7 @@ impl StorageHealth {
         }
     }
 
-    /// An attempt to store something failed. Returns whether that is new.
+    /// Records that an attempt to store something failed. Returns whether that is new.
     pub fn failed(&self, message: impl Into<String>) -> bool {
         let message = message.into();
         let was_healthy = self.0.borrow().is_none();
@@ -56,13 +55,13 @@ impl StorageHealth {
         was_healthy
     }
 
-    /// An attempt to store something succeeded. Returns whether that is new.
+    /// Records that an attempt to store something succeeded. Returns whether that is new.
     pub fn recovered(&self) -> bool {
-        // The usual case only looks.
+        // The usual case only reads.
         self.0.borrow().is_some() && self.0.send_if_modified(|fault| fault.take().is_some())
     }
 
-    /// Tells every change from now on.
+    /// Subscribes to every change from now on.
     pub fn watch(&self) -> watch::Receiver<Option<Arc<StorageFault>>> {
         self.0.subscribe()
     }

@@ -1,20 +1,20 @@
-//! What was counted since the program began, in the form of Prometheus: numbers that only grow, and histograms.
+//! Counters since the program started, in the style of Prometheus: monotonic numbers, and histograms.
 
 use std::collections::BTreeMap;
 
 use super::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 
-/// The upper bounds of the histograms, in seconds. Beyond the last is the rest.
+/// The upper bounds of the histogram buckets, in seconds. Longer durations are in none of them.
 pub const BOUNDS: [f64; 16] =
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
 
-/// How many series there are at most. Names come from models and servers; the ones after that are counted together.
+/// The most series. Names come from models and servers; any further ones are counted together.
 const MOST_SERIES: usize = 1_000;
 
-/// The name of what is counted together.
+/// The name under which those are counted.
 const OTHER: &str = "other";
 
-/// Counters of a running program.
+/// The counters of a running program.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counters {
     /// Events by kind, name and status.
@@ -23,20 +23,20 @@ pub struct Counters {
     pub models: BTreeMap<(String, String), ModelSum>,
 }
 
-/// How often something happened, and how long it took.
+/// How many times something happened, and how long it took.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// How often.
+    /// How many times.
     pub count: u64,
-    /// How often it was measured.
+    /// How many times its duration was measured.
     pub timed: u64,
-    /// How long it took together, in seconds.
+    /// The total duration, in seconds.
     pub seconds: f64,
-    /// How many took at most as long as each bound and longer than the one before.
+    /// How many were above the previous bound and at most at this one.
     pub buckets: [u64; BOUNDS.len()],
 }
 
-/// What the calls to a model took.
+/// The usage of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ModelSum {
     /// Tokens sent.
@@ -70,7 +70,7 @@ impl Counters {
         }
     }
 
-    /// How many events of this kind came out like this.
+    /// Returns how many events of this kind had this status.
     pub fn count_of(&self, kind: TelemetryKind, status: TelemetryStatus) -> u64 {
         let events = self.events.iter();
         events.filter(|(key, _)| (key.0, key.2) == (kind, status)).map(|(_, series)| series.count).sum()

@@ -1,4 +1,4 @@
-//! The queue between those who do things and the one who writes them down.
+//! The queue between those who record events and the task that stores them.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,11 +9,12 @@ use tokio::sync::Notify;
 use super::counters::Counters;
 use super::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 
-/// How many events may wait. A writer that is this far behind has a storage that fails; the rest is dropped and counted.
+/// How many events may wait. A writer that is this far behind has a failing storage; further events are dropped and
+/// counted.
 const MOST_WAITING: usize = 8_192;
 
-/// Where events are handed in. Cheap to clone; clones share everything. Until somebody [keeps](Self::keep) events they are
-/// only counted.
+/// Where events are recorded. Cheap to clone; clones share everything. Until somebody [keeps](Self::keep) events, they
+/// are only counted.
 #[derive(Clone, Default)]
 pub struct Telemetry(Arc<Inner>);
 
@@ -32,7 +33,7 @@ struct Waiting {
 }
 
 impl Telemetry {
-    /// Takes an event. Never waits.
+    /// Records an event. Never waits.
     pub fn record(&self, event: TelemetryEvent) {
         self.0.counters.lock().unwrap_or_else(PoisonError::into_inner).count(&event);
         let mut waiting = self.waiting();
@@ -48,44 +49,44 @@ impl Telemetry {
         self.0.news.notify_one();
     }
 
-    /// Whether events are put into the queue from now on. What waits stays.
+    /// Sets whether events are queued from now on. Those already waiting stay.
     pub fn keep(&self, is_kept: bool) {
         self.waiting().is_kept = is_kept;
     }
 
-    /// Whether events are put into the queue.
+    /// Returns whether events are queued.
     pub fn is_kept(&self) -> bool {
         self.waiting().is_kept
     }
 
-    /// The oldest events that wait, `most` of them at most.
+    /// Takes the oldest waiting events, at most `most` of them.
     pub fn take(&self, most: usize) -> Vec<TelemetryEvent> {
         let mut waiting = self.waiting();
         let count = waiting.events.len().min(most);
         waiting.events.drain(..count).collect()
     }
 
-    /// Waits until an event was put into the queue. One that came before, while nobody waited, counts.
+    /// Waits until an event is queued. One that was queued earlier, while nobody waited, counts.
     pub async fn arrived(&self) {
         self.0.news.notified().await;
     }
 
-    /// So many events were taken and could not be stored.
+    /// Counts events that were taken and could not be stored.
     pub fn note_lost(&self, events: usize) {
         self.waiting().dropped += events as u64;
     }
 
-    /// How many events were dropped.
+    /// Returns how many events were dropped.
     pub fn dropped(&self) -> u64 {
         self.waiting().dropped
     }
 
-    /// What was counted since the program began.
+    /// Returns the counters since the program started.
     pub fn counters(&self) -> Counters {
         self.0.counters.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many events of this kind came out like this since the program began.
+    /// Returns how many events of this kind had this status since the program started.
     pub fn count_of(&self, kind: TelemetryKind, status: TelemetryStatus) -> u64 {
         self.0.counters.lock().unwrap_or_else(PoisonError::into_inner).count_of(kind, status)
     }
@@ -130,7 +131,7 @@ mod tests {
         telemetry.record(event("b"));
         let rest = telemetry.take(usize::MAX);
         assert_eq!((rest.len(), rest.last().unwrap().name.as_str()), (MOST_WAITING - 99, "b"));
-        // All of them are counted, whether they are kept or not.
+        // All of them are counted, stored or not.
         let all = telemetry.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok);
         assert_eq!(all, MOST_WAITING as u64 + 5);
     }

@@ -1,8 +1,8 @@
-//! What many events come to: counts, rates, means and percentiles.
+//! Summaries of many events: counts, rates, means and percentiles.
 //!
-//! A storage keeps a few numbers a day for each kind, name, status and bucket of durations, so that a summary of a month
-//! reads hundreds of rows and not millions. A bucket is a fifth longer than the one before; a percentile is found in its
-//! bucket by its place there, so it is right to within a tenth.
+//! A storage keeps a few numbers per day for each kind, name, status and duration bucket, so that a summary of a month
+//! reads hundreds of rows, not millions. Each bucket is a fifth longer than the one before; a percentile is
+//! interpolated within its bucket, so it is accurate to within a tenth.
 
 use std::collections::BTreeMap;
 
@@ -11,68 +11,68 @@ use serde::Serialize;
 
 use super::{TelemetryKind, TelemetryStatus};
 
-/// By how much longer each bucket is than the one before.
+/// The ratio of the bounds of neighbouring buckets.
 const GROWTH: f64 = 1.2;
 
 /// The upper bound of the first bucket, in seconds.
 const FIRST: f64 = 0.001;
 
-/// The last bucket: what took some hours, and longer.
+/// The last bucket: durations of some hours and more.
 const LAST: i64 = 96;
 
-/// The bucket of what has no duration.
+/// The bucket of events without a duration.
 const UNTIMED: i64 = -1;
 
-/// The channels on which nobody writes: jobs, delegations and work of several turns.
+/// The channels on which no person writes: jobs, delegations and work of several turns.
 const OWN_CHANNELS: [&str; 3] = ["agent", "schedule", "work"];
 
-/// How many names a summary tells of.
+/// How many names a summary lists.
 const MOST_NAMES: usize = 50;
 
-/// Into which bucket a duration in seconds belongs.
+/// Returns the bucket of a duration in seconds.
 pub fn bucket_of(duration: Option<f64>) -> i64 {
     let Some(seconds) = duration else { return UNTIMED };
     if seconds.is_nan() || seconds <= FIRST {
         return 0;
     }
-    // Far below the range of the type; what is endless is cut to the last one.
+    // Far within the range of the type; infinite durations go to the last bucket.
     let place = ((seconds / FIRST).ln() / GROWTH.ln()).ceil();
     if place >= LAST as f64 { LAST } else { place as i64 }
 }
 
-/// The seconds between which the durations of a bucket lie.
+/// The bounds of a bucket, in seconds.
 fn bounds(bucket: i64) -> (f64, f64) {
     let upper = |bucket: i64| FIRST * GROWTH.powi(i32::try_from(bucket).unwrap_or(i32::MAX));
     if bucket <= 0 { (0.0, FIRST) } else { (upper(bucket - 1), upper(bucket)) }
 }
 
-/// The sum of events that are alike.
+/// The sums of events that are alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TelemetrySum {
-    /// What kind.
+    /// Their kind.
     pub kind: TelemetryKind,
-    /// What it happened to.
+    /// Their subject.
     pub name: String,
-    /// How it came out.
+    /// Their status.
     pub status: TelemetryStatus,
-    /// The bucket of the durations.
+    /// The bucket of their durations.
     pub bucket: i64,
     /// How many there were.
     pub count: u64,
-    /// How long they took together, in seconds.
+    /// Their total duration, in seconds.
     pub seconds: f64,
     /// Tokens sent.
     pub input_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
-    /// What they cost, in USD.
+    /// Their cost, in USD.
     pub cost_usd: f64,
 }
 
-/// What the kept days came to, and today.
+/// The summary of all stored days, and of today.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TelemetrySummary {
-    /// All days that are kept.
+    /// All stored days.
     #[serde(flatten)]
     pub all: Summary,
     /// Today, in UTC.
@@ -84,7 +84,7 @@ pub struct TelemetrySummary {
 }
 
 impl TelemetrySummary {
-    /// From the sums of all days, and of today.
+    /// Builds it from the sums of all days, and of today.
     pub fn of(all: &[TelemetrySum], today: &[TelemetrySum]) -> Self {
         Self {
             all: Summary::of(all),
@@ -95,7 +95,7 @@ impl TelemetrySummary {
     }
 }
 
-/// What some days came to. Durations are in seconds.
+/// The summary of some days. Durations are in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// Tool calls that ran; refused ones are `denied_tool_calls`.
@@ -104,13 +104,13 @@ pub struct Summary {
     pub total_model_calls: u64,
     /// Turns that ended.
     pub total_turns: u64,
-    /// Messages that people, webhooks and programs sent and that were answered or failed: the turns that Aethon did not begin
-    /// by itself.
+    /// Messages from people, webhooks and programs that were answered or failed: turns that Aethon did not begin by
+    /// itself.
     pub total_messages: u64,
-    /// Whatever failed: calls, deliveries, runs of jobs, channels, and errors of the log. A turn that fails because its
-    /// model does counts once, as the model's.
+    /// All failures: calls, deliveries, job runs, channels, and logged errors. A turn that fails because its model does
+    /// counts once, as the model's failure.
     pub error_count: u64,
-    /// The share of calls to tools and models, deliveries and runs of jobs that failed; 0 where there was nothing.
+    /// The share of calls to tools and models, deliveries and job runs that failed; 0 if there were none.
     pub error_rate: f64,
     /// Tool calls that a rule or a person refused.
     pub denied_tool_calls: u64,
@@ -124,7 +124,7 @@ pub struct Summary {
     pub input_tokens: u64,
     /// Tokens received from models.
     pub output_tokens: u64,
-    /// What models cost, in USD.
+    /// The cost of models, in USD.
     #[serde(serialize_with = "crate::ledger::serialize_usd")]
     pub cost_usd: f64,
 }
@@ -153,22 +153,22 @@ struct TurnTimes {
     turn_success_rate: f64,
 }
 
-/// What became of one tool or one model.
+/// The summary of one tool or one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NamedSummary {
     /// Its name.
     pub name: String,
-    /// How often it was called.
+    /// How many times it was called.
     pub calls: u64,
-    /// How often that failed.
+    /// How many times that failed.
     pub errors: u64,
-    /// How often it was refused.
+    /// How many times it was refused.
     pub denied: u64,
-    /// How long a call took on average, in seconds.
+    /// The mean duration of a call, in seconds.
     pub avg_duration: f64,
-    /// Half of the calls took at most so long.
+    /// The median duration.
     pub p50_duration: f64,
-    /// Nineteen of twenty took at most so long.
+    /// The 95th percentile of the duration.
     pub p95_duration: f64,
 }
 
@@ -214,7 +214,7 @@ impl Summary {
     }
 }
 
-/// One day, in short.
+/// One day in short.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DaySummary {
     /// The day, in UTC.
@@ -226,7 +226,7 @@ pub struct DaySummary {
 }
 
 impl DaySummary {
-    /// From the sums of this day.
+    /// Builds it from the sums of this day.
     pub fn of(day: Date, sums: &[TelemetrySum]) -> Self {
         Self { day, total_messages: messages(sums), error_rate: error_rate(sums) }
     }
@@ -238,12 +238,12 @@ fn messages(sums: &[TelemetrySum]) -> u64 {
     Totals::of(sums.iter().filter(is_message)).calls()
 }
 
-/// Turns are left out: they fail with what was called in them.
+/// Turns are left out, because they fail along with the calls in them.
 fn error_rate(sums: &[TelemetrySum]) -> f64 {
     use TelemetryKind::{Delivery, Job, ModelCall, ToolCall};
     let is_attempt = |sum: &&TelemetrySum| matches!(sum.kind, ToolCall | ModelCall | Delivery | Job);
     let attempts = Totals::of(sums.iter().filter(is_attempt));
-    // What is left of one is no rate.
+    // Exactly zero, without the rounding error of the subtraction.
     if attempts.failed == 0 { 0.0 } else { 1.0 - attempts.success_rate() }
 }
 
@@ -270,7 +270,7 @@ fn by_name(sums: &[TelemetrySum], kind: TelemetryKind) -> Vec<NamedSummary> {
     named
 }
 
-/// Events of one kind, added up.
+/// The totals of one kind of event.
 #[derive(Default)]
 struct Totals {
     good: u64,
@@ -295,7 +295,7 @@ impl Totals {
             TelemetryStatus::Ok => self.good += sum.count,
             TelemetryStatus::Error => self.failed += sum.count,
             TelemetryStatus::Stopped => self.stopped += sum.count,
-            // What never ran has no duration that means anything.
+            // What never ran has no meaningful duration.
             TelemetryStatus::Denied | TelemetryStatus::Skipped => {
                 self.denied += sum.count;
                 return;
@@ -316,7 +316,7 @@ impl Totals {
         if self.timed == 0 { 0.0 } else { rounded(self.seconds / self.timed as f64) }
     }
 
-    /// The share that went well of what was not stopped; 1 where there was nothing.
+    /// The share of successes among what was not stopped; 1 if there was nothing.
     fn success_rate(&self) -> f64 {
         let judged = self.good + self.failed;
         if judged == 0 { 1.0 } else { self.good as f64 / judged as f64 }
@@ -337,7 +337,7 @@ impl Totals {
     }
 }
 
-/// Whole microseconds: what is finer means nothing.
+/// Rounds to microseconds; anything finer is meaningless.
 fn rounded(seconds: f64) -> f64 {
     (seconds * 1e6).round() / 1e6
 }

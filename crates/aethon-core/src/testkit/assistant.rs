@@ -1,4 +1,4 @@
-//! An assistant that remembers what it is given and never answers, and a way out whose words can be read.
+//! An assistant that collects messages and never answers, and a courier whose messages can be read.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,8 @@ use crate::message::Inbound;
 use crate::session::Clear;
 use crate::surface::Surface;
 
-/// Remembers every message that it is given. One with an id that came before is offered, and not new. Its turns run until they
-/// are stopped.
+/// Collects every message that it is given. One with a known id is recorded as offered, but not as new. Its turns run
+/// until they are stopped.
 #[derive(Default)]
 pub struct CollectingAssistant(Mutex<Collected>);
 
@@ -30,48 +30,48 @@ struct Collected {
 }
 
 impl CollectingAssistant {
-    /// The ids under which it came, of what was new and had one.
+    /// Returns the dedupe ids of the new messages that had one.
     pub fn dedupe_ids(&self) -> Vec<String> {
         let collected = self.collected();
         collected.inbound.iter().filter_map(|inbound| Some(inbound.dedupe.as_ref()?.id.clone())).collect()
     }
 
-    /// What was new, in the order in which it came.
+    /// Returns the new messages, in order of arrival.
     pub fn inbound(&self) -> Vec<Inbound> {
         self.collected().inbound.clone()
     }
 
-    /// The texts of what was new.
+    /// Returns the texts of the new messages.
     pub fn texts(&self) -> Vec<String> {
         self.collected().inbound.iter().map(|inbound| inbound.text.clone()).collect()
     }
 
-    /// How many messages were new.
+    /// Returns how many messages were new.
     pub fn count(&self) -> usize {
         self.collected().inbound.len()
     }
 
-    /// The first message, if there was any.
+    /// Returns the first message, if any.
     pub fn first(&self) -> Option<Inbound> {
         self.collected().inbound.first().cloned()
     }
 
-    /// The last message that was new, if there was any.
+    /// Returns the last new message, if any.
     pub fn last(&self) -> Option<Inbound> {
         self.collected().inbound.last().cloned()
     }
 
-    /// The surface of the last message that was new.
+    /// Returns the surface of the last new message.
     pub fn surface(&self) -> Option<Arc<dyn Surface>> {
         self.collected().surface.clone()
     }
 
-    /// Forgets the messages, but not their ids; returns them.
+    /// Forgets the messages, but not their ids, and returns them.
     pub fn take(&self) -> Vec<Inbound> {
         std::mem::take(&mut self.collected().inbound)
     }
 
-    /// Takes none of the next messages, as when nothing can be stored.
+    /// Refuses the next `count` messages, as if nothing could be stored.
     pub fn refuse(&self, count: u32) {
         self.collected().refusals = count;
     }
@@ -128,7 +128,7 @@ impl Assistant for CollectingAssistant {
     }
 }
 
-/// Remembers what the program sends of its own accord, and what came back.
+/// Collects what the program sends on its own initiative, and what came back.
 #[derive(Default)]
 pub struct CollectingCourier {
     sent: Mutex<Vec<NewDelivery>>,
@@ -137,28 +137,28 @@ pub struct CollectingCourier {
 }
 
 impl CollectingCourier {
-    /// What was sent, in its order.
+    /// Returns what was sent, in order.
     pub fn sent(&self) -> Vec<NewDelivery> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The texts of what was sent.
+    /// Returns the texts of what was sent.
     pub fn texts(&self) -> Vec<String> {
         self.sent().into_iter().map(|content| content.text).collect()
     }
 
-    /// Forgets what was sent; returns its texts.
+    /// Forgets what was sent, and returns its texts.
     pub fn take(&self) -> Vec<String> {
         let sent = std::mem::take(&mut *self.sent.lock().unwrap_or_else(PoisonError::into_inner));
         sent.into_iter().map(|content| content.text).collect()
     }
 
-    /// From now on something is on its way to every recipient, or nothing any more.
+    /// Sets whether something counts as on its way to every recipient.
     pub fn set_waiting(&self, is_waiting: bool) {
         self.is_waiting.store(is_waiting, Ordering::Relaxed);
     }
 
-    /// Which deliveries came back, each with its error.
+    /// Returns which deliveries came back, each with its error.
     pub fn returned_deliveries(&self) -> Vec<(i64, String)> {
         self.returned.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -16,7 +16,7 @@ impl ManualClock {
         Self(Mutex::new(now))
     }
 
-    /// Moves it.
+    /// Moves the clock forward.
     pub fn advance(&self, by: SignedDuration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += by;
     }

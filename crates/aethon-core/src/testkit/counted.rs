@@ -1,19 +1,20 @@
-//! Unique words that are the same in every run: whoever simulates a whole program needs its ids, and the chance that is
-//! taken from them, to follow from a seed.
+//! Unique ids that are the same in every run: a simulation of the whole program needs its ids, and the randomness
+//! derived from them, to follow from a seed.
 
 use std::cell::Cell;
 
 thread_local! {
-    /// How many words this thread has been given, and the state of its generator.
+    /// How many ids this thread has handed out, and the state of its generator.
     static COUNTED: Cell<Option<(u64, u64)>> = const { Cell::new(None) };
 }
 
-/// From now on [`crate::ids::unique`] counts on this thread, from this seed; `None` for words that really are unique.
+/// Makes [`crate::ids::unique`] deterministic on this thread, starting from this seed; `None` makes it really unique
+/// again.
 pub fn count_words(seed: Option<u64>) {
     COUNTED.set(seed.map(|seed| (0, seed)));
 }
 
-/// The next word, where they are counted: it grows like a UUID of version 7, and its last digits look random.
+/// The next id, if they are deterministic: it grows like a version 7 UUID, and its last digits look random.
 pub(crate) fn counted_word() -> Option<String> {
     let (count, state) = COUNTED.get()?;
     let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);

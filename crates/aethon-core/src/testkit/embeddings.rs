@@ -1,4 +1,4 @@
-//! A cache of vectors in memory.
+//! An in-memory vector cache.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::embed::{EmbeddingCache, TextKey};
 use crate::error::Result;
 
-/// A cache of vectors in memory that forgets nothing.
+/// An in-memory vector cache that forgets nothing.
 #[derive(Debug, Default)]
 pub struct MemoryEmbeddings(Mutex<BTreeMap<(String, TextKey), Vec<f32>>>);
 

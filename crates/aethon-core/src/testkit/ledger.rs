@@ -1,4 +1,4 @@
-//! A ledger in memory that keeps to the contract of [`Ledger`].
+//! An in-memory ledger that follows the contract of [`Ledger`].
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,19 +12,19 @@ use crate::error::{Error, Result};
 use crate::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Reserved, UsageRow};
 use crate::usage::day_of;
 
-/// A ledger in memory.
+/// An in-memory ledger.
 pub struct MemoryLedger {
     clock: Arc<dyn Clock>,
     books: Mutex<Books>,
 }
 
-/// What is written down.
+/// The recorded data.
 #[derive(Default)]
 struct Books {
     next: i64,
     reservations: BTreeMap<i64, Reservation>,
     entries: Vec<(Date, LedgerEntry)>,
-    /// The day on which money was refused last, and the ceiling.
+    /// The day on which money was last refused, and the ceiling.
     refused: Option<(Date, f64)>,
 }
 
@@ -36,17 +36,17 @@ struct Reservation {
 }
 
 impl MemoryLedger {
-    /// An empty one whose days follow this clock.
+    /// An empty ledger whose days follow this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, books: Mutex::default() }
     }
 
-    /// Every call that was settled, in order.
+    /// Returns every settled call, in order.
     pub fn entries(&self) -> Vec<LedgerEntry> {
         self.lock().entries.iter().map(|(_, entry)| entry.clone()).collect()
     }
 
-    /// What each open reservation holds, and what it counts at after a crash.
+    /// Returns what each open reservation holds, and what it counts for after a crash.
     pub fn reservations(&self) -> Vec<(f64, f64)> {
         let books = self.lock();
         books.reservations.values().map(|reserved| (reserved.amount_usd, reserved.estimate_usd)).collect()
@@ -75,8 +75,8 @@ impl Books {
         }
     }
 
-    /// What is granted of a claim on a day, and what is left after it. A billionth of a dollar is nothing: sums of decimals
-    /// are not exact.
+    /// What is granted of a claim on a day, and what is left afterwards. A billionth of a dollar is ignored, because
+    /// sums of decimals are not exact.
     fn granted(&mut self, day: Date, claim: Claim) -> Option<(f64, f64)> {
         let spend = self.spend(day);
         let taken_usd = spend.spent_usd + spend.reserved_usd - 1e-9;
@@ -98,7 +98,7 @@ fn sound(claim: Claim) -> Result<Claim> {
     }
 }
 
-/// What is no amount counts as nothing.
+/// An invalid amount counts as zero.
 fn amount(usd: f64) -> f64 {
     if usd > 0.0 { usd } else { 0.0 }
 }

@@ -1,5 +1,5 @@
-//! Fakes for tests, shared by all crates: a clock that is set by hand, surfaces that collect what they are shown, a model
-//! that follows a script, a storage and a ledger in memory; and what every storage has to do, as tests.
+//! Fakes for tests, shared by all crates: a manual clock, surfaces that collect what they are shown, a scripted model,
+//! an in-memory storage and ledger; and tests for what every storage has to do.
 
 mod assistant;
 mod clock;

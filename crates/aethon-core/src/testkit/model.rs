@@ -1,4 +1,4 @@
-//! A model that follows a script: each request takes the next list of steps.
+//! A scripted model: each request takes the next list of steps.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -29,7 +29,7 @@ pub enum Step {
     Wait(Gate),
     /// Says nothing more, for ever.
     Hang,
-    /// Panics, as code with a mistake would.
+    /// Panics, as buggy code would.
     Panic,
 }
 
@@ -51,7 +51,7 @@ impl Step {
     }
 }
 
-/// Something that a script waits at until the test opens it.
+/// Blocks a script until the test opens it.
 #[derive(Debug, Clone)]
 pub struct Gate {
     open: Arc<Semaphore>,
@@ -65,17 +65,17 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Lets one through.
+    /// Lets one waiter through.
     pub fn open(&self) {
         self.open.add_permits(1);
     }
 
-    /// Waits until the script stands at the gate.
+    /// Waits until the script has reached the gate.
     pub async fn reached(&self) {
         take_one(self.reached.clone()).await;
     }
 
-    /// Stands at the gate until it is opened.
+    /// Waits at the gate until it is opened.
     pub async fn pass(&self) {
         self.reached.add_permits(1);
         take_one(self.open.clone()).await;
@@ -89,7 +89,7 @@ async fn take_one(semaphore: Arc<Semaphore>) {
     }
 }
 
-/// A model that follows a script.
+/// A scripted model.
 pub struct ScriptedModel {
     capabilities: Arc<Capabilities>,
     responses: Mutex<VecDeque<Vec<Step>>>,
@@ -98,11 +98,11 @@ pub struct ScriptedModel {
     aside: Option<Aside>,
 }
 
-/// What a request gets that is answered beside the script.
+/// Answers some requests outside the script.
 pub type Aside = fn(&ModelRequest) -> Option<Vec<Step>>;
 
 impl ScriptedModel {
-    /// Answers requests with these responses, in order; further ones with `ok`.
+    /// Answers requests with these responses, in order; any further ones with `ok`.
     pub fn new(responses: impl IntoIterator<Item = Vec<Step>>) -> Self {
         Self {
             capabilities: Arc::new(
@@ -117,45 +117,45 @@ impl ScriptedModel {
         }
     }
 
-    /// Answers the requests that this has an answer for with that, and not from the script.
+    /// Answers with this function, where it has an answer, instead of the script.
     #[must_use]
     pub fn with_aside(mut self, aside: Aside) -> Self {
         self.aside = Some(aside);
         self
     }
 
-    /// Puts a response at the end of the script.
+    /// Appends a response to the script.
     pub fn then(&self, response: Vec<Step>) {
         self.responses.lock().unwrap_or_else(PoisonError::into_inner).push_back(response);
     }
 
-    /// With this context window.
+    /// Sets the context window.
     #[must_use]
     pub fn with_context_window(mut self, tokens: u64) -> Self {
         Arc::make_mut(&mut self.capabilities).context_window = tokens;
         self
     }
 
-    /// Of another provider.
+    /// Sets the provider.
     #[must_use]
     pub fn with_provider(mut self, provider: &str) -> Self {
         provider.clone_into(&mut Arc::make_mut(&mut self.capabilities).provider);
         self
     }
 
-    /// Under another name.
+    /// Sets the name.
     #[must_use]
     pub fn with_name(mut self, model: &str) -> Self {
         model.clone_into(&mut Arc::make_mut(&mut self.capabilities).model);
         self
     }
 
-    /// The requests so far.
+    /// Returns the requests so far.
     pub fn requests(&self) -> Vec<ModelRequest> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many streams were dropped before their end: requests that were cancelled.
+    /// Returns how many streams were dropped before their end, that is, how many requests were cancelled.
     pub fn cancelled(&self) -> usize {
         self.dropped.load(Ordering::SeqCst)
     }

@@ -1,19 +1,19 @@
-//! Inputs that nobody would write: what is known to be valid, damaged at random, for code that must stand anything.
+//! Inputs that nobody would write: valid ones, damaged at random, for code that must withstand anything.
 //!
-//! [`fuzz_targets`](crate::fuzz_targets) makes a test of each target: some hundreds of inputs, or for as long as one likes,
-//! under `cargo xtask fuzz`. Everything follows from the seed, so a failure comes again.
+//! [`fuzz_targets`](crate::fuzz_targets) makes a test of each target: some hundreds of inputs, or as many as desired
+//! under `cargo xtask fuzz`. Everything follows from the seed, so failures are reproducible.
 
-/// Inputs of a run that nobody has given a length.
+/// The number of inputs of a run without a given length.
 pub const USUAL: u64 = 400;
 
 /// The longest input.
 const LONGEST: usize = 1 << 16;
 
-/// Numbers at which code goes wrong.
+/// Numbers at which code breaks.
 const NUMBERS: [&[u8]; 8] =
     [b"0", b"-1", b"255", b"65536", b"4294967296", b"18446744073709551616", b"9223372036854775807", b"1e999"];
 
-/// Bytes at which texts go wrong.
+/// Bytes at which parsers break.
 const SIGNS: [&[u8]; 12] = [
     b"\0",
     b"\n",
@@ -29,14 +29,14 @@ const SIGNS: [&[u8]; 12] = [
     b"\x1b[",
 ];
 
-/// Makes inputs.
+/// Generates inputs.
 pub struct Mutator {
     state: u64,
     corpus: Vec<Vec<u8>>,
 }
 
 impl Mutator {
-    /// From these valid ones, and this seed.
+    /// Starts from these valid inputs and this seed.
     pub fn new<Input: AsRef<[u8]>>(seed: u64, corpus: impl IntoIterator<Item = Input>) -> Self {
         let mut corpus: Vec<Vec<u8>> = corpus.into_iter().map(|input| input.as_ref().to_vec()).collect();
         corpus.push(Vec::new());
@@ -54,14 +54,14 @@ impl Mutator {
         usize::try_from(self.number() % end.max(1) as u64).unwrap_or_default()
     }
 
-    /// A place in an input, and the end of a piece of it that begins there.
+    /// The start and the end of a random piece of an input.
     fn piece(&mut self, length: usize) -> (usize, usize) {
         let begin = self.below(length + 1);
         let most = if self.below(4) == 0 { length } else { 16 };
         (begin, (begin + self.below(most + 1)).min(length))
     }
 
-    /// The next input.
+    /// Returns the next input.
     pub fn next_input(&mut self) -> Vec<u8> {
         let place = self.below(self.corpus.len());
         let mut input = self.corpus.get(place).cloned().unwrap_or_default();
@@ -108,7 +108,8 @@ impl Mutator {
     }
 }
 
-/// Makes a test of each target: `name: corpus => target;`. A target gets bytes, and panics where it finds something wrong.
+/// Makes a test of each target: `name: corpus => target;`. A target takes bytes, and panics if it finds something
+/// wrong.
 #[macro_export]
 macro_rules! fuzz_targets {
     ($($name:ident: $corpus:expr => $target:expr;)+) => { $(

@@ -1,5 +1,5 @@
-//! A storage in memory that keeps to the contract of [`Storage`](crate::storage::Storage), and can be told to fail, to
-//! wait, and to hold what a crash would have left.
+//! An in-memory storage that follows the contract of [`Storage`](crate::storage::Storage). It can be made to fail, to
+//! wait, and to contain what a crash would have left.
 
 mod audit;
 mod history;
@@ -33,7 +33,7 @@ use crate::message::Message;
 use crate::session::TurnRecord;
 use crate::storage::{Storage, StorageHealth, Workflows};
 
-/// A storage in memory, as one owner of turns sees it.
+/// An in-memory storage, as seen by one owner of turns.
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     tables: Arc<Mutex<Tables>>,
@@ -41,27 +41,27 @@ pub struct MemoryStore {
     script: Mutex<Script>,
 }
 
-/// What a test has asked for, and what it may ask about.
+/// What a test has asked for, and what it may query.
 #[derive(Default)]
 struct Script {
     calls: Vec<&'static str>,
     failures: BTreeMap<&'static str, (usize, Failing)>,
-    /// Whether nothing can be written.
+    /// Whether all writes fail.
     is_out: bool,
     /// Where the end of a turn waits before it is stored.
     before_finish: Option<Gate>,
 }
 
-/// What a failure is to look like.
+/// What a failure looks like.
 #[derive(Clone, Copy)]
 enum Failing {
-    /// The storage is not available for a moment.
+    /// The storage is temporarily unavailable.
     Passing,
-    /// The program has a fault.
+    /// The program has a bug.
     Fault,
 }
 
-/// The methods that store something.
+/// The methods that write.
 const WRITES: [&str; 9] =
     ["accept", "begin", "append", "finish", "settle", "rename", "clear", "post", "import"];
 
@@ -72,29 +72,29 @@ impl Default for MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty one in which it is always `now`.
+    /// An empty storage in which it is always `now`.
     pub fn at(now: Timestamp) -> Self {
         Self::new(Arc::new(ManualClock::at(now)))
     }
 
-    /// An empty one that takes the time from here.
+    /// An empty storage with this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, tables: Arc::default(), owner: 0, script: Mutex::default() }
     }
 
-    /// The same storage as another program sees it, which has opened it besides.
+    /// Returns the same storage as seen by another program that has it open too.
     #[must_use]
     pub fn beside(&self) -> Self {
         let owner = self.tables().next_owner();
         Self { clock: self.clock.clone(), tables: self.tables.clone(), owner, script: Mutex::default() }
     }
 
-    /// The whole storage: this, a ledger and a cache of vectors, all in memory.
+    /// Returns a complete storage, with a ledger and a vector cache, all in memory.
     pub fn storage(clock: Arc<dyn Clock>) -> Storage {
         Self::new(clock).into_storage()
     }
 
-    /// The same of this one.
+    /// Makes a complete storage of this one.
     pub fn into_storage(self) -> Storage {
         let (clock, store) = (self.clock.clone(), Arc::new(self));
         Storage {
@@ -116,32 +116,32 @@ impl MemoryStore {
         }
     }
 
-    /// The names of the methods that were called on it so far, `window` and `turn` included.
+    /// Returns the names of the methods called so far, `window` and `turn` included.
     pub fn calls(&self) -> Vec<&'static str> {
         self.script().calls.clone()
     }
 
-    /// The deliveries of all finished turns.
+    /// Returns the deliveries of all finished turns.
     pub fn deliveries(&self) -> Vec<NewDelivery> {
         self.tables().deliveries.iter().map(|row| row.delivery.content.clone()).collect()
     }
 
-    /// The live branch of a session.
+    /// Returns the live branch of a session.
     pub fn transcript(&self, session: &SessionId) -> Vec<Message> {
         self.tables().sessions.get(session).map(|session| session.messages.clone()).unwrap_or_default()
     }
 
-    /// Lets the next `times` calls of `method` fail, as a full disk does.
+    /// Makes the next `times` calls of `method` fail, as with a full disk.
     pub fn fail(&self, method: &'static str, times: usize) {
         self.script().failures.insert(method, (times, Failing::Passing));
     }
 
-    /// Lets the next `times` calls of `method` fail, as a fault of the program does.
+    /// Makes the next `times` calls of `method` fail, as with a bug.
     pub fn fault(&self, method: &'static str, times: usize) {
         self.script().failures.insert(method, (times, Failing::Fault));
     }
 
-    /// Lets every write fail until [`Self::mend`]; reading goes on.
+    /// Makes every write fail until [`Self::mend`]; reads continue to work.
     pub fn break_down(&self) {
         self.script().is_out = true;
     }
@@ -151,12 +151,12 @@ impl MemoryStore {
         self.script().is_out = false;
     }
 
-    /// Has the next end of a turn wait at this gate before it is stored.
+    /// Makes the next end of a turn wait at this gate before it is stored.
     pub fn hold_finish(&self, gate: Gate) {
         self.script().before_finish = Some(gate);
     }
 
-    /// Puts a turn in as a crash would have left it, with the messages that it had stored.
+    /// Inserts a turn as a crash would have left it, with the messages that it had stored.
     pub fn leave_behind(&self, record: TurnRecord, messages: Vec<Message>) {
         self.tables().leave_behind(record, messages);
     }
@@ -169,7 +169,7 @@ impl MemoryStore {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the call of a method, and fails it where the test wants that.
+    /// Records the call of a method, and makes it fail if the test wants that.
     fn enter(&self, method: &'static str) -> Result<MutexGuard<'_, Tables>> {
         let mut script = self.script();
         script.calls.push(method);

@@ -1,4 +1,4 @@
-//! Surfaces that keep what they are shown.
+//! Surfaces that collect what they are shown.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::approval::{ApprovalRequest, Decision};
 use crate::ids::TurnId;
 use crate::surface::{Surface, TurnEvent};
 
-/// A surface that keeps every event and answers every question in the same way.
+/// A surface that collects every event and gives every question the same answer.
 #[derive(Debug, Default)]
 pub struct CollectingSurface {
     kept: Kept,
@@ -22,12 +22,12 @@ impl CollectingSurface {
         Self { kept: Kept::default(), answer }
     }
 
-    /// What was shown so far.
+    /// Returns what was shown so far.
     pub fn events(&self) -> Vec<(TurnId, TurnEvent)> {
         self.kept.all()
     }
 
-    /// Waits until something that fits was shown.
+    /// Waits until a matching event was shown.
     pub async fn saw(&self, fits: impl Fn(&TurnEvent) -> bool) {
         self.kept.saw(fits).await;
     }
@@ -44,19 +44,19 @@ impl Surface for CollectingSurface {
     }
 }
 
-/// A surface that keeps every event and whose people answer at the desk only.
+/// A surface that collects every event and whose questions are answered only at the desk.
 #[derive(Debug, Default)]
 pub struct DeskSurface {
     kept: Kept,
 }
 
 impl DeskSurface {
-    /// What was shown so far.
+    /// Returns what was shown so far.
     pub fn events(&self) -> Vec<(TurnId, TurnEvent)> {
         self.kept.all()
     }
 
-    /// Waits until something that fits was shown.
+    /// Waits until a matching event was shown.
     pub async fn saw(&self, fits: impl Fn(&TurnEvent) -> bool) {
         self.kept.saw(fits).await;
     }

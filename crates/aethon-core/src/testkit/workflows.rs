@@ -1,4 +1,4 @@
-//! Workflows for tests that are about something else: no SOPs, no jobs, no work.
+//! Empty workflows for tests about something else: no SOPs, no jobs, no work.
 
 use std::sync::Arc;
 

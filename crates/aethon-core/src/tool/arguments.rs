@@ -1,14 +1,14 @@
-//! The arguments of a tool as a type: the JSON Schema that the model gets, and the reading of what it sends.
+//! A tool's arguments as a type: the JSON Schema for the model, and the parsing of what it sends.
 //!
-//! The schema is kept to what every service understands: no `$schema`, no references, no titles, no number formats, and an
-//! optional argument is one that may be left out, not one that may be null.
+//! The schema is limited to what every service understands: no `$schema`, no references, no titles, no number formats,
+//! and optional arguments may be left out but not null.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-/// The schema of a type, an object that takes nothing but its own fields.
+/// Returns the schema of a type: an object that accepts only its own fields.
 pub(super) fn schema<Arguments: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -18,7 +18,7 @@ pub(super) fn schema<Arguments: JsonSchema>() -> Value {
     let mut schema = generated.to_value();
     plain(&mut schema);
     if let Some(schema) = schema.as_object_mut() {
-        // What the type is for, the tool's own description says.
+        // The purpose of the type is in the tool's own description.
         schema.remove("description");
         schema.entry("properties").or_insert_with(|| json!({}));
         schema.insert("additionalProperties".into(), false.into());
@@ -26,7 +26,7 @@ pub(super) fn schema<Arguments: JsonSchema>() -> Value {
     schema
 }
 
-/// Reads what a model sent. The error begins with the path of the argument that is wrong, unless the whole is.
+/// Parses what a model sent. The error begins with the path of the wrong argument, unless the whole is wrong.
 pub(super) fn parse<Arguments: DeserializeOwned>(input: Value) -> Result<Arguments, String> {
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();
@@ -35,7 +35,7 @@ pub(super) fn parse<Arguments: DeserializeOwned>(input: Value) -> Result<Argumen
     })
 }
 
-/// Takes out what only some services understand, here and in everything below.
+/// Removes what only some services understand, here and in everything below.
 fn plain(value: &mut Value) {
     match value {
         Value::Object(schema) => plain_object(schema),
@@ -46,7 +46,7 @@ fn plain(value: &mut Value) {
 
 fn plain_object(schema: &mut Map<String, Value>) {
     for noise in ["$schema", "title", "format", "default"] {
-        // An argument may well be called so; then it is a schema of its own.
+        // An argument may have this name; then it is a schema of its own.
         if schema.get(noise).is_some_and(|value| !value.is_object()) {
             schema.remove(noise);
         }
@@ -72,7 +72,7 @@ fn plain_object(schema: &mut Map<String, Value>) {
         }
     }
     if let Some(Value::String(text)) = schema.get_mut("description") {
-        // Comments are wrapped where lines of code are.
+        // Doc comments are wrapped like code.
         *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     }
     schema.values_mut().for_each(plain);

@@ -1,4 +1,4 @@
-//! What a call knows about where it happens.
+//! The context of a tool call.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use crate::person::Person;
 use crate::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use crate::turn::TurnContext;
 
-/// What a call knows about where it happens.
+/// The context of a tool call.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ToolContext {
@@ -19,29 +19,29 @@ pub struct ToolContext {
     pub turn: TurnId,
     /// The channel that brought the turn.
     pub channel: String,
-    /// Who sent it.
+    /// Its sender.
     pub sender: String,
-    /// Whom the turn is for.
+    /// The person the turn is for.
     pub person: Person,
-    /// Where the turn's reply is pushed besides.
+    /// Where the turn's reply is also delivered.
     pub reply_to: Option<Destination>,
     /// The agent that makes the call.
     pub agent: AgentName,
     /// Whether a stranger may have written the message that the turn answers.
     pub untrusted: bool,
-    /// Who watches the turn and may be asked.
+    /// Where the turn is watched and questions are asked.
     pub surface: Arc<dyn Surface>,
-    /// Set when the call has got past everything that may hold it back, so that who ends it knows whether it may have had
-    /// an effect.
+    /// Set when the call has passed everything that may hold it back, so that whoever ends it knows whether it may have
+    /// had an effect.
     pub has_begun: Arc<AtomicBool>,
-    /// The most characters of output that make sense here.
+    /// The most characters of output that are useful here.
     pub max_output_chars: usize,
-    /// The call's id and the name of its tool; empty for a context that no call was made of.
+    /// The call's id and the name of its tool; empty for a context without a call.
     call: Arc<(String, String)>,
 }
 
 impl ToolContext {
-    /// The context of the calls of this turn.
+    /// The context for the calls of this turn.
     pub fn of(turn: &TurnContext, surface: Arc<dyn Surface>, max_output_chars: usize) -> Self {
         Self {
             session: turn.session.clone(),
@@ -59,15 +59,15 @@ impl ToolContext {
         }
     }
 
-    /// The context of this call: it has not begun, whatever the others have.
+    /// The context for this call, which has not begun, whatever the others have.
     #[must_use]
     pub fn for_call(&self, call: &ToolCall) -> Self {
         let call = Arc::new((call.id.clone(), call.name.clone()));
         Self { has_begun: Arc::default(), call, ..self.clone() }
     }
 
-    /// Shows those who watch what the call has put out so far, in place of what was shown before. It is for showing only:
-    /// keep it short, take out what must not be seen, and do not call this more than a few times a second.
+    /// Shows the output so far to those who watch, replacing what was shown before. For display only: keep it short,
+    /// remove what must not be seen, and call this at most a few times a second.
     pub fn show_output(&self, output: impl Into<String>) {
         let (call, name) = &*self.call;
         if call.is_empty() {

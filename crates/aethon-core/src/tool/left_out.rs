@@ -1,17 +1,17 @@
-//! The line that stands where a tool had to leave out a part of its output, because it was more than anybody keeps. Who cuts the
-//! output further finds the line again, so that nobody is told that what was kept is all there was.
+//! The line that replaces a part of a tool's output that was too much to keep. Code that cuts the output further finds
+//! this line again, so that nobody is told that what was kept is all there was.
 
-/// What such a line ends with.
+/// The end of such a line.
 const END: &str = " bytes were left out here ...]";
-/// And begins with.
+/// Its beginning.
 const BEGIN: &str = "[... ";
 
-/// The line for so many bytes of so many.
+/// Returns the line for `gone` bytes of `total`.
 pub fn left_out(gone: u64, total: u64) -> String {
     format!("{BEGIN}{gone} of {total}{END}")
 }
 
-/// How much was left out of this output, in the words of the first such line: `5 of 10 bytes`.
+/// Returns how much was left out of this output, in the words of the first such line: `5 of 10 bytes`.
 pub fn find_left_out(output: &str) -> Option<String> {
     output.match_indices(END).find_map(|(at, _)| {
         let line = output[..at].rfind('\n').map_or(0, |end| end + 1);

@@ -1,7 +1,7 @@
-//! What a tool is: a name, the schema of its arguments, the role of each of them, and a call.
+//! What a tool is: a name, the schema of its arguments, the role of each argument, and a call.
 //!
-//! A tool says what its arguments *are* (a path to read, a command, a URL), so that guards judge roles and never list
-//! tool names. Tools return values; only the engine writes to a session.
+//! A tool declares what its arguments *are* (a path to read, a command, a URL), so that guards decide by role and never
+//! by tool name. Tools return values; only the engine writes to a session.
 
 mod arguments;
 mod context;

@@ -5,52 +5,52 @@ use serde::{Deserialize, Serialize};
 /// What a tool returns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
-    /// Its pieces: the texts are what the model reads, pictures and files are for the person.
+    /// Its pieces: the model reads the texts; pictures and files are for the person.
     pub blocks: Vec<OutputBlock>,
-    /// Whose words the texts are, where that differs from call to call.
+    /// Where the texts come from, if that differs from call to call.
     pub origin: OutputOrigin,
 }
 
-/// Whose words the text of an output is, which decides how a model sees it.
+/// The origin of a text, which determines how a model sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputOrigin {
-    /// What holds for the tool: see [`ToolSpec::untrusted_output`](super::ToolSpec).
+    /// As declared for the tool: see [`ToolSpec::untrusted_output`](super::ToolSpec).
     #[default]
     AsTool,
-    /// The owner's own, although the tool returns text from outside as a rule.
+    /// The owner's own, although the tool's output is usually untrusted.
     Owner,
-    /// Kept from earlier. The model sees it between markers, as data; it does not count as text from outside.
+    /// Recalled from earlier. The model sees it between markers, as data, but it does not count as outside content.
     Recalled,
-    /// From outside, although the tool returns the program's own words as a rule.
+    /// From outside, although the tool's output is usually the program's own.
     Outside,
 }
 
 impl ToolOutput {
-    /// Output of text.
+    /// Output consisting of text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { blocks: vec![OutputBlock::text(text)], origin: OutputOrigin::AsTool }
     }
 
-    /// As the owner's own, if it is.
+    /// Sets whether it is the owner's own content.
     #[must_use]
     pub fn of_the_owner(self, is_owners: bool) -> Self {
         let origin = if is_owners { OutputOrigin::Owner } else { self.origin };
         self.with_origin(origin)
     }
 
-    /// With texts of this origin.
+    /// Sets the origin of the texts.
     #[must_use]
     pub fn with_origin(self, origin: OutputOrigin) -> Self {
         Self { origin, ..self }
     }
 
-    /// With a picture: its media type and its bytes in standard base64.
+    /// Adds a picture: its media type and its bytes in standard base64.
     #[must_use]
     pub fn with_image(self, mime: impl Into<String>, data: impl Into<String>) -> Self {
         self.with(OutputBlock::Image { mime: mime.into(), data: data.into() })
     }
 
-    /// With a text file for the person: its name, its media type and its text.
+    /// Adds a text file for the person: its name, its media type and its text.
     #[must_use]
     pub fn with_file(
         self,
@@ -61,7 +61,7 @@ impl ToolOutput {
         self.with(OutputBlock::File { name: name.into(), mime: mime.into(), text: text.into() })
     }
 
-    /// Its texts, joined by line ends.
+    /// Returns its texts, joined by line ends.
     pub fn to_text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
             OutputBlock::Text { text } => Some(text.as_str()),
@@ -70,7 +70,7 @@ impl ToolOutput {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// With one more piece.
+    /// Adds a piece.
     #[must_use]
     pub fn with(mut self, block: OutputBlock) -> Self {
         self.blocks.push(block);
@@ -78,7 +78,7 @@ impl ToolOutput {
     }
 }
 
-/// A call that failed: a sentence that lets the model do better, naming the thing and the remedy.
+/// A failed call: a sentence that helps the model do better, naming the thing and the remedy.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
@@ -98,28 +98,28 @@ impl ToolError {
         Self { message: message.into(), denied: true, is_owners: false }
     }
 
-    /// As the program's own word, although what the tool returns comes from outside as a rule.
+    /// Marks the error as the program's own text, although the tool's output is usually untrusted.
     #[must_use]
     pub fn of_the_owner(self) -> Self {
         Self { is_owners: true, ..self }
     }
 
-    /// Whether nothing in it comes from outside, whatever holds for the tool.
+    /// Returns whether nothing in it comes from outside, whatever holds for the tool.
     pub fn is_owners(&self) -> bool {
         self.is_owners || self.denied
     }
 
-    /// Whether a rule forbade it.
+    /// Returns whether a rule forbade it.
     pub fn is_denied(&self) -> bool {
         self.denied
     }
 }
 
-/// A piece of what a tool returns.
+/// A piece of a tool's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum OutputBlock {
-    /// Text that the model reads as it stands.
+    /// Text that the model reads.
     Text {
         /// The text.
         text: String,
@@ -148,7 +148,7 @@ impl OutputBlock {
         Self::Text { text: text.into() }
     }
 
-    /// What a model is told of a block whose content it does not get.
+    /// What a model is told about a block whose content it does not get.
     pub(super) fn note(&self) -> Option<String> {
         match self {
             Self::Text { .. } => None,

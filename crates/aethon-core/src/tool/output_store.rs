@@ -1,4 +1,4 @@
-//! Where output goes that is too long for a model, so that it can be read in pieces.
+//! Where output that is too long for a model is kept, so that it can be read in pieces.
 
 use async_trait::async_trait;
 
@@ -8,7 +8,7 @@ use crate::ids::SessionId;
 /// Keeps long output for a while.
 #[async_trait]
 pub trait OutputStore: Send + Sync {
-    /// Keeps this output of a call of the session. Returns the handle under which a tool of that session reads it, such as
-    /// `output:1f2e…`.
+    /// Stores the output of a call of this session. Returns the handle by which a tool of that session reads it, such
+    /// as `output:1f2e…`.
     async fn keep(&self, session: &SessionId, text: &str) -> Result<String>;
 }

@@ -1,8 +1,8 @@
-//! What a tool call came to, as a transcript keeps it.
+//! The result of a tool call, as the transcript keeps it.
 //!
-//! The text is kept plain. What a model sees of it (with markers round text from outside, with a line for what it is not
-//! sent, with the program's own note) is made of it in one place, [`ToolResult::for_model`], and is the same every time, so
-//! that the prefix of the requests stays the same.
+//! The text is stored plain. What a model sees of it (with markers round untrusted text, a line for what is not sent to
+//! it, and the program's own note) is produced in one place, [`ToolResult::for_model`], and is always the same, so that
+//! the prefix of the requests stays the same.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use super::output::OutputBlock;
 use crate::message::ToolCall;
 use crate::untrusted;
 
-/// A tool's answer.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
@@ -21,38 +21,38 @@ pub struct ToolResult {
     pub call: String,
     /// The tool's name.
     pub name: String,
-    /// The text, without markers; [`Self::for_model`] is what a model sees of it.
+    /// The plain text without markers; [`Self::for_model`] is what a model sees.
     pub output: String,
-    /// What the tool returned besides: pictures and files, for the person.
+    /// Pictures and files for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<OutputBlock>,
-    /// Set when the text came from outside: the boundary of the markers that are put round it whenever a model sees it.
+    /// Set if the text came from outside: the boundary of the markers that are put round it whenever a model sees it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// Set when the text was kept from earlier: the boundary of the markers, which tell the model to read it as data. It does
-    /// not make the text somebody else's.
+    /// Set if the text was recalled from earlier: the boundary of the markers, which tell the model to read it as data.
+    /// It does not make the text outside content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recalled: Option<String>,
-    /// What the program itself tells the model about this call; stands behind the text and outside the markers.
+    /// A note from the program to the model about this call, after the text and outside the markers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The arguments that it ran with, where a person changed them before allowing it.
+    /// The arguments that it ran with, if a person changed them before allowing it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<Value>,
     /// Whether the call failed.
     #[serde(default)]
     pub is_error: bool,
-    /// Whether it was refused by a rule or a person. Implies `is_error`.
+    /// Whether a rule or a person refused it. Implies `is_error`.
     #[serde(default)]
     pub denied: bool,
-    /// How long it ran, in milliseconds; for a call that never ran, how long a person thought about it. Unset where nobody
+    /// How long it ran, in milliseconds; for a call that never ran, how long a person took to decide. Unset if nobody
     /// tried to run it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<u64>,
 }
 
 impl ToolResult {
-    /// The answer to this call: it worked, and this is the text.
+    /// A successful result of this call with this text.
     pub fn ok(call: &ToolCall, output: impl Into<String>) -> Self {
         Self {
             call: call.id.clone(),
@@ -69,18 +69,18 @@ impl ToolResult {
         }
     }
 
-    /// The answer to this call: it failed, for this reason.
+    /// A failed result of this call, with the reason.
     pub fn failed(call: &ToolCall, why: impl Into<String>) -> Self {
         Self { is_error: true, ..Self::ok(call, why) }
     }
 
-    /// The answer to this call: it was refused, for this reason.
+    /// A refused result of this call, with the reason.
     pub fn refused(call: &ToolCall, why: impl Into<String>) -> Self {
         Self { denied: true, ..Self::failed(call, why) }
     }
 
-    /// The text for a model: in its envelope if it came from outside or was recalled, with a line for each picture and file that the model
-    /// does not see, and with the program's own note.
+    /// Returns the text for a model: in its envelope if it came from outside or was recalled, with a line for each
+    /// picture and file that the model does not see, and with the program's own note.
     pub fn for_model(&self) -> Cow<'_, str> {
         let text = match self.untrusted.as_ref().or(self.recalled.as_ref()) {
             Some(boundary) => Cow::Owned(untrusted::wrap(&self.output, boundary)),

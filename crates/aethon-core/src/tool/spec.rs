@@ -1,4 +1,4 @@
-//! What a tool says about itself: to the model, to the guards, and to the engine.
+//! How a tool describes itself: to the model, to the guards, and to the engine.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::arguments;
 use super::output::ToolError;
 
-/// How long a call of a tool may take that says nothing else. No call may hold its turn to the end of the turn's limit because
-/// something that it waits for never comes.
+/// The default time limit of a call. No call may hold its turn up to the turn's own limit because something that it
+/// waits for never comes.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a tool is.
+/// The description of a tool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -25,13 +25,14 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of its arguments, an object.
     pub parameters: Value,
-    /// What guards must know of the arguments, by name.
+    /// What guards must know about the arguments, by name.
     #[serde(skip)]
     pub roles: BTreeMap<String, ArgumentRole>,
-    /// Whether it only reads: it changes nothing, here or elsewhere, so that calls may run side by side.
+    /// Whether it only reads. It then changes nothing, here or elsewhere, so its calls may run in parallel.
     #[serde(skip)]
     pub read_only: bool,
-    /// Whether its calls may run side by side although they may change something: each looks after itself.
+    /// Whether its calls may run in parallel although they may change something, because they handle concurrency
+    /// themselves.
     #[serde(skip)]
     pub side_by_side: bool,
     /// Whether its output comes from outside and is data, never instructions.
@@ -40,14 +41,15 @@ pub struct ToolSpec {
     /// Whether it sends something out of this machine, or has code run, without an argument whose role says so.
     #[serde(skip)]
     pub acts_outside: bool,
-    /// How long a call may take: [`DEFAULT_TIMEOUT`] unless the tool says otherwise, and `None` for the turn's own limit.
+    /// The time limit of a call: [`DEFAULT_TIMEOUT`] unless the tool says otherwise, and `None` for the turn's own
+    /// limit.
     #[serde(skip)]
     pub timeout: Option<Duration>,
 }
 
 impl ToolSpec {
-    /// A tool with this JSON Schema of its arguments. For tools whose schema comes from elsewhere; one that is written in
-    /// Rust has a type for its arguments, and [`Self::of`] makes the schema of it.
+    /// A tool with this JSON Schema of its arguments, for tools whose schema comes from elsewhere. A tool written in
+    /// Rust has a type for its arguments, and [`Self::of`] derives the schema from it.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
         Self {
             name: name.into(),
@@ -62,20 +64,20 @@ impl ToolSpec {
         }
     }
 
-    /// A tool that takes `Arguments`: their schema is made of the type, and the comments on its fields are what the model
-    /// reads about them.
+    /// A tool that takes `Arguments`: their schema is derived from the type, and the doc comments on its fields are
+    /// what the model reads about them.
     pub fn of<Arguments: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self::new(name, description, arguments::schema::<Arguments>())
     }
 
-    /// With this argument in a role that guards look at.
+    /// Sets the role of an argument, for the guards.
     #[must_use]
     pub fn with_role(mut self, argument: impl Into<String>, role: ArgumentRole) -> Self {
         self.roles.insert(argument.into(), role);
         self
     }
 
-    /// With a word about an argument that is known only at run time, such as its `maximum`.
+    /// Adds to an argument a schema keyword whose value is known only at run time, such as `maximum`.
     #[must_use]
     pub fn with_keyword(mut self, argument: &str, keyword: &str, value: impl Into<Value>) -> Self {
         let properties = self.parameters.get_mut("properties");
@@ -87,33 +89,34 @@ impl ToolSpec {
         self
     }
 
-    /// As one that only reads: its calls may run side by side.
+    /// Declares that it only reads, so its calls may run in parallel.
     #[must_use]
     pub fn reading_only(self) -> Self {
         Self { read_only: true, ..self }
     }
 
-    /// As one whose calls may run side by side, although they are more than reading.
+    /// Declares that its calls may run in parallel, although they do more than reading.
     #[must_use]
     pub fn running_side_by_side(self) -> Self {
         Self { side_by_side: true, ..self }
     }
 
-    /// As one whose output comes from outside.
+    /// Declares that its output comes from outside.
     #[must_use]
     pub fn with_untrusted_output(self) -> Self {
         Self { untrusted_output: true, ..self }
     }
 
-    /// As one that sends something out of this machine, has code run, or settles what later turns do, although no argument is an
-    /// address, a command or a file.
+    /// Declares that it sends something out of this machine, has code run, or decides what later turns do, although no
+    /// argument is a URL, a command or a file.
     #[must_use]
     pub fn acting_outside(self) -> Self {
         Self { acts_outside: true, ..self }
     }
 
-    /// Whether a call sends something out of this machine or has code run, now or later: what a stranger's text must not bring
-    /// about. A file that is written may be one that somebody runs, or one that tells the assistant what to do.
+    /// Returns whether a call sends something out of this machine or has code run, now or later: what a stranger's text
+    /// must not cause. A file that is written may be one that somebody runs, or one that tells the assistant what to
+    /// do.
     pub fn sends_or_runs(&self) -> bool {
         let is_outward = |role: &ArgumentRole| {
             matches!(role, ArgumentRole::Command | ArgumentRole::Url | ArgumentRole::WritePath)
@@ -121,24 +124,25 @@ impl ToolSpec {
         self.acts_outside || self.roles.values().any(is_outward)
     }
 
-    /// Whether a call writes a file.
+    /// Returns whether a call writes a file.
     pub fn writes_files(&self) -> bool {
         self.roles.values().any(|role| *role == ArgumentRole::WritePath)
     }
 
-    /// With a limit on how long a call may take.
+    /// Sets the time limit of a call.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
     }
 
-    /// Without a limit other than the turn's. For a tool that waits for turns of other agents, which have limits of their own.
+    /// Leaves the turn's limit as the only one. For a tool that waits for turns of other agents, which have limits of
+    /// their own.
     #[must_use]
     pub fn waiting_for_turns(self) -> Self {
         Self { timeout: None, ..self }
     }
 
-    /// The arguments of a call as a type; the error names the argument that does not fit.
+    /// Parses the arguments of a call; the error names the argument that does not fit.
     pub fn parse<Arguments: DeserializeOwned>(&self, input: Value) -> Result<Arguments, ToolError> {
         arguments::parse(input).map_err(|error| {
             ToolError::failed(format!("the arguments of `{}` are wrong: {error}", self.name))
@@ -146,7 +150,7 @@ impl ToolSpec {
     }
 }
 
-/// What an argument is to a guard.
+/// The role of an argument, for guards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentRole {
@@ -156,10 +160,10 @@ pub enum ArgumentRole {
     WritePath,
     /// A command for a shell.
     Command,
-    /// An address that is fetched.
+    /// A URL that is fetched.
     Url,
-    /// Text that is kept for later conversations, so that no secret may be in it.
+    /// Text that is kept for later conversations, so it must contain no secret.
     Remembered,
-    /// Text without a further meaning.
+    /// Text without further meaning.
     Text,
 }

@@ -1,4 +1,4 @@
-//! What every door may do with work: look, plan, stop, pause.
+//! The operations on work that every door offers: view, plan, stop, pause.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -8,10 +8,10 @@ use super::store::WorkWish;
 use super::task::{PlannedFor, Work, WorkOrigin};
 use crate::error::{Error, Result};
 
-/// How work stands as a whole.
+/// The overall status of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WorkStatus {
-    /// Whether work is worked on at all (`work.enabled`).
+    /// Whether work is carried out at all (`work.enabled`).
     pub enabled: bool,
     /// Whether idle time is used (`work.ambient.enabled`).
     pub ambient: bool,
@@ -19,16 +19,16 @@ pub struct WorkStatus {
     pub paused: bool,
 }
 
-/// Why something was not done.
+/// Why a request was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkRefusal {
-    /// The plan cannot be worked.
+    /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] PlanFault),
     /// There is no such work.
     #[error("there is no work {0:?}; list what there is")]
     Unknown(String),
-    /// What is asked does not fit where it stands.
+    /// The request does not fit the state of the work.
     #[error("{0}")]
     Conflict(String),
     /// The storage failed.
@@ -36,24 +36,24 @@ pub enum WorkRefusal {
     Failed(#[from] Error),
 }
 
-/// What every door may do with work.
+/// The operations on work that every door offers.
 #[async_trait]
 pub trait WorkBook: Send + Sync {
-    /// How work stands as a whole.
+    /// Returns the overall status of work.
     async fn status(&self) -> Result<WorkStatus>;
 
-    /// The newest, newest first; with `open`, those only that are not over, oldest first.
+    /// Returns the newest pieces of work, newest first; with `open`, only unfinished ones, oldest first.
     async fn works(&self, open: bool, limit: usize) -> Result<Vec<Work>>;
 
-    /// One by its name, or by the beginning of its name where that says which.
+    /// Returns one by its id, or by an unambiguous beginning or end of it.
     async fn work(&self, id: &str) -> Result<Option<Work>, WorkRefusal>;
 
-    /// Takes a plan in. It is worked on as soon as its origin allows.
+    /// Accepts a plan. It is worked on as soon as its origin allows.
     async fn plan(&self, planned: PlannedFor, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal>;
 
-    /// Says what is wished of a piece of work.
+    /// Requests that a piece of work stop, pause or resume.
     async fn wish(&self, id: &str, wish: WorkWish) -> Result<Work, WorkRefusal>;
 
-    /// Pauses all work, or lets it go on.
+    /// Pauses or resumes all work.
     async fn pause(&self, paused: bool) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! A plan as a model or a person gives it, and what is wrong with one.
+//! A plan as submitted by a model or a person, and its validation.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ const LONGEST: usize = 8_000;
 /// A plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What it is to come to.
+    /// The intended result.
     pub goal: String,
     /// The tasks.
     pub tasks: Vec<NewTask>,
@@ -23,13 +23,13 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NewTask {
-    /// What is to be done, in a few words.
+    /// What to do, in a few words.
     pub title: String,
-    /// The same at length.
+    /// What to do, in detail.
     pub detail: String,
-    /// What must hold when it is done.
+    /// The acceptance criteria.
     pub acceptance: Vec<String>,
-    /// The numbers of the tasks that come before it, counted from 1.
+    /// The numbers of the tasks that must be done before it, counted from 1.
     pub depends_on: Vec<u32>,
 }
 
@@ -39,11 +39,11 @@ pub struct NewTask {
 pub struct PlanFault(pub String);
 
 impl Plan {
-    /// Its tasks, if it is one that can be worked.
+    /// Validates the plan and returns its tasks.
     ///
     /// # Errors
     ///
-    /// It is not, for a reason that whoever made it can mend.
+    /// The plan is invalid, for a reason that its author can fix.
     pub fn tasks(&self) -> Result<Vec<WorkTask>, PlanFault> {
         let fault = |sentence: String| Err(PlanFault(sentence));
         if self.goal.trim().is_empty() {
@@ -76,7 +76,7 @@ impl Plan {
         if is_long(&self.goal) || is_long(&task.detail) || is_long(&task.title) {
             return Err(PlanFault(format!("task {number} or the goal has more than {LONGEST} characters")));
         }
-        // What comes before has a smaller number, so there is no circle.
+        // Dependencies have smaller numbers, so there is no cycle.
         if let Some(other) = task.depends_on.iter().find(|other| **other == 0 || **other >= number) {
             return Err(PlanFault(format!(
                 "task {number} depends on task {other}, which does not come before it; put tasks in their order"

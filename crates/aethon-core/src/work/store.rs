@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use super::task::Work;
 use crate::error::Result;
 
-/// What a person wants of a piece of work.
+/// What a person wants to happen to a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkWish {
-    /// It is to end.
+    /// End it.
     Stop,
-    /// It is to rest.
+    /// Pause it.
     Pause,
-    /// It is to go on.
+    /// Continue it.
     Resume,
 }
 
 impl WorkWish {
-    /// The word in the database.
+    /// Returns the word in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -28,33 +28,33 @@ impl WorkWish {
         }
     }
 
-    /// The wish that goes by this word.
+    /// Returns the wish with this word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Stop, Self::Pause, Self::Resume].into_iter().find(|wish| wish.as_str() == word)
     }
 }
 
-/// Keeps work. One program works on it; others read it, add to it and say what they wish.
+/// Stores work. One program works on it; others read it, add to it and record wishes.
 #[async_trait]
 pub trait WorkStore: Send + Sync {
-    /// Keeps a new one.
+    /// Stores a new piece of work.
     async fn add(&self, work: &Work) -> Result<()>;
 
-    /// Keeps one as it is now; its wish stays what it is. `false` when there is none of its name.
+    /// Updates a piece of work, except its wish. `false` if there is none with its id.
     async fn save(&self, work: &Work) -> Result<bool>;
 
-    /// One by its name.
+    /// Returns one by its id.
     async fn work(&self, id: &str) -> Result<Option<Work>>;
 
-    /// The newest, newest first; with `open`, those only that are not over, oldest first.
+    /// Returns the newest pieces of work, newest first; with `open`, only unfinished ones, oldest first.
     async fn works(&self, open: bool, limit: usize) -> Result<Vec<Work>>;
 
-    /// Says what is wished of one; `None` takes it back. `false` when there is none, or it is over.
+    /// Records a wish; `None` clears it. `false` if there is no such work, or it is over.
     async fn set_wish(&self, id: &str, wish: Option<WorkWish>) -> Result<bool>;
 
-    /// Whether a switch is on that outlives the program; off when nobody has touched it.
+    /// Returns whether a persistent switch is on; off if it was never set.
     async fn switch(&self, name: &str) -> Result<bool>;
 
-    /// Sets such a switch.
+    /// Sets a persistent switch.
     async fn set_switch(&self, name: &str, on: bool) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! A piece of work and its tasks, as they are kept.
+//! A piece of work and its tasks, as stored.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,23 +11,23 @@ use crate::person::Person;
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// Its own name.
+    /// Its id.
     pub work_id: String,
-    /// What it is to come to.
+    /// The intended result.
     pub goal: String,
-    /// The conversation that it was planned in, which is told how it goes.
+    /// The conversation in which it was planned, which receives progress reports.
     pub session_id: SessionId,
-    /// Whom it is for.
+    /// The person it is for.
     #[serde(default, skip_serializing_if = "Person::is_owner")]
     pub person: Person,
-    /// Where that conversation is held, where its session does not say.
+    /// Where that conversation is held, if its session does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tell_to: Option<Destination>,
-    /// Why it is there.
+    /// Why it exists.
     pub origin: WorkOrigin,
-    /// Where it stands.
+    /// Its state.
     pub state: WorkState,
-    /// Why it ended, where it did not end well.
+    /// Why it ended, if it did not succeed.
     pub reason: Option<String>,
     /// Its tasks, in the order of the plan.
     pub tasks: Vec<WorkTask>,
@@ -40,9 +40,9 @@ pub struct Work {
     /// When it last changed.
     #[serde(serialize_with = "crate::time::serialize")]
     pub updated_at: Timestamp,
-    /// What was done, with the evidence; once it is over.
+    /// What was done, with the evidence; set when it is over.
     pub receipt: Option<String>,
-    /// What a person wants of it and has not happened yet.
+    /// What a person wants to happen to it, until it has happened.
     #[serde(default)]
     pub wish: Option<WorkWish>,
 }
@@ -52,9 +52,9 @@ pub struct Work {
 pub struct PlannedFor {
     /// The conversation.
     pub session: SessionId,
-    /// Whom it is for.
+    /// The person it is for.
     pub person: Person,
-    /// Where that conversation is held, where its session does not say.
+    /// Where that conversation is held, if its session does not say.
     pub tell_to: Option<Destination>,
 }
 
@@ -65,36 +65,36 @@ impl From<SessionId> for PlannedFor {
     }
 }
 
-/// Why a piece of work is there.
+/// Why a piece of work exists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkOrigin {
     /// Somebody asked for it.
     #[default]
     Person,
-    /// It is to be done when nobody needs the assistant.
+    /// It is for times when nobody needs the assistant.
     Idle,
 }
 
 /// What a piece of work has taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkSpent {
-    /// How many turns it has had.
+    /// The number of turns.
     pub iterations: u32,
-    /// Money, in USD, what specialists took included.
+    /// Money in USD, including specialists.
     #[serde(serialize_with = "crate::ledger::serialize_usd")]
     pub cost_usd: f64,
-    /// Time in which it was worked on, in seconds.
+    /// Working time, in seconds.
     pub seconds: f64,
 }
 
-/// Where a piece of work stands.
+/// The state of a piece of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkState {
-    /// It waits for its time.
+    /// It is waiting to be worked on.
     Queued,
-    /// It is worked on.
+    /// It is being worked on.
     Running,
     /// A person has paused it.
     Paused,
@@ -102,7 +102,7 @@ pub enum WorkState {
     Done,
     /// A task failed for good, or a limit was reached.
     Failed,
-    /// A person has ended it.
+    /// A person ended it.
     Stopped,
 }
 
@@ -110,7 +110,7 @@ impl WorkState {
     const ALL: [Self; 6] =
         [Self::Queued, Self::Running, Self::Paused, Self::Done, Self::Failed, Self::Stopped];
 
-    /// The word on the wire and in the database.
+    /// Returns the word on the wire and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -122,12 +122,12 @@ impl WorkState {
         }
     }
 
-    /// The state that goes by this word.
+    /// Returns the state with this word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Whether nothing more becomes of it.
+    /// Returns whether it has reached a final state.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Stopped)
     }
@@ -138,31 +138,31 @@ impl WorkState {
 pub struct WorkTask {
     /// Its number in the plan, from 1.
     pub number: u32,
-    /// What is to be done, in a few words.
+    /// What to do, in a few words.
     pub title: String,
-    /// The same at length; may be empty.
+    /// What to do, in detail; may be empty.
     pub detail: String,
-    /// What must hold when it is done.
+    /// The acceptance criteria.
     pub acceptance: Vec<String>,
-    /// The numbers of the tasks that come before it.
+    /// The numbers of the tasks that must be done before it.
     pub depends_on: Vec<u32>,
-    /// Where it stands.
+    /// Its state.
     pub state: TaskState,
-    /// How often it was begun.
+    /// How many times it was begun.
     pub attempts: u32,
-    /// What shows that it is done.
+    /// The evidence that it is done.
     pub evidence: Option<String>,
     /// Why it is not done.
     pub error: Option<String>,
 }
 
-/// Where a task stands.
+/// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskState {
     /// It waits.
     Todo,
-    /// It is worked on.
+    /// It is being worked on.
     Running,
     /// It is done.
     Done,
@@ -171,7 +171,8 @@ pub enum TaskState {
 }
 
 impl Work {
-    /// The next task that can be worked on: one that was begun before others, and none whose turn has not come.
+    /// Returns the next task that can be worked on: first one that has begun, then the first whose dependencies are
+    /// done.
     pub fn next_task(&self) -> Option<&WorkTask> {
         let is_done = |number: &u32| self.task(*number).is_some_and(|task| task.state == TaskState::Done);
         let is_ready = |task: &&WorkTask| {
@@ -181,17 +182,17 @@ impl Work {
         begun.or_else(|| self.tasks.iter().find(is_ready))
     }
 
-    /// A task by its number.
+    /// Returns a task by its number.
     pub fn task(&self, number: u32) -> Option<&WorkTask> {
         self.tasks.iter().find(|task| task.number == number)
     }
 
-    /// The same to change it.
+    /// Returns a task by its number, for changing it.
     pub fn task_mut(&mut self, number: u32) -> Option<&mut WorkTask> {
         self.tasks.iter_mut().find(|task| task.number == number)
     }
 
-    /// How many tasks are done.
+    /// Returns how many tasks are done.
     pub fn done(&self) -> usize {
         self.tasks.iter().filter(|task| task.state == TaskState::Done).count()
     }

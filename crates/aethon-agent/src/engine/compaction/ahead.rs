@@ -1,9 +1,9 @@
-//! Summaries that are made before they are needed, in the background, when a turn has ended.
+//! Summaries made in the background at the end of a turn, before they are needed.
 //!
-//! A summary takes seconds, and a turn that needs one would wait for it. So when a window is nearly full, a task of the
-//! engine's own summarises what would leave it; the turn that needs the room only stores the result and swaps it in. Until
-//! then nothing is stored: what happens to the process or the session in between costs nothing but the summary. There is one
-//! task a session at most, and a few at the same time.
+//! A summary takes seconds, and a turn that needs one would have to wait for it. So when a window is nearly full, a
+//! background task summarises what is about to leave it; the turn that needs the room then only stores the result and
+//! swaps it in. Nothing is stored before that, so whatever happens to the process or the session in between costs only
+//! the summary. There is at most one task per session, and a few at a time.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::engine::agents::RunningAgent;
 use crate::engine::shared::Shared;
 use crate::window::{ContextWindow, TokenCounter};
 
-/// How full the window of a conversation must be, in per cent of what triggers a compaction.
+/// How full the window must be, as a percentage of what triggers a compaction.
 const FULL_ENOUGH: u64 = 70;
 
 /// A summary to be made.
@@ -34,14 +34,14 @@ struct Order {
 }
 
 impl Shared {
-    /// Begins to summarise what would leave a window soon, if it is nearly full.
+    /// Starts summarising what will soon leave a window, if it is nearly full.
     pub(in crate::engine) fn compact_ahead(
         self: &Arc<Self>,
         (agent, context): (&Arc<RunningAgent>, &TurnContext),
         window: &ContextWindow,
         allowance: &Allowance,
     ) {
-        // Every turn ends here: what is cheap to see comes first.
+        // Every turn passes through here, so the cheap checks come first.
         let is_prepared = self.ahead.revise(&context.session, window);
         if is_prepared || !self.options.compaction.ahead || has_room(window, allowance) {
             return;
@@ -69,7 +69,7 @@ impl Shared {
         }
     }
 
-    /// `None` when it was stopped, or when no model has seen all of it: then the turn that needs room does what it can.
+    /// `None` if it was stopped or no model has seen all of it; the turn that needs room then does what it can.
     async fn prepared(&self, order: Order, stage: &watch::Sender<Stage>) -> Option<Prepared> {
         let Order { agent, context, leaving, form, stop, .. } = order;
         let time = self.options.turn_timeout;
@@ -84,7 +84,8 @@ impl Shared {
     }
 }
 
-/// Whether a window is far from full, by its tokens when its old tool output is shortened and by the number of its messages.
+/// Whether a window is far from full, judged by its tokens with old tool output shortened and by its number of
+/// messages.
 fn has_room(window: &ContextWindow, allowance: &Allowance) -> bool {
     let fits = |tokens| allowance.holds_tokens(window, tokens, FULL_ENOUGH);
     let is_crowded =

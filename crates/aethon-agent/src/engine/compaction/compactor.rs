@@ -1,5 +1,5 @@
-//! Makes the next request fit: old tool output is shortened, then older messages become a summary, and what still does not
-//! fit is cut. Each step is taken only when the one before was not enough, and the last one always is.
+//! Makes the next request fit: shortens old tool output, then summarises older messages, then cuts what still does not
+//! fit. Each step is taken only if the previous one was not enough, and the last always is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +21,10 @@ use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 use crate::window::Target;
 
-/// Below this a conversation is not cut because a service says that it is too long: then something else is.
+/// Below this size a conversation is not cut because a service calls it too long: something else must be.
 const WORTH_CUTTING: u64 = 1_000;
 
-/// Compacts the conversation of a turn that runs, before the eyes of whoever watches it.
+/// Compacts the conversation of a running turn, in view of whoever watches it.
 pub(in crate::engine) struct Compactor<'a> {
     pub(in crate::engine) shared: &'a Shared,
     pub(in crate::engine) agent: &'a RunningAgent,
@@ -56,7 +56,7 @@ impl Compactor<'_> {
         if allowance.holds(&conversation.window, 100) {
             return Ok(());
         }
-        // What the tools answered last stays whole; what they answered before, this turn has seen.
+        // The latest tool results stay whole; this turn has already seen the earlier ones.
         conversation.window.shorten(1);
         if allowance.holds(&conversation.window, 100) {
             return Ok(());
@@ -71,8 +71,9 @@ impl Compactor<'_> {
         Ok(())
     }
 
-    /// The service says that the conversation is too long, whatever was counted; it may just have said how much it takes.
-    /// There is at most one summary for that, however short the conversation is. `false` when nothing can be done.
+    /// Compacts after the service called the conversation too long, whatever our count says; the rejection may have
+    /// said how much it accepts. Makes at most one summary, however short the conversation is. `false` if nothing can
+    /// be done.
     pub(in crate::engine) async fn compact_for_the_service(
         &self,
         conversation: &mut Conversation,
@@ -85,7 +86,7 @@ impl Compactor<'_> {
         let target = allowance.target(window, conversation.start, false);
         let target = Target { soft: half, hard: half, keep: 0, worth: 0, ..target };
         let stays = |leaving: &Leaving| conversation.window.tokens_from(leaving.prefix.len);
-        // Steps of the running turn leave as well where that alone brings it down to half.
+        // Steps of the running turn leave as well if nothing else brings it down to half.
         let is_enough = conversation.leaving(&target).is_some_and(|leaving| stays(&leaving) <= half);
         let target = Target { within_the_turn: !is_enough, ..target };
         let mut has_changed = self.compact(conversation, &target, allowance, control).await?;
@@ -97,8 +98,8 @@ impl Compactor<'_> {
         Ok(has_changed)
     }
 
-    /// Takes over what was summarised in the background, if that still is how the conversation begins. What is being
-    /// summarised just now is waited for, for it is nearer to its end than anything that could be begun.
+    /// Takes over a summary made in the background, if the conversation still begins the same way. Waits for one that
+    /// is being made, because it will be ready sooner than a new one.
     async fn take_prepared(
         &self,
         conversation: &mut Conversation,
@@ -117,7 +118,7 @@ impl Compactor<'_> {
         self.replace(conversation, &prepared.summarised).await
     }
 
-    /// Puts a summary in the place of older messages. `false` when there are none that can leave.
+    /// Replaces older messages by a summary. `false` if none can leave.
     async fn compact(
         &self,
         conversation: &mut Conversation,
@@ -127,7 +128,7 @@ impl Compactor<'_> {
     ) -> Result<bool, TurnOutcome> {
         let Some(leaving) = conversation.leaving(target) else { return Ok(false) };
         let form = (conversation.window.counter, allowance.limits.summary_chars());
-        // The answer itself needs time too; a model on a small machine takes minutes for either.
+        // The answer needs time too; on a small machine either takes minutes.
         let time: Duration = control.left() / 2;
         let mut summariser = Summariser::new((self.shared, self.agent), self.context, form, time);
         let session = &self.context.session;
@@ -169,7 +170,7 @@ impl Compactor<'_> {
         Ok(())
     }
 
-    /// Cuts the longest messages, and says so when that is what was asked.
+    /// Cuts the longest messages, and says so if the question itself was cut.
     fn cut(&self, conversation: &mut Conversation, room: u64) {
         if !conversation.window.truncate(room, conversation.start) {
             return;

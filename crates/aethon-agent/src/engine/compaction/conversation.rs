@@ -1,4 +1,4 @@
-//! The conversation that a turn is about: its window, where the turn begins in it, and whether it fits.
+//! A turn's conversation: its window, where the turn begins in it, and whether it fits.
 
 use std::sync::Arc;
 
@@ -8,89 +8,89 @@ use aethon_core::model::Usage;
 
 use crate::window::{ContextWindow, Earlier, Limits, Prefix, Target, is_summary, plan};
 
-/// Of what fits, what stays when older messages leave, in per cent: so much that little is lost, and so little that it
-/// does not have to be done again soon.
+/// The percentage of the available room that stays filled when older messages leave: enough to lose little, and little
+/// enough that it need not be repeated soon.
 const STAYS: u64 = 50;
 
-/// The same, when that much is needed for the newest messages.
+/// The same if the newest messages need that much.
 const STAYS_AT_MOST: u64 = 85;
 
-/// What a turn knows of its conversation.
+/// A turn's view of its conversation.
 pub(in crate::engine) struct Conversation {
     pub(in crate::engine) window: ContextWindow,
-    /// Where this turn's own messages begin in the window.
+    /// The index of this turn's first message in the window.
     pub(in crate::engine) start: usize,
-    /// Whether the window holds what the storage holds, as far as is known.
+    /// Whether the window matches the storage, as far as is known.
     pub(in crate::engine) is_whole: bool,
-    /// What its summaries have taken and nobody has added up yet.
+    /// What its summaries took and nobody has added up yet.
     pub(in crate::engine) spent: Usage,
 }
 
-/// What a request may take, and what of that stands beside the conversation.
+/// What a request may take, and what it contains besides the conversation.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::engine) struct Allowance {
     pub(in crate::engine) limits: Limits,
-    /// System prompt, tools, and a part of the answer that is to be continued; estimated.
+    /// The estimated tokens of the system prompt, the tools and a partial answer that is to be continued.
     pub(in crate::engine) beside: u64,
 }
 
 /// The messages that leave a window.
 #[derive(Debug, Clone)]
 pub(super) struct Leaving {
-    /// The messages themselves; a summary in front is not among them.
+    /// The messages themselves, without the summary in front.
     pub(super) messages: Vec<Arc<Message>>,
     /// The summary in front, which is refined.
     pub(super) earlier: Option<Earlier>,
-    /// Before which message there are some that are in the storage only, and how many.
+    /// How many messages are in the storage only, and the message that they precede.
     pub(super) unread: Option<(MessageId, u64)>,
     /// The id of the last message that leaves.
     pub(super) last: i64,
-    /// What of the window is replaced.
+    /// The part of the window that is replaced.
     pub(super) prefix: Prefix,
 }
 
 impl Conversation {
-    /// The conversation in this window of a turn that begins at this place.
+    /// The conversation in this window of a turn that begins at `start`.
     pub(in crate::engine) fn new(window: ContextWindow, start: usize) -> Self {
         Self { window, start, is_whole: true, spent: Usage::default() }
     }
 
-    /// What leaves for this target; `None` when nothing can.
+    /// Returns what leaves for this target; `None` if nothing can.
     pub(super) fn leaving(&self, target: &Target) -> Option<Leaving> {
         leaving(&self.window, target)
     }
 
-    /// Puts a summary in the place of what it stands for.
+    /// Replaces messages by the summary that covers them.
     pub(super) fn replace(&mut self, summary: Arc<Message>, prefix: Prefix) {
         self.start = self.window.compact(summary, prefix.len, self.start);
     }
 }
 
 impl Allowance {
-    /// Whether a request with this conversation takes at most so many per cent of what it may. A conversation that takes
-    /// hardly anything fits whatever else is in the request: then it is not the conversation that is too long.
+    /// Whether a request with this conversation takes at most `per_cent` of what it may. A tiny conversation always
+    /// fits: then it is not the conversation that is too long.
     pub(super) fn holds(&self, window: &ContextWindow, per_cent: u64) -> bool {
         self.holds_tokens(window, window.tokens(), per_cent) && window.len() <= self.limits.messages
     }
 
-    /// The same for a conversation of so many messages and estimated tokens.
+    /// The same for a conversation of this many estimated tokens.
     pub(super) fn holds_tokens(&self, window: &ContextWindow, tokens: u64, per_cent: u64) -> bool {
         let limit = self.limits.tokens;
         window.counter.tokens(self.beside + tokens) <= limit / 100 * per_cent || tokens <= limit / 8
     }
 
-    /// The estimated tokens that the conversation may take.
+    /// Returns how many estimated tokens the conversation may take.
     pub(super) fn room(&self, window: &ContextWindow) -> u64 {
         let limit = self.limits.tokens;
-        // A fiftieth is left for what the estimate is wrong by.
+        // Two per cent are left for errors of the estimate.
         let all = window.counter.estimate_of(limit / 50 * 49);
         all.saturating_sub(self.beside).max(limit / 8)
     }
 
-    /// What should stay when a turn that begins at `start` needs room.
+    /// Returns what should stay when a turn that begins at `start` needs room.
     pub(super) fn target(&self, window: &ContextWindow, start: usize, within_the_turn: bool) -> Target {
         let room = self.room(window);
-        // The summary will take its part.
+        // The summary takes its share.
         let room = room.saturating_sub(self.limits.summary_chars() as u64 / 4).max(room / 2);
         Target {
             soft: room / 100 * STAYS,
@@ -103,8 +103,8 @@ impl Allowance {
         }
     }
 
-    /// What should leave of a window that is full to so many per cent, so that the same stays as if it had been done when
-    /// the window is full: what comes until then stays too.
+    /// Returns what should leave a window that is `per_cent` full. It is chosen so that the same stays as if this had
+    /// been done when the window is full, because messages added until then stay too.
     pub(super) fn target_ahead(&self, window: &ContextWindow, per_cent: u64) -> Target {
         let target = self.target(window, window.len(), false);
         let room = target.soft / STAYS * 100;
@@ -120,12 +120,12 @@ impl Allowance {
     }
 }
 
-/// What leaves a window for this target.
+/// Returns what leaves a window for this target.
 pub(super) fn leaving(window: &ContextWindow, target: &Target) -> Option<Leaving> {
     let at = plan(window, target)?;
     let mut messages: Vec<Arc<Message>> = window.part(0, at.min(target.start)).cloned().collect();
     if at > target.start {
-        // The message that started the turn stays in sight.
+        // The message that started the turn stays visible.
         messages.extend(window.part(target.start + 1, at).cloned());
     }
     messages.retain(|message| !is_summary(message));

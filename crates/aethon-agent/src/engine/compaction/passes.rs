@@ -1,8 +1,8 @@
-//! What leaves the window becomes a summary, in passes: each pass shows a model the summary so far and the next part of the
-//! conversation, and takes the summary of both.
+//! Summarises what leaves the window in passes: each pass shows a model the summary so far and the next part of the
+//! conversation, and takes its summary of both.
 //!
-//! So every message has been before a model, however many there are and whatever the model holds, and the summary says how
-//! many that were. When no model answers, what is left gets a digest, which says of itself that it is one.
+//! So a model sees every message, however many there are and however small its window is, and the summary says how many
+//! that were. If no model answers, the rest becomes a digest, which says that it is one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,16 +22,16 @@ use crate::window::{Summary, Transcript, digest};
 /// How many messages are read from the storage at once.
 const PAGE: usize = 200;
 
-/// Messages on their way through the passes.
+/// The state of the messages as they go through the passes.
 struct Passes<'a> {
     shared: &'a Shared,
     session: &'a SessionId,
-    /// Pages of the storage that are still to be read, the last one first: each ends before a message.
+    /// The pages of the storage still to be read, the last one first; each ends before this message.
     pages: Vec<MessageId>,
-    /// What the window held, until it is its turn.
+    /// The window's messages, until it is their turn.
     newer: Vec<Arc<Message>>,
     transcript: Transcript,
-    /// Messages that are in the transcript and were not seen whole by a model.
+    /// Messages that are in the transcript and that no model has seen in full.
     pending: VecDeque<Arc<Message>>,
     summary: Summary,
     seen: u64,
@@ -79,7 +79,7 @@ pub(super) async fn summarise(
 }
 
 impl Passes<'_> {
-    /// Goes through all parts. `false` when the models gave out before the end.
+    /// Goes through all parts. `false` if the models gave up before the end.
     async fn run(
         &mut self,
         summariser: &mut Summariser<'_>,
@@ -102,7 +102,7 @@ impl Passes<'_> {
         }
     }
 
-    /// Puts messages into the transcript until they fill a part, or there are no more.
+    /// Adds messages to the transcript until they fill a part or run out.
     async fn refill(&mut self, room: usize) {
         while self.transcript.bytes() < room {
             let messages = match self.pages.pop() {
@@ -115,7 +115,7 @@ impl Passes<'_> {
         }
     }
 
-    /// Notes that a model has seen so many more messages.
+    /// Records that a model has seen this many more messages.
     fn count(&mut self, messages: usize) {
         for message in self.pending.drain(..messages.min(self.pending.len())) {
             self.seen += 1;
@@ -124,7 +124,7 @@ impl Passes<'_> {
     }
 }
 
-/// Where the pages of a session end that come before a message, the last one first.
+/// Returns where the pages of a session that precede a message end, the last one first.
 async fn pages(shared: &Shared, session: &SessionId, before: MessageId) -> Vec<MessageId> {
     let mut pages = Vec::new();
     let mut end = before;
@@ -136,7 +136,7 @@ async fn pages(shared: &Shared, session: &SessionId, before: MessageId) -> Vec<M
     }
 }
 
-/// The last messages before one. What cannot be read has not been before a model, and is not counted.
+/// Reads the messages that precede one. Unreadable messages have not been shown to a model and are not counted.
 async fn read(shared: &Shared, session: &SessionId, before: MessageId) -> Vec<Arc<Message>> {
     let page = || shared.services.transcripts.messages(session, Some(before), PAGE);
     match until_stored("older messages could not be read; trying again", page).await {

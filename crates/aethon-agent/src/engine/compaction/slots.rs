@@ -1,5 +1,5 @@
-//! The summaries that are made before they are needed, by session: which are being made, which are ready, and which came to
-//! nothing. `ahead` makes them.
+//! The background summaries by session: those being made, those that are ready, and those that failed. `ahead` makes
+//! them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use crate::window::{ContextWindow, Prefix};
 /// How many summaries are made at the same time.
 const AT_ONCE: usize = 2;
 
-/// The summaries of all sessions that are being made or wait to be used.
+/// The background summaries of all sessions that are being made or wait to be used.
 pub(in crate::engine) struct Ahead {
     slots: Mutex<Slots>,
-    /// Who has one makes a summary.
+    /// A task needs one of these to make a summary.
     pub(super) permits: Semaphore,
     most: usize,
 }
@@ -30,25 +30,25 @@ struct Slots {
 }
 
 struct Slot {
-    /// Tells it from the one that was there before.
+    /// Tells it from an earlier one in the same slot.
     number: u64,
     prefix: Prefix,
     stop: StopSwitch,
-    /// How far it is; closed before it is ready when nothing comes of it.
+    /// Its progress; the channel closes early if nothing comes of it.
     stage: watch::Receiver<Stage>,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum Stage {
-    /// Others come first.
+    /// Other summaries come first.
     Waiting,
     /// A model is being asked.
     Begun,
-    /// It is there.
+    /// It is ready.
     Ready(Prepared),
 }
 
-/// A summary that is ready.
+/// A finished summary.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
     pub(super) summarised: Summarised,
@@ -57,13 +57,13 @@ pub(super) struct Prepared {
 }
 
 impl Ahead {
-    /// For so many sessions at most.
+    /// Holds the summaries of at most this many sessions.
     pub(in crate::engine) fn new(most: usize) -> Self {
         Self { slots: Mutex::default(), permits: Semaphore::new(AT_ONCE), most }
     }
 
-    /// Drops what was prepared for a session whose conversation does not begin in that way any more. Tells whether something
-    /// is left: ready, or being made.
+    /// Drops a session's summary if the conversation no longer begins the same way. Returns whether one remains, ready
+    /// or in progress.
     pub(in crate::engine) fn revise(&self, session: &SessionId, window: &ContextWindow) -> bool {
         let mut slots = self.lock();
         let Some(slot) = slots.of.get(session) else { return false };
@@ -74,12 +74,12 @@ impl Ahead {
         still_begins_so
     }
 
-    /// Drops what was or is being prepared for a session.
+    /// Drops a session's summary, finished or not.
     pub(in crate::engine) fn cancel(&self, session: &SessionId) {
         self.lock().remove(session);
     }
 
-    /// Ends everything, and begins nothing any more.
+    /// Stops everything and accepts nothing more.
     pub(in crate::engine) fn end(&self) {
         let mut slots = self.lock();
         slots.is_ending = true;
@@ -88,8 +88,8 @@ impl Ahead {
         }
     }
 
-    /// What was prepared for a session with this window, as soon as it is there. What has not even begun is not worth
-    /// waiting for.
+    /// Returns the summary for a session with this window, waiting for one in progress. One that has not even started
+    /// is not worth waiting for.
     pub(super) fn take(
         &self,
         session: &SessionId,
@@ -99,13 +99,13 @@ impl Ahead {
         let stage = self.lock().of.get(session).map(|slot| slot.stage.clone());
         async move {
             let mut stage = stage.filter(|stage| !matches!(*stage.borrow(), Stage::Waiting))?;
-            // An error means that the task has ended without a summary.
+            // An error means that the task ended without a summary.
             let ready = stage.wait_for(|stage| matches!(stage, Stage::Ready(_))).await.ok()?;
             if let Stage::Ready(prepared) = &*ready { Some(prepared.clone()) } else { None }
         }
     }
 
-    /// A place for a summary of this beginning of a session; `None` when one is there or being made.
+    /// Claims the slot for a summary of this beginning of a session; `None` if one exists or is being made.
     pub(super) fn claim(
         &self,
         session: &SessionId,
@@ -123,7 +123,7 @@ impl Ahead {
         Some((number, signal, sender))
     }
 
-    /// Gives a place back in which nothing came to be.
+    /// Frees a slot whose summary failed.
     pub(super) fn give_up(&self, session: &SessionId, number: u64) {
         let mut slots = self.lock();
         if slots.of.get(session).is_some_and(|slot| slot.number == number) {

@@ -1,28 +1,28 @@
-//! A summary with what it stands for: made by `passes`, kept by `slots`, swapped in by `compactor`.
+//! A summary with what it covers: made by `passes`, kept by `slots`, swapped in by `compactor`.
 
 use aethon_core::message::Block;
 
 use crate::window::Prefix;
 
-/// A summary that may take the place of what it stands for.
+/// A summary that may replace what it covers.
 #[derive(Debug, Clone)]
 pub(super) struct Summarised {
-    /// What it replaces.
+    /// The part of the window that it replaces.
     pub(super) prefix: Prefix,
-    /// How many messages it stands for: those that a model has seen, and those that are in the digest.
+    /// How many messages it covers, counting those that a model has seen and those in the digest.
     pub(super) messages: u64,
-    /// The first of them.
+    /// The id of the first of them.
     pub(super) from: String,
     /// The last message that leaves the window.
     pub(super) to: String,
-    /// What it says.
+    /// Its text.
     pub(super) text: String,
     /// Whether a model has seen all of them.
     pub(super) is_whole: bool,
 }
 
 impl Summarised {
-    /// The block that is stored and shown.
+    /// Returns the block that is stored and shown.
     pub(super) fn block(&self) -> Block {
         let Self { messages, from, to, text, .. } = self;
         Block::Folded { messages: *messages, from: from.clone(), to: to.clone(), summary: text.clone() }

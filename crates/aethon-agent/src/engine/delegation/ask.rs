@@ -24,14 +24,14 @@ use crate::engine::shared::Shared;
 /// The longest task, in characters: as much as a model writes in one call.
 const LONGEST_TASK: usize = 64_000;
 
-/// Among how many of the newest conversations with specialists the last one is looked for after a start; of older ones the id is
-/// needed.
+/// How many of the newest conversations with specialists are searched for the last one after a restart; older ones need
+/// their id.
 const MOST_LISTED: usize = 200;
 
-/// How many messages of a specialist's session are looked at for content from outside.
+/// How many messages of a specialist's session are checked for outside content.
 const MOST_SEEN: usize = 500;
 
-/// Asks one specialist.
+/// The tool that asks one specialist.
 pub(super) struct Ask {
     spec: ToolSpec,
     name: AgentName,
@@ -62,7 +62,7 @@ impl Ask {
         Self { spec, name: agent.name.clone(), shared, conversations }
     }
 
-    /// The session in which the request is worked on.
+    /// Returns the session in which the request is handled.
     async fn session(
         &self,
         shared: &Shared,
@@ -97,7 +97,7 @@ impl Ask {
         Ok(listed.sessions.into_iter().find(is_it).map(|found| found.session_id))
     }
 
-    /// A conversation of before. It must be one that this session has had with this specialist.
+    /// Returns an earlier conversation, which must be one that this session had with this specialist.
     async fn known(&self, shared: &Shared, context: &ToolContext, id: &str) -> Result<SessionId, ToolError> {
         let unknown =
             || ours(format!("this conversation has no earlier one {id:?} with the {}; ask anew", self.name));
@@ -118,7 +118,7 @@ impl Ask {
         let board = &shared.services.board;
         let caller = Caller { session: context.session.clone(), turn: context.turn.clone() };
         board.called_by(session, caller);
-        // What nobody waits for stays that, whoever does a part of it.
+        // Work that nobody waits for stays so, whoever does a part of it.
         let kind = match board.kind(&context.turn) {
             Some(WorkKind::Background) => WorkKind::Background,
             _ => WorkKind::Delegation,
@@ -141,7 +141,7 @@ impl Ask {
         reply.map_err(|error| ours(format!("the {} was cut off: {error}", self.name)))
     }
 
-    /// Whether the specialist has seen anything that came from outside. What cannot be read counts as if it had.
+    /// Whether the specialist has seen outside content. Unreadable messages count as if it had.
     async fn saw_outside(&self, shared: &Shared, session: &SessionId) -> bool {
         let Ok(messages) = shared.services.log.window(session, MOST_SEEN).await else { return true };
         let inbound = Inbound::say(session.clone(), "");
@@ -174,7 +174,7 @@ impl Tool for Ask {
         let under = format!("\n\n[conversation: {session}]");
         match reply.end {
             TurnEnd::End => Ok(ToolOutput::text(reply.text.trim().to_owned() + &under).of_the_owner(is_own)),
-            // What it had said until then may be of use; that it did not finish is the program's word.
+            // What it had said by then may be of use; that it did not finish is a statement of the program.
             _ => {
                 let why = format!("the {} did not finish ({}): ", self.name, reply.end.as_str());
                 let error = ToolError::failed(why + reply.text.trim() + &under);
@@ -184,7 +184,7 @@ impl Tool for Ask {
     }
 }
 
-/// The program's own word on why nothing came back.
+/// The program's own statement of why nothing came back.
 fn ours(message: String) -> ToolError {
     ToolError::failed(message).of_the_owner()
 }

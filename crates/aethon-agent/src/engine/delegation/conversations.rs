@@ -1,13 +1,13 @@
-//! Which conversation with a specialist was the last one, for whoever wants to go on with it without its id.
+//! Remembers the last conversation with each specialist, so that it can be continued without its id.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::ids::{AgentName, SessionId};
 
-/// How many are remembered; of the others the id is needed.
+/// How many are remembered; the others need their id.
 const MOST: usize = 1024;
 
-/// The last conversations, by who asked whom.
+/// The last conversations, keyed by who asked whom.
 #[derive(Default)]
 pub(super) struct Conversations(Mutex<Vec<Last>>);
 

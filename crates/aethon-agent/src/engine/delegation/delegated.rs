@@ -1,4 +1,4 @@
-//! What an engine has of its specialists: who they are now, and the tools by which they are asked.
+//! The engine's specialists: who they currently are, and the tools by which they are asked.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ use crate::engine::shared::Shared;
 use crate::engine::team::Team;
 use crate::specialists::{Roster, SpecialistSource};
 
-/// What an engine needs to have specialists asked.
+/// What an engine needs for asking specialists.
 pub(in crate::engine) struct Delegation {
     source: Arc<dyn SpecialistSource>,
     shared: Weak<Shared>,
@@ -23,7 +23,7 @@ impl Delegation {
         Self { source, shared, conversations: Arc::default() }
     }
 
-    /// The source of their tools, for the agent that may ask.
+    /// Returns the source of their tools, for the agent that may ask.
     pub(in crate::engine) fn tool_source(&self) -> Arc<dyn ToolSource> {
         Arc::new(AskSource(self.shared.clone()))
     }
@@ -50,7 +50,7 @@ impl ToolSource for AskSource {
     }
 
     fn tools(&self) -> ToolSnapshot {
-        // While the engine is being built there is none yet; it looks again before every turn.
+        // While the engine is being built there is none yet; the source is read again before every turn.
         self.0.upgrade().map(|shared| shared.agents().asks().clone()).unwrap_or_default()
     }
 }

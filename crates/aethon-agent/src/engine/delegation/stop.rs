@@ -1,4 +1,5 @@
-//! The stop of a turn reaches the specialists that it has asked: the call that waits for one is dropped, and this with it.
+//! Passes the stop of a turn on to the specialists that it has asked: the call that waits for one is dropped, and this
+//! guard with it.
 
 use std::sync::Weak;
 
@@ -7,7 +8,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use crate::control::Cause;
 use crate::engine::shared::Shared;
 
-/// Stops what runs in a session when it is dropped before the end.
+/// Stops what runs in a session when it is dropped early.
 pub(super) struct StopWithCaller {
     shared: Weak<Shared>,
     session: SessionId,
@@ -21,7 +22,7 @@ impl StopWithCaller {
         Self { shared, session, turn: None, is_armed: true }
     }
 
-    /// From now on it is this turn alone.
+    /// Restricts the stop to this turn.
     pub(super) fn only(&mut self, turn: TurnId) {
         self.turn = Some(turn);
     }

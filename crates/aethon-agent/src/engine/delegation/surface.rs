@@ -1,5 +1,5 @@
-//! Who watches a specialist: whoever watches the turn that asked it. They see which tool it uses, and are asked what it needs
-//! a person's word for, in the conversation that they sit at.
+//! Shows a specialist's turn to whoever watches the calling turn: the tools it uses, and its requests for approval, in
+//! the conversation that they are in.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,10 +9,10 @@ use aethon_core::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::ToolContext;
 use async_trait::async_trait;
 
-/// How many lines of its doings are shown.
+/// How many lines about its activity are shown.
 const MOST_LINES: usize = 12;
 
-/// The near end of a specialist's turn.
+/// The surface of a specialist's turn.
 pub(super) struct DelegatedSurface {
     name: AgentName,
     /// The call that waits for it.
@@ -25,7 +25,7 @@ impl DelegatedSurface {
         Self { name, caller, lines: Mutex::default() }
     }
 
-    /// A question as it is put to whoever watches the caller's turn.
+    /// Rewrites a question for whoever watches the caller's turn.
     fn in_the_callers_name(&self, request: ApprovalRequest) -> ApprovalRequest {
         ApprovalRequest {
             summary: format!("{}: {}", self.name, request.summary),
@@ -41,7 +41,7 @@ impl DelegatedSurface {
 
     fn show(&self, state: &ToolState) {
         let line = match state.phase {
-            // A later word of the same call has no arguments, and is about its output.
+            // A later update of the same call has no arguments and is about its output.
             ToolPhase::Running if state.input.is_some() => format!("{}: {} ...", self.name, state.name),
             ToolPhase::Running | ToolPhase::Ok => return,
             ToolPhase::Error | ToolPhase::Denied => {
@@ -68,7 +68,7 @@ impl Surface for DelegatedSurface {
             }
             TurnEvent::ApprovalDone { .. } | TurnEvent::Notice { .. } => self.tell_up(event),
             TurnEvent::Tool(state) => self.show(&state),
-            // Its words are for its caller, and come with its report.
+            // Its text is for its caller and arrives with its report.
             _ => {}
         }
     }

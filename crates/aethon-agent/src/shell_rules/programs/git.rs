@@ -1,9 +1,9 @@
-//! What `git` runs for its arguments: settings that are commands, aliases, hooks of its subcommands, odd addresses, and the
-//! files in which all of that may stand.
+//! What `git` runs because of its arguments: settings that are commands, aliases, hooks of its subcommands, unusual
+//! URLs, and the files that may contain all of that.
 
 use super::{Inner, values};
 
-/// What ends the name of a setting that is a command.
+/// The last components of settings that are commands.
 const COMMANDS: &[&str] = &[
     "pager",
     "editor",
@@ -37,7 +37,7 @@ const COMMANDS: &[&str] = &[
     "difffilter",
 ];
 
-/// Options of subcommands that run their value, in any of them.
+/// Options, of any subcommand, whose value is executed.
 const RUNNING: &[&str] = &[
     "--upload-pack",
     "--receive-pack",
@@ -59,7 +59,7 @@ const VALUED: &[&str] =
 const VALUED_OF_CONFIG: &[&str] =
     &["-f", "--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
 
-/// What `git` runs, with what it was told on its way to the subcommand.
+/// Returns what `git` runs, including the settings given before the subcommand.
 pub(super) fn hooks(arguments: &[String]) -> Vec<Inner> {
     let (told, rest) = told(arguments);
     let mut found = vec![Inner::GitFiles];
@@ -75,13 +75,13 @@ pub(super) fn hooks(arguments: &[String]) -> Vec<Inner> {
     found
 }
 
-/// The same for a subcommand that is called as a program: `git-submodule foreach`.
+/// The same for a subcommand called as a program: `git-submodule foreach`.
 pub(super) fn hooks_of_verb(verb: &str, arguments: &[String]) -> Vec<Inner> {
     let words: Vec<String> = std::iter::once(verb.to_owned()).chain(arguments.iter().cloned()).collect();
     hooks(&words)
 }
 
-/// The settings before the subcommand, and what begins with the subcommand.
+/// Splits the arguments into the settings before the subcommand, and the subcommand with the rest.
 fn told(arguments: &[String]) -> (Vec<(String, String)>, &[String]) {
     let mut found = Vec::new();
     let mut at = 0;
@@ -107,7 +107,7 @@ fn told(arguments: &[String]) -> (Vec<(String, String)>, &[String]) {
     (found, arguments.get(at..).unwrap_or_default())
 }
 
-/// Stands for `--exec-path` among settings: a folder of programs, as `core.hooksPath` is.
+/// Represents `--exec-path` among the settings: a folder of programs, like `core.hooksPath`.
 const EXEC_PATH: &str = "exec.hookspath";
 
 fn of_verb(verb: &str, rest: &[String]) -> Vec<Inner> {
@@ -162,15 +162,15 @@ fn scripts(texts: Vec<&str>) -> Vec<Inner> {
     texts.into_iter().map(|text| Inner::Script(text.to_owned())).collect()
 }
 
-/// `foreach`, which gives its words to a shell, one or many.
+/// `foreach`, which passes its words, one or many, to a shell.
 fn each(rest: &[String]) -> Vec<Inner> {
     let Some(at) = rest.iter().position(|word| word == "foreach") else { return Vec::new() };
     let words = rest[at + 1..].iter().skip_while(|word| word.starts_with('-'));
     vec![Inner::Script(words.cloned().collect::<Vec<_>>().join(" "))]
 }
 
-/// The command of an `ext::` address. No shell reads it; `% ` is a blank within a word, and other signs stand for parts of
-/// the address.
+/// The command in an `ext::` URL. No shell reads it; `% ` is a blank within a word, and other `%` sequences stand for
+/// parts of the URL.
 fn transport(text: &str) -> Inner {
     let (mut words, mut word) = (Vec::new(), String::new());
     let mut signs = text.chars();
@@ -186,7 +186,7 @@ fn transport(text: &str) -> Inner {
     Inner::Command(words)
 }
 
-/// What calling an alias with these words runs. Git takes its value apart at blanks and quotes, much as a shell does.
+/// What calling an alias with these words runs. Git splits its value at blanks and quotes, much as a shell does.
 fn called(value: &str, rest: &[String]) -> Inner {
     let words = std::iter::once("git".to_owned()).chain(rest.iter().cloned());
     let text = value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned);
@@ -211,7 +211,8 @@ fn held(key: &str, value: &str) -> Vec<Inner> {
     if is_command { scripts(vec![value.trim_start_matches('!')]) } else { Vec::new() }
 }
 
-/// What the settings in a text run that is written as git writes its own: `[section "part"]`, and `name = value` below.
+/// Returns what the settings in a text run. The text has git's own format: `[section "part"]`, and `name = value` below
+/// it.
 pub(in super::super) fn settings_in(text: &str) -> Vec<Inner> {
     let (mut section, mut found) = (String::new(), Vec::new());
     for line in text.replace("\\\n", "").lines() {

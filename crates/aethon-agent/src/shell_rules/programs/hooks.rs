@@ -1,8 +1,8 @@
-//! Options of programs that run a command: `tar --to-command`, `sed e`, `ssh -o ProxyCommand`, `vim -c '!…'` and their kin.
+//! Program options that run a command: `tar --to-command`, `sed e`, `ssh -o ProxyCommand`, `vim -c '!…'` and the like.
 
 use super::{Inner, behind, git, value_of, values};
 
-/// What a program runs for its arguments, besides the rest of its words.
+/// Returns what a program runs because of its arguments, besides the rest of its words.
 pub(super) fn hooks(program: &str, arguments: &[String]) -> Vec<Inner> {
     let script = |text: String| vec![Inner::Script(text)];
     let scripts =
@@ -24,7 +24,7 @@ pub(super) fn hooks(program: &str, arguments: &[String]) -> Vec<Inner> {
         "rsync" => scripts(values(arguments, &["-e", "--rsh", "--rsync-path"])),
         "find" | "gfind" | "fd" | "fdfind" => executed(arguments),
         "git" => git::hooks(arguments),
-        // The subcommands as programs of their own, where git keeps them.
+        // Git's subcommands as separate programs, in the directory where git keeps them.
         _ if program.starts_with("git-") => git::hooks_of_verb(&program[4..], arguments),
         "tar" | "gtar" | "bsdtar" => tar(arguments),
         "zip" => scripts(values(arguments, &["-TT", "--unzip-command"])),
@@ -77,7 +77,7 @@ fn options_of_ssh(arguments: &[String]) -> Vec<&str> {
     found.collect()
 }
 
-/// What runs here for the connection, and what runs there.
+/// What runs here for the connection, and what runs on the remote machine.
 fn ssh(arguments: &[String]) -> Vec<Inner> {
     let mut found: Vec<Inner> =
         options_of_ssh(arguments).into_iter().map(|text| Inner::Script(text.to_owned())).collect();
@@ -280,12 +280,12 @@ fn container(arguments: &[String]) -> Vec<Inner> {
     found
 }
 
-/// Words as a text that is read as those words.
+/// Quotes words into a text that is read as those words.
 fn quoted(words: &[String]) -> String {
     words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect::<Vec<_>>().join(" ")
 }
 
-/// `screen -X`, `tmux new-session 'command'`: what is no option may be a command.
+/// `screen -X`, `tmux new-session 'command'`: a word with blanks may be a command, and so may what follows a verb.
 fn terminal(arguments: &[String]) -> Vec<Inner> {
     let mut found: Vec<Inner> =
         arguments.iter().filter(|word| word.contains(' ')).map(|word| Inner::Script(word.clone())).collect();

@@ -1,4 +1,4 @@
-//! Reads `${…}`: the name, its index, and what is done with the value.
+//! Reads `${…}`: the name, its index, and what is done to the value.
 
 use std::rc::Rc;
 
@@ -7,7 +7,7 @@ use super::words::Pieces;
 use super::{Ends, ShellReader};
 
 impl ShellReader {
-    /// `${NAME}`, `${NAME:-word}` and its kin; `${ commands; }` of newer shells.
+    /// Reads `${NAME}`, `${NAME:-word}` and the like, and `${ commands; }` of newer shells.
     pub(super) fn braced(&mut self, pieces: &mut Pieces, is_quoted: bool) {
         self.at += 1;
         if matches!(self.peek(), Some(' ' | '\t' | '\n' | '|')) {
@@ -38,7 +38,7 @@ impl ShellReader {
         if measures {
             change = Change::Length;
         }
-        // Whatever is left belongs to it, up to the brace.
+        // Everything left up to the brace belongs to it.
         let rest = self.part(&['}'], is_quoted);
         self.take('}');
         if !rest.is_empty() {
@@ -94,7 +94,7 @@ impl ShellReader {
             '-' | '=' => Change::Default { word: self.part(&['}'], is_quoted), assigns: operator == '=' },
             '+' => Change::Alternative(self.part(&['}'], is_quoted)),
             '?' => {
-                // What it says in that case may hold commands, which run.
+                // The message may contain commands, which run.
                 let word = self.part(&['}'], is_quoted);
                 if word.iter().all(|piece| matches!(piece, Piece::Text { .. })) {
                     Change::Required
@@ -126,7 +126,7 @@ impl ShellReader {
         }
     }
 
-    /// The part up to one of these characters, which is left. Between double quotes, single quotes are text.
+    /// Reads up to one of these characters, which is not consumed. Between double quotes, single quotes are literal.
     fn part(&mut self, ends: &[char], is_quoted: bool) -> Word {
         let mut pieces = Pieces::default();
         while let Some(c) = self.peek() {

@@ -1,4 +1,4 @@
-//! Reads commands that hold others: conditions, loops, `case`, functions.
+//! Reads compound commands: conditions, loops, `case`, functions.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ const fn until(words: &'static [&'static str]) -> Ends {
 }
 
 impl ShellReader {
-    /// The command that this reserved word begins; `None` when it begins none.
+    /// The command that this reserved word begins; `None` if it begins none.
     pub(super) fn compound(&mut self, word: &str) -> Option<Stage> {
         let length = word.len();
         if !matches!(word, "{" | "if" | "while" | "until" | "for" | "select" | "case" | "function" | "[[") {
@@ -43,7 +43,7 @@ impl ShellReader {
         Some(self.with_redirects(body))
     }
 
-    /// The command with the redirections behind it.
+    /// The command with the redirections after it.
     pub(super) fn with_redirects(&mut self, body: Body) -> Stage {
         let mut redirects: Vec<Redirect> = Vec::new();
         loop {
@@ -101,7 +101,7 @@ impl ShellReader {
         Body::For { name, words, body: self.loop_body() }
     }
 
-    /// `do … done`, or `{ … }`, which bash takes too.
+    /// `do … done`, or `{ … }`, which bash accepts too.
     fn loop_body(&mut self) -> List {
         self.lines();
         while self.take(';') {
@@ -183,7 +183,7 @@ impl ShellReader {
         }
     }
 
-    /// Whether `()` stands behind this word.
+    /// Whether `()` follows this word.
     pub(super) fn is_function(&mut self, word: &Word) -> bool {
         if word.is_empty() || !matches!(self.peek(), Some('(' | ' ' | '\t')) {
             return false;
@@ -199,7 +199,7 @@ impl ShellReader {
         false
     }
 
-    /// The function of this name, whose `()` was taken.
+    /// Reads the function with this name, whose `()` has been consumed.
     pub(super) fn function(&mut self, word: &Word) -> Option<Stage> {
         let name = plain(word).unwrap_or_default().to_owned();
         self.lines();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::super::word::{Flow, Piece, Redirect, Word};
 use super::ShellReader;
 
-/// The most here-documents that are looked for.
+/// The most here-documents that are read.
 const MOST_DOCUMENTS: usize = 64;
 
 /// A here-document whose text is still to come.
@@ -18,7 +18,7 @@ pub(super) struct Pending {
 }
 
 impl ShellReader {
-    /// Takes a redirection, if there is one.
+    /// Consumes a redirection, if there is one.
     pub(super) fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> bool {
         self.peek();
         let Some((prefix, number)) = self.descriptor() else { return false };
@@ -52,7 +52,7 @@ impl ShellReader {
         true
     }
 
-    /// What stands before the arrow, if there is one here: digits, `{NAME}` or `&`.
+    /// What precedes the arrow, if one is here: digits, `{NAME}` or `&`.
     fn descriptor(&self) -> Option<(usize, Option<u32>)> {
         let rest = &self.chars[self.at.min(self.chars.len())..];
         let digits = rest.iter().take_while(|c| c.is_ascii_digit()).count();
@@ -72,7 +72,7 @@ impl ShellReader {
         is_arrow.then_some((length, number))
     }
 
-    /// Notes a here-document, whose text begins behind the line end.
+    /// Registers a here-document whose text begins after the line end.
     fn document(&mut self, number: Option<u32>, redirects: &mut Vec<Redirect>) {
         let has_tabs = self.take('-');
         self.blanks();
@@ -117,14 +117,14 @@ impl ShellReader {
         (text, is_quoted)
     }
 
-    /// Goes over a line end, and over the here-documents that begin there.
+    /// Consumes a line end, and the here-documents that begin there.
     pub(super) fn line_end(&mut self) {
         self.at += 1;
         for pending in std::mem::take(&mut self.pending) {
             let begin = self.at;
             let (body, is_closed) = self.body(&pending);
             if !is_closed {
-                // It has no end: then its lines are read as commands too, so that nothing hides there.
+                // It has no end. Its lines are then read as commands too, so that nothing can hide there.
                 self.at = begin;
             }
             let target = if pending.is_literal {
@@ -132,12 +132,12 @@ impl ShellReader {
             } else {
                 self.inside(&body, Self::quoted_text)
             };
-            // Set once: each is taken from the list.
+            // Set only once, because each is removed from the list.
             let _ = pending.target.set(target);
         }
     }
 
-    /// The lines from here up to the delimiter, and whether it is there.
+    /// The lines from here up to the delimiter, and whether the delimiter was found.
     fn body(&mut self, pending: &Pending) -> (String, bool) {
         let mut body = String::new();
         let mut line = String::new();
@@ -153,7 +153,7 @@ impl ShellReader {
             let backslashes = part.iter().rev().take_while(|c| **c == '\\').count();
             self.at = (self.at + length + 1).min(self.chars.len());
             if !pending.is_literal && backslashes % 2 == 1 && self.at < self.chars.len() {
-                // Lines are joined before the delimiter is looked for.
+                // Continuation lines are joined before the delimiter is looked for.
                 line.extend(&part[..part.len() - 1]);
                 continue;
             }

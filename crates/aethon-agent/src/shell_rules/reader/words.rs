@@ -7,7 +7,7 @@ use super::super::word::{Change, Parameter, Piece, Word};
 use super::{Ends, ShellReader};
 
 impl ShellReader {
-    /// Reads a word; empty when none begins here.
+    /// Reads a word; empty if none begins here.
     pub(super) fn word(&mut self) -> Word {
         let mut pieces = Pieces::default();
         while let Some(c) = self.peek() {
@@ -35,7 +35,7 @@ impl ShellReader {
         pieces.0
     }
 
-    /// A quoted part, a substitution or a character of an unquoted word.
+    /// Reads a quoted part, a substitution or a character of an unquoted word.
     pub(super) fn unquoted(&mut self, pieces: &mut Pieces) {
         let Some(c) = self.peek() else { return };
         match c {
@@ -68,13 +68,13 @@ impl ShellReader {
         }
     }
 
-    /// `?(`, `*(`, `+(`, `@(`, `!(` inside of a word.
+    /// Whether an extended pattern begins here: `?(`, `*(`, `+(`, `@(` or `!(` within a word.
     fn is_extended_pattern(&self, pieces: &Pieces) -> bool {
         let before = self.at.checked_sub(1).and_then(|at| self.chars.get(at));
         !pieces.0.is_empty() && before.is_some_and(|c| "?*+@!".contains(*c))
     }
 
-    /// The pattern up to its `)`, as text; what is substituted in it is kept.
+    /// Reads the pattern up to its `)` as text; substitutions in it are kept.
     fn extended_pattern(&mut self, pieces: &mut Pieces) {
         let mut open = 0;
         while let Some(c) = self.peek() {
@@ -96,7 +96,7 @@ impl ShellReader {
         }
     }
 
-    /// The words up to `)`.
+    /// Reads the words up to `)`.
     fn array(&mut self) -> Vec<Word> {
         let mut words = Vec::new();
         let begin = self.at;
@@ -118,13 +118,14 @@ impl ShellReader {
         }
         words.retain(|word| !word.is_empty());
         self.depth -= 1;
-        // Bash 5.2 loses the escapes of an array in a substitution and reads on with other quotes than these.
+        // Bash 5.2 loses the escapes of an array in a substitution and then pairs the quotes differently, so such a
+        // command is refused.
         let end = self.at.min(self.chars.len());
         self.is_too_deep |= self.substitutions > 0 && self.chars[begin..end].contains(&'\\');
         words
     }
 
-    /// The rest of the text as it stands between double quotes.
+    /// Reads the rest of the text as if between double quotes.
     pub(super) fn quoted_text(&mut self) -> Word {
         let mut pieces = Pieces::default();
         self.quoted(&mut pieces, None);
@@ -142,7 +143,7 @@ impl ShellReader {
         self.is_unclosed |= end.is_some();
     }
 
-    /// A substitution, an escape or a character between double quotes.
+    /// Reads a substitution, an escape or a character between double quotes.
     pub(super) fn quoted_part(&mut self, pieces: &mut Pieces, escapes_quotes: bool) {
         let Some(c) = self.peek() else { return };
         match c {
@@ -170,7 +171,7 @@ impl ShellReader {
         }
     }
 
-    /// The text up to a character, which is taken too.
+    /// Reads the text up to a character, which is consumed too.
     fn until(&mut self, end: char) -> String {
         let length = self.chars[self.at..].iter().take_while(|c| **c != end).count();
         let text = self.chars[self.at..self.at + length].iter().collect();
@@ -200,7 +201,7 @@ impl ShellReader {
         let was_unclosed = self.is_unclosed;
         let mut list = self.inside(&text, |reader| reader.list(&Ends::default()).0);
         if std::mem::replace(&mut self.is_unclosed, was_unclosed) {
-            // Then the shell complains and puts nothing in.
+            // In that case the shell reports an error and substitutes nothing.
             list.iter_mut().for_each(|pipeline| pipeline.is_conditional = true);
         }
         pieces.push(Piece::Output { list, is_quoted });
@@ -255,7 +256,7 @@ impl ShellReader {
         pieces.push(Piece::Arithmetic(word));
     }
 
-    /// `$'…'` with the escapes of C.
+    /// Reads `$'…'` with its C-style escapes.
     fn escaped(&mut self) -> String {
         let mut raw = String::new();
         while let Some(c) = self.chars.get(self.at).copied() {
@@ -274,7 +275,7 @@ impl ShellReader {
     }
 }
 
-/// Whether a word sets a variable: it begins with an unquoted `NAME=`, `NAME+=` or `NAME[…]=`.
+/// Whether a word is an assignment: it begins with an unquoted `NAME=`, `NAME+=` or `NAME[…]=`.
 pub(in super::super) fn is_setting(word: &[Piece]) -> bool {
     let Some(Piece::Text { text, is_quoted: false }) = word.first() else { return false };
     let length = text.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').count();
@@ -285,14 +286,14 @@ pub(in super::super) fn is_setting(word: &[Piece]) -> bool {
     if rest.starts_with('=') || rest.starts_with("+=") {
         return true;
     }
-    // The index may be computed, and the `=` stand in a later piece.
+    // The index may be computed, and the `=` be in a later piece.
     rest.starts_with('[')
         && word.iter().any(|piece| {
             matches!(piece, Piece::Text { text, is_quoted: false } if text.contains("]=") || text.contains("]+="))
         })
 }
 
-/// Pieces, in which neighbouring texts are one.
+/// Pieces, in which adjacent texts are merged.
 #[derive(Default)]
 pub(super) struct Pieces(pub(super) Word);
 
@@ -308,7 +309,7 @@ impl Pieces {
         }
     }
 
-    /// Quoted text, which is a word even when it is empty.
+    /// Adds quoted text, which makes a word even if it is empty.
     fn whole(&mut self, text: &str) {
         self.push(Piece::Text { text: text.to_owned(), is_quoted: true });
     }

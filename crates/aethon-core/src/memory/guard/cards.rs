@@ -1,9 +1,9 @@
-//! Numbers of payment cards: the right length for the first digits, and the check digit fits.
+//! Payment card numbers: the length fits the first digits, and the check digit is right.
 
-/// The longest and the shortest number.
+/// The shortest and the longest number.
 const LENGTHS: std::ops::RangeInclusive<usize> = 13..=19;
 
-/// Whether there is a card's number in a text.
+/// Finds a card number in a text.
 pub(super) fn find(text: &str) -> Option<&'static str> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -23,7 +23,7 @@ pub(super) fn find(text: &str) -> Option<&'static str> {
     None
 }
 
-/// The digits from here on, single blanks and dashes between them left out, and where they end.
+/// The digits from here on, ignoring single blanks and dashes between them, and where they end.
 fn run(bytes: &[u8], start: usize) -> (Vec<u8>, usize) {
     let (mut digits, mut at, mut end) = (Vec::new(), start, start);
     while let Some(&byte) = bytes.get(at) {
@@ -62,7 +62,7 @@ fn is_card(digits: &[u8]) -> bool {
     is_known && !is_monotonous && has_check_digit(digits)
 }
 
-/// Luhn's sum.
+/// Whether the Luhn checksum is right.
 fn has_check_digit(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()

@@ -1,8 +1,8 @@
-//! Forms that only secrets have, whatever stands round them.
+//! Forms that only secrets have, whatever surrounds them.
 
 use crate::redact::key_format;
 
-/// What a text holds of that kind.
+/// What a text contains of that kind.
 pub(super) fn find(text: &str) -> Option<&'static str> {
     if text.contains("PRIVATE KEY-----")
         || text.contains("PRIVATE KEY BLOCK-----")
@@ -42,7 +42,7 @@ fn word(word: &str) -> Option<&'static str> {
             return Some("a signed token");
         }
     }
-    // Telegram's bots: a number, a colon, some 35 characters.
+    // Telegram bot tokens: a number, a colon, some 35 characters.
     word.split('/').any(is_bot_token).then_some("the token of a bot")
 }
 
@@ -64,7 +64,7 @@ fn is_mixed(part: &str) -> bool {
     part.bytes().any(|byte| byte.is_ascii_digit()) && part.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// `scheme://name:password@host`, unless the password only holds its place.
+/// `scheme://name:password@host`, unless the password is a placeholder.
 fn has_login_in_address(text: &str) -> bool {
     text.match_indices("://").any(|(at, mark)| {
         let rest = &text[at + mark.len()..];

@@ -1,7 +1,7 @@
-//! Words such as `password` or `api key`, with something behind them that looks like one.
+//! Labels such as `password` or `api key`, followed by something that looks like a secret.
 //!
-//! What follows must look like a secret, and how much so depends on the word: anything may be a password, but a token is
-//! long and mixed. A text that only talks about secrets has other words there, or says where the secret is kept.
+//! How much the value must look like a secret depends on the label: anything may be a password, but a token is long and
+//! mixed. A text that only talks about secrets has other words there, or says where the secret is kept.
 
 /// What is named, and so what it looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ enum Kind {
     Phrase,
 }
 
-/// The words. A blank stands for a blank, a dash, an underscore or nothing.
+/// The labels. A blank matches a blank, a dash, an underscore or nothing.
 const LABELS: &[(&str, Kind)] = &[
     ("password", Kind::Password),
     ("passwort", Kind::Password),
@@ -62,7 +62,7 @@ const LABELS: &[(&str, Kind)] = &[
     ("mnemonic", Kind::Phrase),
 ];
 
-/// Words behind a label that make something else of it.
+/// Words after a label that change its meaning.
 const ANOTHER_THING: &[&str] = &[
     "manager",
     "managers",
@@ -118,7 +118,7 @@ const ANOTHER_THING: &[&str] = &[
 /// Words that link a label to its value.
 const LINKS: &[&str] = &["is", "was", "ist", "lautet", "war", "est", "es", "equals", "to", "auf"];
 
-/// Plain words that stand behind `password is` and are none.
+/// Ordinary words that follow `password is` and are not passwords.
 const NO_PASSWORD: &[&str] = &[
     "required",
     "needed",
@@ -218,7 +218,7 @@ const NO_PASSWORD: &[&str] = &[
     "ready",
 ];
 
-/// Words that say that a number before them counts something.
+/// Words that show that the number before them counts something.
 const UNITS: &[&str] = &[
     "characters",
     "character",
@@ -250,10 +250,10 @@ const UNITS: &[&str] = &[
     "of",
 ];
 
-/// How many words may stand between a label and its link: `password for the guest network is`.
+/// How many words may come between a label and its link: `password for the guest network is`.
 const MOST_BETWEEN: usize = 7;
 
-/// What a text holds of that kind.
+/// What a text contains of that kind.
 pub(super) fn find(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let starts = lower.char_indices().filter(|(at, _)| is_word_start(text, *at));
@@ -272,7 +272,7 @@ pub(super) fn find(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether a value only holds the place of a secret.
+/// Whether a value is a placeholder for a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     value.is_empty()
@@ -293,7 +293,7 @@ fn is_word_start(text: &str, at: usize) -> bool {
         && before.chars().next_back().is_none_or(|last| !last.is_alphanumeric() || is_hump(last))
 }
 
-/// The length of a label at the beginning of a text in lower case, its plural included.
+/// The length of the label, including a plural, at the beginning of a lower-case text.
 fn label_end(text: &str, label: &str) -> Option<usize> {
     let mut rest = text;
     for part in label.split(' ') {
@@ -348,24 +348,24 @@ fn has_secret(behind: &str, kind: Kind) -> bool {
     false
 }
 
-/// What stands behind a sign that links.
+/// What follows a linking sign.
 fn sign(text: &str) -> Option<&str> {
     let text = text.trim_start_matches([' ', '\t', ')', '"', '\'', '`', '*']);
     let behind = ["=>", "->", ":=", ":", "=", "→"].iter().find_map(|sign| text.strip_prefix(sign))?;
     let behind = behind.trim_start_matches([' ', '\t']);
-    // The end of bold type; a row of stars holds the place of a secret.
+    // The end of bold type; a row of stars is a placeholder.
     let bold = behind.strip_prefix("**").filter(|rest| !rest.starts_with('*'));
     Some(bold.unwrap_or(behind).trim_start_matches([' ', '\t']))
 }
 
-/// The next word on this line, and what is behind it.
+/// The next word on this line, and what follows it.
 fn next_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches([' ', '\t']);
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))
 }
 
-/// Whether a text begins with what looks like a secret of this kind.
+/// Whether a text begins with something that looks like a secret of this kind.
 fn is_secret(text: &str, kind: Kind, link: Link, between: usize) -> bool {
     let text = if link == Link::Sign && between == 0 {
         text.trim_start()
@@ -431,7 +431,7 @@ fn is_secret(text: &str, kind: Kind, link: Link, between: usize) -> bool {
     }
 }
 
-/// Several words between quotation marks.
+/// Several words within quotation marks.
 fn quotation(text: &str) -> Option<&str> {
     let first = text.chars().next()?;
     let last = match first {
@@ -449,10 +449,10 @@ fn is_plain(word: &str) -> bool {
     word.trim_end_matches([',', '.']).chars().all(char::is_lowercase)
 }
 
-/// What a value is made of.
+/// Which characters a value consists of.
 struct Mix {
     lower: usize,
-    /// Capitals behind the first letter.
+    /// Capitals after the first letter.
     upper: usize,
     letters: usize,
     digits: usize,
@@ -484,7 +484,7 @@ impl Mix {
             >= 2
     }
 
-    /// `2026-11-05T10:00`, `10:30pm`, `v1.2.3`: mixed, and no secret.
+    /// `2026-11-05T10:00`, `10:30pm`, `v1.2.3`: mixed, but not secret.
     fn is_date_like(&self, value: &str) -> bool {
         let begins_with_year =
             value.split('-').next().is_some_and(|year| year.len() == 4 && year.parse::<u16>().is_ok());

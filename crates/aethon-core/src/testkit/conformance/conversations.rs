@@ -59,7 +59,7 @@ pub async fn a_whole_conversation_is_made_at_once_or_not_at_all(stage: Stage) {
     assert_eq!((row.title.as_str(), row.message_count), ("Again", 5));
     assert!(!storage.imports().import(new).await.unwrap(), "there is one already");
 
-    // What was said there can be answered again, and the session goes on like any other.
+    // A retry works there, and the session continues like any other.
     let turn = there[2].turn.clone().unwrap();
     assert!(storage.turns.turn(&turn).await.unwrap().is_some_and(|record| record.phase == TurnPhase::Done));
     let retry = TurnId::fresh();
@@ -153,7 +153,7 @@ pub async fn a_post_is_one_message_however_often_it_comes(stage: Stage) {
     assert_eq!((summary.message_count, summary.title.as_str(), summary.sender.as_str()), (2, "news", ""));
     stage.turn(S, "thanks", "welcome").await;
     assert_eq!(stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap().sender, "owner");
-    // Another session has keys of its own.
+    // Keys are separate for each session.
     let elsewhere =
         stage.storage.transcripts.post(&session("webchat:b"), "k", message(Role::Assistant, "x")).await;
     assert!(elsewhere.unwrap().is_some());
@@ -164,7 +164,7 @@ pub async fn the_end_of_a_turn_tells_what_came_between_its_messages(stage: Stage
         async |turn: &TurnId| stage.storage.turns.finish(finish(turn, S, "done")).await.unwrap().beside;
     let turn = stage.open_turn(S, "one").await;
     assert!(!ended(&turn).await);
-    // Before it, behind it, and in another session is not between.
+    // Before it, after it, and in another session do not count as in between.
     let post = async |id: &str, key: &str| {
         let message = message(Role::Assistant, "news");
         stage.beside.transcripts.post(&session(id), key, message).await.unwrap().unwrap()

@@ -1,4 +1,4 @@
-//! Deliveries: stored with the end of their turn, tried until they are settled.
+//! Deliveries: stored with the end of their turn, attempted until they are settled.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,7 +22,7 @@ async fn due(stage: &Stage, seconds: i64) -> Vec<(i64, String, u32)> {
 async fn send(stage: &Stage, names: &[&str]) -> TurnId {
     let turn = stage.open_turn(S, "x").await;
     let mut end = finish(&turn, S, "y");
-    // Each of several goes to somebody else: a storage may keep what goes to one recipient in its order.
+    // Several deliveries go to different recipients, because a storage may keep those to one recipient in order.
     let to = |text: &str| (names.len() > 1).then(|| text.to_owned());
     let deliveries = names.iter().map(|text| match to(text) {
         None => delivery(text, 600),

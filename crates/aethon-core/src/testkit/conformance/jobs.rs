@@ -1,4 +1,4 @@
-//! Timed jobs and runs of SOPs.
+//! Scheduled jobs and SOP runs.
 
 use jiff::Timestamp;
 

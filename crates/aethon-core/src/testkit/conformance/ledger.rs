@@ -1,6 +1,6 @@
-//! Money: reserved, grown, settled, and added up by day.
+//! Money: reserved, grown, settled, and summed by day.
 //!
-//! What becomes of reservations after a crash depends on how a backend is opened, so its own tests prove it.
+//! What happens to reservations after a crash depends on how a backend is opened, so the backend's own tests cover it.
 
 use jiff::{SignedDuration, ToSpan};
 
@@ -26,7 +26,7 @@ fn call(cost_usd: f64) -> LedgerEntry {
     }
 }
 
-/// A claim under a ceiling of a dollar.
+/// A claim under a ceiling of one dollar.
 fn claim(least_usd: f64, most_usd: f64) -> Claim {
     Claim { most_usd, least_usd, ceiling_usd: 1.0, estimate_usd: least_usd }
 }

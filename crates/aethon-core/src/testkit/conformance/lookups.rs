@@ -1,4 +1,4 @@
-//! What is looked up: passages of a conversation, and what was learnt about models.
+//! Lookups: passages of a conversation, and facts learnt about models.
 
 use super::stage::*;
 use crate::history::{HistoryQuery, PassageSource};

@@ -1,4 +1,4 @@
-//! What was measured: kept in its order, and added up by day.
+//! Measurements: kept in order, and summed by day.
 
 use std::time::Duration;
 

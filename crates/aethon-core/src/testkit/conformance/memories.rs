@@ -1,4 +1,4 @@
-//! Long-term memory: kept once, found, corrected, forgotten.
+//! Long-term memory: stored once, found, corrected, forgotten.
 
 use super::stage::*;
 use crate::memory::{
@@ -15,7 +15,7 @@ impl Stage {
         stored.entry
     }
 
-    /// The contents that are found, the best first.
+    /// The contents that are found, best first.
     async fn recall(&self, text: &str) -> Vec<String> {
         let hits = self.storage.memory.search(MemoryQuery::new(text, 5)).await.unwrap();
         hits.into_iter().map(|hit| hit.entry.content).collect()
@@ -85,7 +85,7 @@ pub async fn a_correction_takes_the_place_and_leaves_history(stage: Stage) {
     let history = memory.show(&reach, old.id).await.unwrap().unwrap().history;
     let said: Vec<_> = history.iter().map(|was| (was.content.as_str(), was.category.as_str())).collect();
     assert_eq!(said, [("Ada lives in Porto.", "people"), ("Ada lives in Lisbon.", "people")]);
-    // What says the same in other letters is a correction too, and what another one says is none.
+    // The same text in different letters is still a correction, but one that says what another memory says is not.
     let louder = Correction::new(Some("ADA lives in Porto!"), None, "").unwrap();
     assert_eq!(memory.correct(&reach, old.id, louder).await.unwrap().content, "ADA lives in Porto!");
     let other = stage.remember("Ada has a dog.", "people").await;
@@ -93,7 +93,7 @@ pub async fn a_correction_takes_the_place_and_leaves_history(stage: Stage) {
     assert!(memory.correct(&reach, other.id, twin).await.unwrap_err().is_invalid());
     let nobody = memory.correct(&reach, MemoryId(999), correction).await.unwrap_err();
     assert!(nobody.is_not_found());
-    // What it said once may be said again.
+    // Its former text may be stored again.
     stage.remember("Ada lives in Lisbon.", "people").await;
 }
 
@@ -180,7 +180,7 @@ pub async fn who_sees_several_finds_the_memories_of_each(stage: Stage) {
     assert_eq!(found(&both, 5).await, ids[1..3]);
     assert_eq!(found(&both, 1).await.len(), 1);
     assert_eq!(found(&Reach::All, 5).await, ids);
-    // Pages go over all of them, in one order.
+    // The pages cover all of them, in one order.
     let (mut seen, mut cursor) = (Vec::new(), None);
     loop {
         let page = memory.list(MemoryListing::newest(1).of(both.clone()).from_cursor(cursor)).await.unwrap();
@@ -197,7 +197,7 @@ pub async fn who_sees_several_finds_the_memories_of_each(stage: Stage) {
     let stats = memory.stats(&both).await.unwrap();
     assert_eq!((stats.entries, stats.categories.len()), (2, 2));
     assert_eq!(memory.stats(&Reach::All).await.unwrap().entries, 4);
-    // One that is reached is changed where it is, and one that is not stays.
+    // A memory within reach is changed in place; one out of reach stays.
     let moved = Correction::new(Some("Ben's oven is from Miele."), None, "").unwrap();
     assert_eq!(memory.correct(&both, ids[1], moved).await.unwrap().scope, Scope::named("ben"));
     assert!(!memory.forget(&both, ids[3]).await.unwrap());

@@ -13,7 +13,7 @@ fn lease() -> i64 {
     i64::try_from(LEASE.as_secs()).unwrap()
 }
 
-/// A turn that was taken in here, and had to wait.
+/// A turn that was accepted here and had to wait.
 async fn waiting(storage: &Storage, text: &str) -> TurnId {
     let turn = TurnId::fresh();
     let accepted = storage.turns.accept(&turn, &say(S, text), Some(begin(text))).await.unwrap();
@@ -38,13 +38,13 @@ pub async fn two_programs_never_write_in_one_session_at_once(stage: Stage) {
     let one = stage.open_turn(S, "one").await;
     let two = waiting(there, "two").await;
     assert!(there.turns.begin(&two, begin("two")).await.unwrap_err().is_elsewhere());
-    // In another session nobody is in the way.
+    // In another session nothing is in the way.
     let elsewhere = TurnId::fresh();
     let accepted = there.turns.accept(&elsewhere, &say("webchat:b", "x"), Some(begin("x"))).await.unwrap();
     assert!(matches!(accepted, Accepted::New(Some(_))));
 
     here.turns.finish(finish(&one, S, "1")).await.unwrap();
-    // What was accepted before comes before, whoever asks first.
+    // What was accepted first goes first, whoever asks first.
     let three = waiting(here, "three").await;
     assert!(here.turns.begin(&three, begin("three")).await.unwrap_err().is_elsewhere());
     there.turns.begin(&two, begin("two")).await.unwrap();
@@ -64,7 +64,7 @@ pub async fn two_programs_never_wait_for_each_other(stage: Stage) {
         turns.push(turn);
     }
     let [one, two, three] = turns.try_into().unwrap();
-    // A program's own queue says which of its turns is next, and that may be another one than was stored first.
+    // A program's own queue decides which of its turns is next, and that need not be the one stored first.
     here.turns.begin(&three, begin("three")).await.unwrap();
     assert!(there.turns.begin(&two, begin("two")).await.unwrap_err().is_elsewhere());
     here.turns.finish(finish(&three, S, "3")).await.unwrap();
@@ -82,7 +82,7 @@ pub async fn a_turn_behind_another_programs_begins_when_that_has_ended(stage: St
     let two = waiting(there, "two").await;
     let three = TurnId::fresh();
     here.turns.accept(&three, &say(S, "three"), None).await.unwrap();
-    // It would overtake the other program's.
+    // It would overtake the other program's turn.
     let end = Finish { next: Some((three.clone(), begin("three"))), ..finish(&one, S, "1") };
     assert_eq!(here.turns.finish(end).await.unwrap().next, None);
     assert_eq!(here.turns.turn(&three).await.unwrap().unwrap().phase, TurnPhase::Queued);
@@ -122,7 +122,7 @@ pub async fn a_turn_of_a_program_that_is_gone_is_taken_over_by_one_other(stage: 
     assert!(there.owners.orphaned().await.unwrap().is_empty());
     assert!(there.owners.take_over(&session(S)).await.unwrap().is_empty());
     stage.advance(1);
-    // Nobody takes its own turns from itself.
+    // A program never takes over its own turns.
     assert!(here.owners.orphaned().await.unwrap().is_empty());
     assert_eq!(there.owners.orphaned().await.unwrap(), [session(S)]);
     assert!(there.owners.take_over(&session("webchat:none")).await.unwrap().is_empty());
@@ -149,7 +149,7 @@ pub async fn a_program_that_lives_keeps_its_turns(stage: Stage) {
     }
     assert!(there.owners.take_over(&session(S)).await.unwrap().is_empty());
     stage.advance(lease() - 1);
-    // Taking a message in is a sign of life as well.
+    // Accepting a message renews the lease as well.
     let two = TurnId::fresh();
     here.turns.accept(&two, &say("webchat:b", "two"), None).await.unwrap();
     stage.advance(lease() / 2);
@@ -163,7 +163,7 @@ pub async fn a_program_that_leaves_in_order_frees_its_turns_at_once(stage: Stage
     here.owners.release().await.unwrap();
     assert_eq!(there.owners.orphaned().await.unwrap(), [session(S)]);
     assert_eq!(there.owners.take_over(&session(S)).await.unwrap()[0].turn, one);
-    // It may come back to life, as another that finds what is there.
+    // The program may come back as a new owner, which finds what is there.
     stage.turn("webchat:b", "x", "y").await;
 }
 
@@ -184,7 +184,7 @@ pub async fn a_turn_that_another_program_works_on_is_not_begun_here(stage: Stage
     let (here, there) = (&stage.storage, &stage.beside);
     let one = TurnId::fresh();
     here.turns.accept(&one, &say_as(S, "one", "k", None), Some(begin("one"))).await.unwrap();
-    // Its sender has come to the other program with it.
+    // Its sender has gone to the other program with it.
     let again = there.turns.accept(&TurnId::fresh(), &say_as(S, "one", "k", None), Some(begin("one"))).await;
     assert!(matches!(again.unwrap(), Accepted::Known(record) if record.turn == one));
     assert!(there.turns.begin(&one, begin("one")).await.unwrap_err().is_elsewhere());

@@ -1,4 +1,4 @@
-//! What channels remember: values by name, some for a time.
+//! What channels remember: named values, some with an expiry.
 
 use jiff::SignedDuration;
 

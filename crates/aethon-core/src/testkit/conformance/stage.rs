@@ -1,4 +1,4 @@
-//! An empty storage with a clock that is set by hand.
+//! An empty storage with a manual clock.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use crate::storage::Storage;
 use crate::testkit::ManualClock;
 pub(super) use crate::testkit::phrases::*;
 
-/// An empty storage that is looked at.
+/// The storage under test, empty at first.
 pub struct Stage {
     pub(super) storage: Storage,
-    /// The same as another program has it open.
+    /// The same storage, as another program has it open.
     pub(super) beside: Storage,
     clock: Arc<ManualClock>,
-    /// What has to live as long as the storage, such as its folder.
+    /// What must live as long as the storage, such as its folder.
     _keeps: Box<dyn Any + Send>,
 }
 
 impl Stage {
-    /// The clock that the storage is to take its time from.
+    /// Creates the clock that the storage has to use.
     pub fn clock() -> Arc<ManualClock> {
         Arc::new(ManualClock::at(start()))
     }
 
-    /// A storage that takes its time from this clock, opened twice as by two programs, and what has to live as long.
+    /// A storage with this clock, opened twice as if by two programs, and what must live as long.
     pub fn new([storage, beside]: [Storage; 2], clock: Arc<ManualClock>, keeps: impl Any + Send) -> Self {
         Self { storage, beside, clock, _keeps: Box::new(keeps) }
     }
@@ -36,14 +36,14 @@ impl Stage {
         self.clock.advance(SignedDuration::from_secs(seconds));
     }
 
-    /// A whole turn: accepted, begun, answered.
+    /// Runs a whole turn: accepted, begun, answered.
     pub(super) async fn turn(&self, session: &str, text: &str, reply: &str) -> TurnId {
         let turn = self.open_turn(session, text).await;
         self.storage.turns.finish(finish(&turn, session, reply)).await.unwrap();
         turn
     }
 
-    /// A turn that has begun.
+    /// Begins a turn.
     pub(super) async fn open_turn(&self, session: &str, text: &str) -> TurnId {
         let turn = TurnId::fresh();
         let accepted = self.storage.turns.accept(&turn, &say(session, text), Some(begin(text))).await;

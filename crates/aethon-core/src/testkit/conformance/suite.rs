@@ -1,7 +1,7 @@
 //! The list of behaviours, and the macro that makes a test of each.
 
-/// Makes the list: a function a behaviour, and the macro for other crates. `$dollar` is a dollar sign, which a macro that
-/// writes a macro cannot say otherwise.
+/// Defines the list: one function per behaviour, and the macro for other crates. `$dollar` is a dollar sign, which a
+/// macro that defines a macro cannot write otherwise.
 macro_rules! list {
     ($dollar:tt $($module:ident { $($name:ident,)+ })+) => {
         /// The behaviours, one function each.

@@ -92,7 +92,7 @@ pub async fn the_same_dedupe_id_is_one_turn(stage: Stage) {
         known(stage.storage.turns.accept(&second, &say_as(S, "two", "k", None), None).await.unwrap());
     assert_eq!(record.reply.unwrap().text, "reply");
 
-    // Another channel has ids of its own, and so has another session's message without one.
+    // Dedupe ids are separate for each channel, and a message of another session without one is new.
     let elsewhere = say_as("cli:default", "three", "k", None);
     let accepted = stage.storage.turns.accept(&second, &elsewhere, None).await.unwrap();
     assert!(matches!(accepted, Accepted::New(None)));
@@ -150,7 +150,7 @@ pub async fn a_retry_takes_its_turn_and_all_later_ones_out_of_the_live_branch(st
     assert_eq!(texts(&stage.storage.turns.window(&session(S), 10).await.unwrap()), live);
     assert_eq!(texts(&stage.storage.transcripts.messages(&session(S), None, 10).await.unwrap()), live);
     assert_eq!(stage.storage.transcripts.session(&session(S)).await.unwrap().unwrap().message_count, 4);
-    // What was replaced is out of the branch, but still there.
+    // What was replaced has left the branch, but still exists.
     assert_eq!(stage.storage.turns.turn(&second).await.unwrap().unwrap().reply.unwrap().text, "2");
 }
 
@@ -235,7 +235,7 @@ pub async fn what_a_crash_left_over_is_found_oldest_first(stage: Stage) {
         stage.storage.turns.unfinished().await.unwrap().into_iter().map(|r| (r.turn, r.phase)).collect();
     assert_eq!(left, [(running.clone(), TurnPhase::Running), (queued.clone(), TurnPhase::Queued)]);
 
-    // One that never began can be closed, with nothing in the transcript.
+    // A turn that never began can be closed without a trace in the transcript.
     let closed = Finish { messages: Arc::default(), ..finish(&queued, "webchat:b", "interrupted") };
     stage.storage.turns.finish(closed).await.unwrap();
     stage.storage.turns.finish(finish(&running, S, "interrupted")).await.unwrap();

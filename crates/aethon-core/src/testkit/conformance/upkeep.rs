@@ -1,4 +1,4 @@
-//! Upkeep: what goes by itself, and what stays.
+//! Maintenance: what is removed automatically, and what stays.
 
 use super::stage::*;
 use crate::channel::DeliveryOutcome;

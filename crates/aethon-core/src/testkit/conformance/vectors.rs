@@ -1,4 +1,4 @@
-//! Vectors: found again by model and key.
+//! Vectors: looked up by model and key.
 
 use super::stage::*;
 use crate::embed::TextKey;

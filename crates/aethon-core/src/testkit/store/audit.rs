@@ -1,4 +1,4 @@
-//! What was allowed and refused, in memory.
+//! The in-memory audit log.
 
 use async_trait::async_trait;
 

@@ -1,4 +1,4 @@
-//! The searchable past of the storage in memory: a message that has more of the words comes first.
+//! Full-text search in the in-memory storage: a message with more of the words comes first.
 
 use std::cmp::Reverse;
 

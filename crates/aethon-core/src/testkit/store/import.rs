@@ -1,4 +1,4 @@
-//! Whole conversations, taken in at once.
+//! The import of whole conversations.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Timed jobs, their runs and runs of SOPs, in memory.
+//! Scheduled jobs, their runs and SOP runs, in memory.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::ids::TurnId;
 use crate::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord, RunStatus};
 use crate::sop::{SopRun, SopRunChange, SopRunState, SopRuns};
 
-/// What is kept of jobs and SOPs.
+/// The data of jobs and SOPs.
 #[derive(Clone, Default)]
 pub(super) struct JobTables {
     jobs: BTreeMap<JobId, JobRecord>,

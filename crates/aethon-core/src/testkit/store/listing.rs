@@ -1,4 +1,4 @@
-//! Pages of sessions of the storage in memory.
+//! Pages of sessions in the in-memory storage.
 
 use jiff::Timestamp;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ids::SessionId;
 use crate::session::{SessionPage, SessionQuery, SessionSummary};
 
-/// Sessions, most recently used first. A page begins behind the place where the one before ended.
+/// Sessions, most recently used first. A page begins after the place where the previous one ended.
 pub(super) fn page(tables: &Tables, query: &SessionQuery) -> Result<SessionPage> {
     let from = query.cursor.as_deref().map(parse).transpose()?;
     let words: Vec<String> =
@@ -43,7 +43,7 @@ pub(super) fn summary(id: &SessionId, row: &SessionRow) -> SessionSummary {
     }
 }
 
-/// Moments are kept to the millisecond.
+/// Timestamps are stored to the millisecond.
 fn truncated(moment: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(moment.as_millisecond()).unwrap_or(moment)
 }

@@ -1,4 +1,4 @@
-//! Long-term memory in memory: one that has more of the words comes first, and vectors are compared one by one.
+//! In-memory long-term memory: a memory with more of the words comes first, and vectors are compared one by one.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use crate::memory::{
     Stored, fingerprint,
 };
 
-/// A memory with what belongs to it.
+/// A memory with everything that belongs to it.
 #[derive(Clone)]
 pub(super) struct MemoryRow {
     entry: MemoryEntry,

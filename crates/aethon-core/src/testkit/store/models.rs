@@ -1,4 +1,4 @@
-//! What was learnt about models, in memory.
+//! The in-memory store of facts learnt about models.
 
 use std::mem::discriminant;
 

@@ -1,4 +1,4 @@
-//! The outbox of the storage in memory.
+//! The in-memory outbox.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl Outbox for MemoryStore {
             }
             return Ok(());
         }
-        // One that is settled already stays as it is: a second report about it says nothing new.
+        // A settled delivery stays as it is: a second report about it says nothing new.
         if row.settled_at.is_some() {
             return Ok(());
         }

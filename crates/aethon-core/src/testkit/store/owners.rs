@@ -1,4 +1,4 @@
-//! Whose turns are whose in the storage in memory.
+//! Who owns which turns in the in-memory storage.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The values of channels of the storage in memory.
+//! The in-memory values of channels.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use super::MemoryStore;
 use crate::channel::ChannelRecords;
 use crate::error::Result;
 
-/// A value, and until when it counts.
+/// A value, and its expiry.
 pub(super) type Value = (String, Option<Timestamp>);
 
 #[async_trait]

@@ -1,7 +1,7 @@
-//! What the storage in memory holds, and the steps that its methods are made of.
+//! The data of the in-memory storage, and the steps from which its methods are built.
 //!
-//! A step that fails has changed nothing: each looks before it writes, and what a caller has written before a step that may
-//! fail it takes back itself.
+//! A step that fails has changed nothing, because each one checks before it writes. What a caller has written before a
+//! step that may fail, it undoes itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use crate::owner::LEASE;
 use crate::session::{Begin, Begun, TurnPhase, TurnRecord, title_of};
 use crate::telemetry::StoredEvent;
 
-/// How long the dedupe id of a removed turn is remembered, where it was meant to be for ever.
+/// How long the dedupe id of a removed turn is remembered, if it was meant to be valid for ever.
 const SHELL: SignedDuration = SignedDuration::from_hours(24);
 
 /// Everything that is stored.
@@ -51,7 +51,7 @@ pub(super) struct Tables {
 /// A session with its live branch.
 #[derive(Clone)]
 pub(super) struct SessionRow {
-    /// Numbers grow, so they tell sessions of the same moment apart.
+    /// Numbers grow, so they distinguish sessions of the same moment.
     pub(super) number: i64,
     pub(super) title: String,
     pub(super) is_title_given: bool,
@@ -62,43 +62,43 @@ pub(super) struct SessionRow {
     pub(super) messages: Vec<Message>,
 }
 
-/// A turn, or the shell of one whose session was removed.
+/// A turn, or what is left of one whose session was removed.
 #[derive(Clone)]
 pub(super) struct TurnRow {
     pub(super) number: i64,
     pub(super) record: TurnRecord,
     pub(super) owner: Option<u64>,
     pub(super) first_message: Option<MessageId>,
-    /// Messages of a turn that ended before it began, until older ones have ended.
+    /// Messages of a turn that ended before it began, until older turns have ended.
     pub(super) held: Vec<Message>,
-    /// Until when its dedupe id counts; `None` for ever.
+    /// Until when its dedupe id is valid; `None` for ever.
     pub(super) known_until: Option<Timestamp>,
-    /// Whether only the dedupe id is left of it.
+    /// Whether only its dedupe id is left.
     pub(super) is_shell: bool,
 }
 
 impl TurnRow {
-    /// It, if it is this owner's.
+    /// Returns the turn, if it belongs to this owner.
     pub(super) fn of(&self, owner: u64) -> Result<&Self> {
         if self.owner == Some(owner) { Ok(self) } else { Err(taken_over(&self.record.turn)) }
     }
 }
 
-/// A delivery and where it stands.
+/// A delivery with its state.
 #[derive(Clone)]
 pub(super) struct DeliveryRow {
     pub(super) delivery: Delivery,
-    /// When it is tried; `None` once it is settled.
+    /// When it is due; `None` once it is settled.
     pub(super) due_at: Option<Timestamp>,
     pub(super) settled_at: Option<Timestamp>,
     pub(super) created_at: Timestamp,
     pub(super) is_delivered: bool,
-    /// What went wrong last.
+    /// The last error.
     pub(super) error: Option<String>,
 }
 
 impl DeliveryRow {
-    /// One that is due now.
+    /// A delivery that is due now.
     pub(super) fn new(delivery: Delivery, now: Timestamp) -> Self {
         Self {
             delivery,
@@ -117,7 +117,7 @@ fn is_to_same(row: &DeliveryRow, content: &NewDelivery) -> bool {
 }
 
 impl Tables {
-    /// The turn that a message of this channel with this dedupe id began, while the id counts.
+    /// Returns the turn begun by the message with this channel and dedupe id, while the id is valid.
     pub(super) fn known(&self, channel: &str, dedupe_id: &str, now: Timestamp) -> Option<TurnRecord> {
         let is_meant = |row: &&TurnRow| {
             row.record.inbound.channel == channel
@@ -127,12 +127,12 @@ impl Tables {
         self.turns.values().find(is_meant).map(|row| row.record.clone())
     }
 
-    /// When the last delivery to this recipient is due, if any waits.
+    /// Returns when the last delivery to this recipient is due, if any is waiting.
     pub(super) fn last_due(&self, content: &NewDelivery) -> Option<Timestamp> {
         self.deliveries.iter().filter(|row| is_to_same(row, content)).filter_map(|row| row.due_at).max()
     }
 
-    /// Removes what channels remember of what a session has delivered.
+    /// Removes what channels remember about a session's deliveries.
     pub(super) fn forget_records_of_settled(&mut self, session: &SessionId) {
         let settled =
             self.deliveries.iter().filter(|row| row.settled_at.is_some() && row.delivery.session == *session);
@@ -142,7 +142,7 @@ impl Tables {
         }
     }
 
-    /// What is behind a delivery is not due before it.
+    /// Makes deliveries behind this one due no earlier than it.
     pub(super) fn hold_back(&mut self, id: i64, content: &NewDelivery, until: Timestamp) {
         let behind =
             self.deliveries.iter_mut().filter(|row| row.delivery.id > id && is_to_same(row, content));
@@ -161,13 +161,14 @@ impl Tables {
         self.last_owner
     }
 
-    /// What [`Self::open_session`] may change of a session, for [`Self::put_back`]; `None` of one that is not there.
+    /// Returns what [`Self::open_session`] may change in a session, for [`Self::put_back`]; `None` if there is no such
+    /// session.
     pub(super) fn head(&self, id: &SessionId) -> Option<(String, bool, Timestamp)> {
         let session = self.sessions.get(id)?;
         Some((session.sender.clone(), session.is_oneshot, session.updated_at))
     }
 
-    /// Makes a session what it was before it was opened.
+    /// Restores a session to what it was before it was opened.
     pub(super) fn put_back(&mut self, id: &SessionId, head: Option<(String, bool, Timestamp)>) {
         match (head, self.sessions.get_mut(id)) {
             (Some(head), Some(session)) => {
@@ -179,7 +180,8 @@ impl Tables {
         }
     }
 
-    /// A session to write into, new if need be. A sender of nobody (`""`) leaves the name to whoever speaks first.
+    /// Opens a session for writing, creating it if necessary. An unknown sender (`""`) leaves the name to whoever
+    /// speaks first.
     pub(super) fn open_session(
         &mut self,
         id: &SessionId,
@@ -205,7 +207,7 @@ impl Tables {
         session
     }
 
-    /// Adds messages to the live branch.
+    /// Appends messages to the live branch.
     pub(super) fn add(
         &mut self,
         session: &SessionId,
@@ -215,7 +217,7 @@ impl Tables {
     ) -> Result<Vec<MessageId>> {
         let mut ids = Vec::new();
         for mut message in messages {
-            // Messages are counted by themselves: tests read their numbers.
+            // Messages have their own counter, because tests rely on their numbers.
             self.last_message += 1;
             message.id = MessageId(self.last_message);
             if message.turn.is_none() {
@@ -232,12 +234,12 @@ impl Tables {
         Ok(ids)
     }
 
-    /// A turn that is more than a shell.
+    /// Returns a turn of which more than the dedupe id is left.
     pub(super) fn turn(&mut self, turn: &TurnId) -> Result<&mut TurnRow> {
         self.turns.get_mut(turn).filter(|row| !row.is_shell).ok_or_else(|| no_turn(turn))
     }
 
-    /// Starts a turn, or counts another attempt at one that has begun.
+    /// Begins a turn, or counts another attempt at one that has begun.
     pub(super) fn begin(
         &mut self,
         turn: &TurnId,
@@ -276,8 +278,8 @@ impl Tables {
         Ok(Begun { message: first, after })
     }
 
-    /// Whether another owner has a turn in a session that comes before this one: because it has begun, or was accepted before all
-    /// that this owner has there.
+    /// Whether another owner has a turn in a session that goes before this one, because it has begun or was accepted
+    /// earlier.
     pub(super) fn is_held(&self, session: &SessionId, owner: u64, number: i64) -> bool {
         let is_open =
             |row: &&TurnRow| row.record.phase != TurnPhase::Done && row.record.inbound.session == *session;
@@ -288,13 +290,13 @@ impl Tables {
         others.into_iter().any(|row| row.record.phase == TurnPhase::Running || row.number < first)
     }
 
-    /// Notes that an owner lives.
+    /// Renews an owner's lease.
     pub(super) fn renew(&mut self, owner: u64, now: Timestamp) {
         let lease = SignedDuration::try_from(LEASE).unwrap_or(SignedDuration::MAX);
         self.owners.insert(owner, now.saturating_add(lease).unwrap_or(now));
     }
 
-    /// Unfinished turns that were not this owner's, and whose owner is gone; oldest first.
+    /// Returns unfinished turns that do not belong to this owner and whose owner is gone, oldest first.
     pub(super) fn orphans(&self, owner: u64, now: Timestamp) -> Vec<&TurnRow> {
         let is_alive = |other| other == owner || self.owners.get(&other).is_some_and(|&until| until > now);
         let is_orphan =
@@ -304,8 +306,7 @@ impl Tables {
         orphans
     }
 
-    /// Adds the last messages of a turn, or holds them back where it never began and older ones are not over.
-    /// Whether messages of others came after the first one of a turn.
+    /// Whether messages of others were stored after the first one of a turn.
     pub(super) fn has_beside(&self, turn: &TurnId, session: &SessionId) -> bool {
         let first = self.turns.get(turn).and_then(|row| row.first_message);
         let (Some(first), Some(session)) = (first, self.sessions.get(session)) else { return false };
@@ -316,6 +317,7 @@ impl Tables {
         session.messages.iter().any(of_others)
     }
 
+    /// Appends the last messages of a turn, or holds them back if it never began and older turns are not over.
     pub(super) fn add_last(
         &mut self,
         turn: &TurnId,
@@ -337,7 +339,7 @@ impl Tables {
         Ok(ids)
     }
 
-    /// Puts in what was held back, now that another turn is over.
+    /// Stores messages that were held back, now that another turn is over.
     pub(super) fn release_held(&mut self, session: &SessionId, now: Timestamp) -> Result<()> {
         let oldest = self.oldest_open(session);
         let is_due = |row: &&TurnRow| {
@@ -356,7 +358,7 @@ impl Tables {
         Ok(())
     }
 
-    /// The number of the oldest turn of a session that is not over.
+    /// The number of a session's oldest turn that is not over.
     fn oldest_open(&self, session: &SessionId) -> Option<i64> {
         let rows = self.turns.values();
         let open =
@@ -364,7 +366,7 @@ impl Tables {
         open.map(|row| row.number).min()
     }
 
-    /// Takes a turn and all that came after it out of the live branch.
+    /// Removes a turn and everything after it from the live branch.
     fn cut(&mut self, session: &SessionId, replaced: &TurnId) -> Result<()> {
         let first = self.turn(replaced)?.first_message;
         let live = self.sessions.get_mut(session).ok_or_else(no_session)?;
@@ -373,7 +375,7 @@ impl Tables {
         Ok(())
     }
 
-    /// Empties a session's turns: what the sender may send again is remembered by its id, and nothing else.
+    /// Removes a session's turns; only the ids that senders may send again are remembered.
     pub(super) fn forget_turns(&mut self, session: &SessionId, now: Timestamp) {
         let keeps = |row: &TurnRow| {
             row.record.inbound.dedupe.is_some() && row.known_until.is_none_or(|until| until > now)
@@ -404,7 +406,7 @@ impl Tables {
     pub(super) fn leave_behind(&mut self, record: TurnRecord, messages: Vec<Message>) {
         let (session, now) = (record.inbound.session.clone(), record.accepted_at);
         self.open_session(&session, (&record.inbound.sender, false), now);
-        // The session is there.
+        // The session exists.
         let ids = self.add(&session, Some(&record.turn), messages, now).unwrap_or_default();
         let number = self.next_number();
         let row = TurnRow {

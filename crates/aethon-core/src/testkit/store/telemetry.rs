@@ -1,4 +1,4 @@
-//! What was measured, in memory.
+//! The in-memory store of measurements.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

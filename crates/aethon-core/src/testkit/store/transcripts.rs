@@ -1,4 +1,4 @@
-//! The reader's side of the storage in memory.
+//! The reader's side of the in-memory storage.
 
 use async_trait::async_trait;
 
@@ -66,7 +66,7 @@ impl Transcripts for MemoryStore {
         let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
         session.messages.clear();
         session.updated_at = now;
-        // What the title was taken from is gone, so it stays.
+        // The message that the title was taken from is gone, so the title stays.
         session.is_title_given |= !session.title.is_empty();
         if how == Clear::Delete {
             tables.sessions.remove(id);

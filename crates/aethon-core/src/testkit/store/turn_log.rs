@@ -1,4 +1,4 @@
-//! The engine's side of the storage in memory.
+//! The engine's side of the in-memory storage.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl TurnLog for MemoryStore {
         };
         let known_until = valid_for
             .and_then(|seconds| i64::try_from(seconds).ok())
-            // What lasts longer than the calendar lasts for ever.
+            // A validity beyond the end of the calendar lasts for ever.
             .and_then(|seconds| now.checked_add(SignedDuration::from_secs(seconds)).ok());
         let before = tables.head(&inbound.session);
         tables.open_session(&inbound.session, (&inbound.sender, inbound.oneshot), now);
@@ -108,7 +108,8 @@ impl TurnLog for MemoryStore {
         let Some((summary, through)) = summary else {
             return Ok(messages[messages.len().saturating_sub(limit)..].to_vec());
         };
-        // What was put in while the turn went on that made the summary was in no window of it, and so is in no summary.
+        // Messages posted while the turn that made the summary was running were in none of its windows, and so are in
+        // no summary.
         let began =
             messages.iter().position(|message| message.turn == summary.turn).unwrap_or(messages.len());
         let seen = messages.iter().enumerate().filter(|(place, message)| {
@@ -141,7 +142,7 @@ impl TurnLookup for MemoryStore {
     }
 }
 
-/// The last message that the summary in this one stands for.
+/// The last message that this summary covers.
 fn folded_through(message: &Message) -> Option<i64> {
     message.content.iter().find_map(|block| match block {
         Block::Folded { to, .. } => to.parse().ok(),

@@ -1,4 +1,4 @@
-//! Looking after the storage in memory.
+//! Maintenance of the in-memory storage.
 
 use async_trait::async_trait;
 use jiff::SignedDuration;

@@ -9,7 +9,7 @@ use crate::agents::{AgentHistory, AgentRun};
 use crate::error::Result;
 use crate::work::{Work, WorkStore, WorkWish};
 
-/// What is kept of agents and work.
+/// The data of agents and work.
 #[derive(Clone, Default)]
 pub(super) struct WorkTables {
     /// Oldest first.
