@@ -46,6 +46,7 @@ fn the_newest_log_records_come_first_and_by_level() {
     for record in &all {
         assert!(record["level"].is_string() && record["message"].is_string(), "{record}");
         assert!(record["ts"].as_str().is_some_and(|ts| ts.ends_with('Z')), "{record}");
+        assert_eq!(record["time"], record["ts"], "{record}");
     }
     assert_eq!(records("?level=debug&limit=1").len(), 1);
     for record in records("?level=warn") {

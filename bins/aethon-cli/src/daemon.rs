@@ -198,9 +198,12 @@ pub(crate) fn encoded(text: &str) -> String {
 
 fn checked(address: &str) -> Result<String> {
     let base = address.trim_end_matches('/');
-    if base.starts_with("http://") || base.starts_with("https://") {
+    let is_plain = !base.contains(['?', '#', '@']);
+    if is_plain && (base.starts_with("http://") || base.starts_with("https://")) {
         return Ok(base.to_owned());
     }
-    let words = format!("--connect {address:?} is not an address: use one like http://127.0.0.1:18790");
+    // Nothing behind the path is shown: people put tokens there.
+    let shown = address.split(['?', '#']).next().unwrap_or_default();
+    let words = format!("--connect {shown:?} is not an address: use one like http://127.0.0.1:18790");
     Err(aethon::Error::refused(words).into())
 }

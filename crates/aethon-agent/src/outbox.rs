@@ -37,8 +37,9 @@ const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 /// The longest pause.
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(600);
 
-/// The longest sleep, which bounds how long a changed clock delays deliveries.
-const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// The longest sleep. It bounds how long a delivery waits that another program of this home has stored, since nobody wakes
+/// the worker for it, and how long a changed clock delays deliveries. A look costs one read of an index.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
 /// The shortest sleep, so that an unreadable row does not cause a busy loop.
 const SHORTEST_SLEEP: Duration = Duration::from_millis(50);

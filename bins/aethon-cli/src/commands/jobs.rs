@@ -37,6 +37,9 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
                 false => {
                     let text = |key: &str| readable(job[key].as_str().unwrap_or("never"));
                     print(&format!("{}  next run {}\n", text("job_id"), text("next_run")))?;
+                    if let Some(warning) = job["warning"].as_str() {
+                        print(&format!("{}\n", readable(warning)))?;
+                    }
                 }
             }
         }

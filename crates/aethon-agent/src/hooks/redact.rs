@@ -7,6 +7,7 @@ use aethon_core::live::Live;
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::redact::Redactor;
 use aethon_core::tool::{OutputBlock, ToolContext};
+use aethon_core::untrusted::without_invisible;
 use async_trait::async_trait;
 
 /// Masks secrets in tool output.
@@ -15,7 +16,14 @@ pub struct RedactOutput(pub Live<Redactor>);
 
 impl RedactOutput {
     fn mask(&self, text: &mut String) {
-        if let Cow::Owned(redacted) = self.0.get().redact(text) {
+        let redactor = self.0.get();
+        if let Cow::Owned(redacted) = redactor.redact(text) {
+            *text = redacted;
+        }
+        // Invisible characters inside a secret would hide it here, and are dropped before a model sees the text.
+        if let Cow::Owned(visible) = without_invisible(text)
+            && let Cow::Owned(redacted) = redactor.redact(&visible)
+        {
             *text = redacted;
         }
     }
@@ -51,16 +59,17 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn files_for_the_person_are_masked_too() {
+    async fn files_for_the_person_and_hidden_secrets_are_masked_too() {
         let turn = TurnContext::of(TurnId::fresh(), &Inbound::say(SessionId::of("cli", "a").unwrap(), ""));
         let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
         let call = ToolCall { id: "1".into(), name: "t".into(), input: json!({}), opaque: None };
         let secret = "password=hunter2hunter2";
-        let mut result = ToolResult::ok(&call, secret);
+        let mut result = ToolResult::ok(&call, format!("{secret} hunter2\u{200b}hunter2"));
         let (name, mime, text) = (secret.to_owned(), "text/plain".to_owned(), secret.to_owned());
         result.blocks.push(OutputBlock::File { name, mime, text });
         let redactor = Redactor::new([aethon_core::secret::Secret::new("hunter2hunter2")]);
         RedactOutput(Live::new(redactor)).after_tool(&context, &call, &mut result).await;
         assert!(!format!("{result:?}").contains("hunter2"), "{result:?}");
+        assert!(result.output.contains("***"), "{result:?}");
     }
 }

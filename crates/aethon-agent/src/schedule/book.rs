@@ -151,7 +151,7 @@ impl Schedule for JobBook {
 
     async fn add(&self, request: JobRequest, origin: Origin) -> Result<JobRecord, JobRefusal> {
         let now = self.clock.now();
-        let job = check(request, origin, &self.options, &*self.sops, now).await?;
+        let (job, warning) = check(request, origin, &self.options, &*self.sops, now).await?;
         let next_run = job.timing.next_after(now);
         if !self.jobs.add(&job, next_run, MOST_JOBS).await? {
             return Err(JobRefusal::Conflict(match self.jobs.job(&job.job_id).await? {
@@ -164,7 +164,9 @@ impl Schedule for JobBook {
         tracing::info!(job = %job.job_id, ?origin, "a job was added");
         self.tell(&job.job_id, JobChange::Added);
         self.wake.ring();
-        Ok(JobRecord::new(job, next_run))
+        let mut record = JobRecord::new(job, next_run);
+        record.warning = warning;
+        Ok(record)
     }
 
     async fn remove(&self, id: &str) -> Result<(), JobRefusal> {

@@ -20,26 +20,30 @@ const LONGEST_PROMPT: usize = 20_000;
 /// The most retries.
 const MOST_RETRIES: u32 = 10;
 
-/// The faults found so far.
+/// What has been found so far.
 #[derive(Default)]
-struct Faults(Vec<FieldFault>);
+struct Findings {
+    faults: Vec<FieldFault>,
+    /// What does not speak against the job, but against its runs as things stand.
+    warning: Option<String>,
+}
 
-impl Faults {
+impl Findings {
     fn add(&mut self, field: &'static str, message: impl Into<String>) {
-        self.0.push(FieldFault { field, message: message.into() });
+        self.faults.push(FieldFault { field, message: message.into() });
     }
 }
 
-/// Checks a request. All faults are reported at once.
+/// Checks a request. All faults are reported at once. Beside the job it returns a warning for whoever adds it.
 pub(super) async fn check(
     request: JobRequest,
     origin: Origin,
     options: &BookOptions,
     sops: &dyn SopCatalog,
     now: Timestamp,
-) -> Result<Job, JobRefusal> {
+) -> Result<(Job, Option<String>), JobRefusal> {
     let request = without_blanks(request);
-    let mut faults = Faults::default();
+    let mut faults = Findings::default();
     let job_id = match request.job_id.as_deref().map(JobId::parse) {
         None => JobId::fresh(),
         Some(Ok(id)) => id,
@@ -49,7 +53,7 @@ pub(super) async fn check(
         }
     };
     let timing = timing(&request, now, &mut faults);
-    let task = task(&request, sops, &mut faults).await?;
+    let task = task(&request, (sops, origin), &mut faults).await?;
     let channel = request.channel.unwrap_or_else(|| options.default_channel.clone());
     if let Some(fault) = channel_fault(&channel, options) {
         faults.add("channel", fault);
@@ -70,12 +74,12 @@ pub(super) async fn check(
     if retries > MOST_RETRIES {
         faults.add("retries", format!("must be at most {MOST_RETRIES}"));
     }
-    let (Some(timing), Some(missed), true) = (timing, missed, faults.0.is_empty()) else {
-        return Err(JobRefusal::Fields(faults.0));
+    let (Some(timing), Some(missed), true) = (timing, missed, faults.faults.is_empty()) else {
+        return Err(JobRefusal::Fields(faults.faults));
     };
     let (recipient, person) = (request.recipient, request.person);
     let untrusted = request.untrusted;
-    Ok(Job {
+    let job = Job {
         job_id,
         timing,
         task,
@@ -88,7 +92,8 @@ pub(super) async fn check(
         origin,
         person,
         untrusted,
-    })
+    };
+    Ok((job, faults.warning))
 }
 
 fn channel_fault(channel: &str, options: &BookOptions) -> Option<String> {
@@ -141,7 +146,7 @@ fn without_blanks(request: JobRequest) -> JobRequest {
     }
 }
 
-fn timing(request: &JobRequest, now: Timestamp, faults: &mut Faults) -> Option<Timing> {
+fn timing(request: &JobRequest, now: Timestamp, faults: &mut Findings) -> Option<Timing> {
     let zone = match zone(request.timezone.as_deref()) {
         Ok(zone) => zone,
         Err(message) => {
@@ -172,7 +177,11 @@ fn timing(request: &JobRequest, now: Timestamp, faults: &mut Faults) -> Option<T
     None
 }
 
-async fn task(request: &JobRequest, sops: &dyn SopCatalog, faults: &mut Faults) -> Result<Task, JobRefusal> {
+async fn task(
+    request: &JobRequest,
+    (sops, origin): (&dyn SopCatalog, Origin),
+    faults: &mut Findings,
+) -> Result<Task, JobRefusal> {
     let prompt = request.prompt.clone();
     if prompt.as_ref().is_some_and(|prompt| prompt.chars().count() > LONGEST_PROMPT) {
         faults.add("prompt", format!("must have at most {LONGEST_PROMPT} characters"));
@@ -196,8 +205,13 @@ async fn task(request: &JobRequest, sops: &dyn SopCatalog, faults: &mut Faults) 
             Some(sop) => {
                 let input = read_input(&sop, BTreeMap::new(), prompt.as_deref().unwrap_or_default());
                 let missing: Vec<&str> = input.missing(&sop).iter().map(|one| one.name.as_str()).collect();
-                if !missing.is_empty() {
-                    faults.add("prompt", format!("must say what the SOP needs: {}", missing.join(", ")));
+                let needs = format!("must say what the SOP needs: {}", missing.join(", "));
+                match (missing.is_empty(), origin) {
+                    (true, _) => {}
+                    // A model can ask the person and try again.
+                    (false, Origin::Assistant) => faults.add("prompt", needs),
+                    // A person may schedule first, and write later what the SOP needs.
+                    (false, _) => faults.warning = Some(format!("its runs will fail: prompt {needs}")),
                 }
             }
         }

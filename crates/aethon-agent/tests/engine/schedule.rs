@@ -339,7 +339,6 @@ async fn what_is_wrong_with_a_job_is_named_by_its_field() {
     check(|request| request.prompt = Some("  ".into()), "prompt").await;
     check(|request| request.sop_name = Some("none".into()), "sop_name").await;
     check(|request| request.sop_name = Some("Not A Name".into()), "sop_name").await;
-    check(|request| (request.sop_name, request.prompt) = (Some("pdd".into()), None), "prompt").await;
     check(|request| request.channel = Some("telepathy".into()), "channel").await;
     check(|request| request.channel = Some("owl".into()), "recipient").await;
     check(|request| request.timezone = Some("Mars/Base".into()), "timezone").await;
@@ -347,4 +346,12 @@ async fn what_is_wrong_with_a_job_is_named_by_its_field() {
     check(|request| request.job_id = Some("a b".into()), "job_id").await;
     check(|request| (request.retries, request.channel) = (Some(99), Some("x".into())), "channel,retries")
         .await;
+    // What a SOP needs, a model has to say at once; a person is told.
+    let wanted =
+        || job("x", "@daily", |request| (request.sop_name, request.prompt) = (Some("pdd".into()), None));
+    let book = desk.book(&desk.store);
+    let refused = book.add(wanted(), Origin::Assistant).await.unwrap_err();
+    assert!(format!("{refused:?}").contains("rough_idea"), "{refused:?}");
+    let warning = book.add(wanted(), Origin::Owner).await.unwrap().warning.unwrap();
+    assert!(warning.contains("rough_idea"), "{warning}");
 }

@@ -61,7 +61,12 @@ impl Messenger {
 
     /// Looks whether the platform lets us in, without sending or taking anything.
     pub async fn inspect(&self) -> Vec<Check> {
-        self.outlet.platform.inspect().await
+        let channel = self.outlet.channel();
+        let mut checks = self.outlet.platform.inspect().await;
+        for check in checks.iter_mut().filter(|check| !check.ok && !check.detail.contains("channels.")) {
+            check.detail = format!("{}; check channels.{channel}.{}", check.detail, address_key(&check.id));
+        }
+        checks
     }
 
     #[cfg(test)]
@@ -85,6 +90,15 @@ impl Messenger {
             return Ok(named);
         }
         Err(Error::invalid(format!("{named:?} cannot be a recipient on {channel}")))
+    }
+}
+
+/// Returns the key that says where a check has asked.
+fn address_key(check: &str) -> &'static str {
+    match check {
+        "imap" => "imap_host",
+        "smtp" => "smtp_host",
+        _ => "api_base",
     }
 }
 

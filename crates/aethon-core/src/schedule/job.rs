@@ -196,6 +196,8 @@ pub struct JobRecord {
     pub last_status: Option<RunStatus>,
     /// The error of that run.
     pub last_error: Option<String>,
+    /// What will make its runs fail as things stand, told once to whoever adds the job. It is not stored.
+    pub warning: Option<String>,
 }
 
 impl JobRecord {
@@ -209,6 +211,7 @@ impl JobRecord {
             last_run: None,
             last_status: None,
             last_error: None,
+            warning: None,
         }
     }
 }

@@ -56,6 +56,8 @@ struct JobState<'j> {
     last_run: Option<Timestamp>,
     last_status: Option<RunStatus>,
     last_error: Option<&'j str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<&'j str>,
 }
 
 impl<'j> ListedJob<'j> {
@@ -86,6 +88,7 @@ impl<'j> ListedJob<'j> {
                 last_run: record.last_run,
                 last_status: record.last_status,
                 last_error: record.last_error.as_deref(),
+                warning: record.warning.as_deref(),
             },
         }
     }

@@ -1,6 +1,7 @@
 //! `/api/logs`: the newest log records, redacted before they were kept.
 
 use aethon_core::log::{Level, LogQuery, LogRecord};
+use jiff::Timestamp;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -11,7 +12,16 @@ use crate::response::{self, HandlerResult};
 
 #[derive(Serialize)]
 struct Records {
-    records: Vec<Arc<LogRecord>>,
+    records: Vec<Record>,
+}
+
+/// A record as `/ws/dashboard` sends it, whose word for the moment is `time`.
+#[derive(Serialize)]
+struct Record {
+    #[serde(serialize_with = "aethon_core::time::serialize")]
+    time: Timestamp,
+    #[serde(flatten)]
+    record: Arc<LogRecord>,
 }
 
 /// `GET /api/logs?level&limit&q&target`: newest first, of at least that level (`info` by default), with these words, of this
@@ -24,5 +34,7 @@ pub(super) fn newest(activity: Activity, request: &Request) -> HandlerResult {
             .ok_or_else(|| Problem::invalid("level", "must be trace, debug, info, warn or error"))?,
     };
     let query = LogQuery { level, target: request.query("target"), words: request.query("q") };
-    response::json(&Records { records: activity.logs.search(&query, limit) })
+    let found = activity.logs.search(&query, limit).into_iter();
+    let records = found.map(|record| Record { time: record.ts, record }).collect();
+    response::json(&Records { records })
 }
