@@ -1,6 +1,8 @@
 // The words of the overview.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+import { counted } from "../shared/count.js";
+
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${counted(n)} ${n === 1 ? one : many}`;
 
 export const overviewWords = {
   problems: "Needs attention",
