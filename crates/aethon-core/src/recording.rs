@@ -19,8 +19,8 @@ use crate::message::Message;
 /// The recordings of a home.
 #[async_trait]
 pub trait Recordings: Send + Sync {
-    /// All of them, the newest first; those that cannot be opened as well.
-    async fn list(&self) -> Result<Vec<ListedRecording>>;
+    /// All of them, those that cannot be opened and those that are still being written as well.
+    async fn list(&self) -> Result<Listing>;
 
     /// One, with every sum checked.
     async fn show(&self, name: &RecordingName) -> Result<Recording>;
@@ -68,6 +68,28 @@ impl std::fmt::Display for RecordingName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// The recordings there are.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// Those that have ended, the newest first.
+    pub ended: Vec<ListedRecording>,
+    /// Those that are being written, the newest first.
+    pub running: Vec<RunningRecording>,
+}
+
+/// A recording that is being written. It can be opened under its name once it has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunningRecording {
+    /// The name that it will have.
+    pub name: RecordingName,
+    /// The session that is recorded.
+    pub session_id: String,
+    /// When it began.
+    pub started_at: String,
+    /// The size of its journal in bytes.
+    pub size: u64,
 }
 
 /// A recording of the listing.

@@ -7,7 +7,7 @@
 //!
 //! Rooms, from the turns to the file: `hook` and `watched` see, `tracker` knows what is new since the last snapshot, `queue`,
 //! `writer`, `live` (one recording that runs), `mask` (secrets), `journal`, `pack` (journal to ZIP), `retention`. Back again:
-//! `zip`, `opened` (one recording), `library` (all of them). `record` has the forms that are written, `names` those of the
+//! `zip`, `opened` (one recording), `running` (those that are being written), `library` (all of them). `record` has the forms that are written, `names` those of the
 //! files. What a recording means to others is [`aethon_core::recording`].
 
 mod error;
@@ -26,6 +26,7 @@ mod queue;
 mod record;
 mod recorder;
 mod retention;
+mod running;
 mod tracker;
 mod watched;
 mod writer;
