@@ -118,6 +118,9 @@ fn the_usage_is_that_of_the_api_and_the_log_can_be_searched() {
     assert!(spent(&after) > spent(&before));
     page.until("it is told again by itself", &shown(&after));
     page.browser.click_words("Calls");
+    let narrowest =
+        "Math.min(...all('.panel-usage .data-table tbody td:first-child').map((cell) => cell.clientWidth))";
+    assert!(page.browser.is(&format!("{narrowest} > 80")), "there is room for the names");
     page.until("the chart counts calls", "/^Calls by day/.test(one('.usage-chart svg[role=img]').ariaLabel)");
     page.browser.reload();
     page.until("and still does", "/^Calls by day/.test(one('.usage-chart svg[role=img]')?.ariaLabel)");

@@ -10,6 +10,8 @@ export const recordings = {
   search: "Search recordings",
   columns: { what: "Conversation", started: "Began", took: "Lasted", events: "Events", snapshots: "Snapshots", size: "Size" },
   running: "Being recorded",
+  runningTitle: "This is still being recorded",
+  openConversation: "Open the conversation",
   runningHint: "A recording can be opened when it has ended: when its conversation is reset, deleted or at rest, or when Aethon stops.",
   emptyTitle: "Nothing was recorded yet",
   empty: "A recording ends when its conversation is reset, deleted or idle, and when Aethon stops. `session_recorder.enabled` turns recording on.",

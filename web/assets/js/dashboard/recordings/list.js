@@ -26,8 +26,8 @@ export function mountList(root, context) {
   let live = /** @type {Running[]} */ ([]);
   const view = table({ label: words.list, key: (/** @type {Listed} */ row) => row.name, columns, open: (row) => context.go([row.name]), sort: { by: "started", isDescending: true }, mark: (row) => (faultOf(row) ? "refused" : "") });
   const count = make("span", { class: "bar-count", role: "status" });
-  const running = make("ul", { class: "card brief-card rec-running", role: "list" });
-  const now = make("section", { hidden: true }, sectionHead(words.running), running, make("p", { class: "quiet rec-hint" }, words.runningHint));
+  const running = make("ul", { class: "brief", role: "list" });
+  const now = make("section", { hidden: true }, sectionHead(words.running), make("div", { class: "card brief-card rec-running" }, running), make("p", { class: "quiet rec-hint" }, words.runningHint));
   const ended = make("div", {});
   const body = make("div", {}, now, ended);
   const showRunning = keyedList(running, runningRow, (row) => row.name);
