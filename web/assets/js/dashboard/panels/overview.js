@@ -78,7 +78,7 @@ export function mount(root, context) {
   };
   const drawTroubles = () => {
     const unready = store.get(paths.ready)?.problem;
-    const known = { status: value(statusPath), unready: unready?.status === 503 ? unready.message : "", usage: value(paths.usage), features: value(paths.features), jobs: value(paths.jobs), outbox: value(paths.outbox), sops: value(paths.sops), errors: value(paths.errors) };
+    const known = { status: value(statusPath), unready: unready?.status === 503 ? unready.message : "", usage: value(paths.usage), features: value(paths.features), jobs: value(paths.jobs), outbox: value(paths.outbox), sops: value(paths.sops), errors: value(paths.errors), approvals: value(approvalsPath) };
     const lost = Object.values(paths).filter((path) => path !== paths.ready && isLost(store.get(path)));
     const found = [...(lost.length > 0 ? [{ tone: "bad", title: words.lost(lost.length), text: store.get(lost[0])?.problem?.message ?? "", isRetry: true }] : []), ...troubles(known, Date.now())];
     showTroubles(found.length > 0 ? found : [{ isFine: true }]);
