@@ -49,6 +49,13 @@ export function mountList(root, context) {
       show();
     },
   });
+  const titled = () => {
+    const named = (/** @type {any} */ row) => ({ ...row, title: titleFor(context, row.session_id) });
+    rows = rows.map(named);
+    now.hidden = live.length === 0;
+    showRunning(live.map(named));
+    return show();
+  };
   const answers = region(context, {
     path: listPath,
     failure: words.failed,
@@ -58,13 +65,6 @@ export function mountList(root, context) {
       return titled();
     },
   });
-  const titled = () => {
-    const named = (/** @type {any} */ row) => ({ ...row, title: titleFor(context, row.session_id) });
-    rows = rows.map(named);
-    now.hidden = live.length === 0;
-    showRunning(live.map(named));
-    return show();
-  };
   loadTitles(context, () => body.isConnected && titled());
   fill(root, make("div", { class: "bar" }, search.element, count), answers.element);
   return { refresh: () => answers.soon(), live: (/** @type {string} */ topic) => topic === "recordings" && answers.soon() };
