@@ -43,9 +43,9 @@ function hear(store, frame, host) {
   const linked = (/** @type {import("../shared/banner.js").Link} */ link) => {
     frame.setLink(link);
     if (link.phase !== "open") return;
-    // What happened while nobody told of it is asked for. At the first opening that is a moment, and of what is shown everywhere
-    // only a question could come in it and stay unseen: the rest is told of again or asked for by the clock.
-    for (const path of wasOpen ? everywhere : [approvalsPath]) store.soon(path);
+    // What happened while nobody told of it is asked for. At the first opening that was a moment, and what a clock asks for
+    // anyway can wait for it.
+    for (const path of wasOpen ? everywhere : [approvalsPath, budgetPath]) store.soon(path);
     host.refresh(!wasOpen);
     wasOpen = true;
   };

@@ -38,6 +38,9 @@ const touched = {
   logs: [paths.logs, paths.errors],
 };
 
+/** What only events keep up to date: an event between the answer and the connection would be missing for good. */
+const told = [...new Set([...Object.values(touched).flat(), paths.telemetry])];
+
 /** @type {import("../panels.js").Mount} */
 export function mount(root, context) {
   const { store } = context;
@@ -153,8 +156,7 @@ export function mount(root, context) {
       store.soon(paths.telemetry);
     }, 800);
   };
-  // A moment's news is told again or asked for by the clock, and a list of questions is asked for by the frame.
-  return { refresh: (isNew) => !isNew && refresh(), live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))), unmount: () => {
+  return { refresh: (isNew) => (isNew ? told.forEach((path) => store.soon(path)) : refresh()), live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))), unmount: () => {
     clearTimeout(late);
     clearInterval(timer);
     clearTimeout(patience);
