@@ -118,6 +118,10 @@ fn the_usage_is_that_of_the_api_and_the_log_can_be_searched() {
     assert!(spent(&after) > spent(&before));
     page.until("it is told again by itself", &shown(&after));
     page.browser.click_words("Calls");
+    let widths = "all('.panel-usage .data-table .row-link').map((name) => name.closest('td').clientWidth)";
+    let widths = page.browser.run(&format!("return {widths}"), &[]);
+    let is_wide = |width: &Value| width.as_f64() > Some(80.0);
+    assert!(widths.as_array().is_some_and(|all| all.len() >= 3 && all.iter().all(is_wide)), "{widths}");
     page.until("the chart counts calls", "/^Calls by day/.test(one('.usage-chart svg[role=img]').ariaLabel)");
     page.browser.reload();
     page.until("and still does", "/^Calls by day/.test(one('.usage-chart svg[role=img]')?.ariaLabel)");

@@ -9,6 +9,14 @@ fn a_recording_is_looked_into_gone_on_with_and_deleted() {
     let Some(mut page) = Page::open(ON) else { return };
     page.ask("!say one");
     page.ask("!tool current_time {}\n!then\n!say two");
+    page.go("/dashboard#/recordings");
+    page.until(
+        "it is told what is being recorded",
+        "/Being recorded/.test(one('main').innerText) && one('.rec-running .row-link')?.hash === '#/sessions/webchat%3Adefault'",
+    );
+    let running = page.server().get("/api/sessions/recordings").json()["running"][0]["name"].clone();
+    page.go(&format!("/dashboard#/recordings/{}", running.as_str().unwrap()));
+    page.until("it says why it cannot be opened yet", "/still being recorded/.test(one('main').innerText)");
     // A stop ends the recording, and the file is there at the next start.
     let home = page.terminate_server();
     page.start_server_with(home, ON);

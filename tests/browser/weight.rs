@@ -78,6 +78,18 @@ fn the_first_view_of_the_dashboard_is_small() {
     assert!(count > 20 && sum > 50_000.0, "it was not measured: {sizes}");
     assert!(sum < MOST_BYTES, "{sum} bytes");
     assert_eq!(sizes[2], serde_json::json!([]), "not compressed");
+    // What only events keep up to date is asked for again when the connection stands: one in between would be missing.
+    page.until(
+        "it has asked for the questions again",
+        "performance.getEntriesByType('resource').filter(({name}) => name.endsWith('/api/approvals')).length > 1",
+    );
+    let needless = page.browser.run(
+        "const names = performance.getEntriesByType('resource').map(({name}) => name);
+        const told = /api.(approvals|usage|sessions|scheduler|logs|telemetry)/;
+        return names.filter((name, index) => /jetbrains/.test(name) || /api/.test(name) && !told.test(name) && names.indexOf(name) !== index)",
+        &[],
+    );
+    assert_eq!(needless, serde_json::json!([]), "asked for twice, or not shown");
 }
 
 #[test]

@@ -100,6 +100,8 @@ test("problems come with a remedy, the worst first, and nothing wrong is an empt
   const found = troubles({ status: { model_ready: true }, jobs, features, usage: { budget: { state: "warn" } } }, now);
   assert.deepEqual(found.map(({ tone, title }) => [tone, title]), [["bad", "Mail fails"], ["bad", "The job “a” failed"], ["warn", "The job “c” was missed"], ["warn", "Today’s budget is almost used up"]]);
   assert.deepEqual(troubles({ status: { model_ready: true }, jobs: { jobs: [] }, features: { features: [] } }, now), []);
+  assert.deepEqual(troubles({ approvals: { approvals: [{}, {}] } }, now).map(({ title, href }) => [title, href]), [["2 questions wait for you", "#/approvals"]]);
+  assert.deepEqual(troubles({ approvals: { approvals: [] } }, now), []);
   assert.deepEqual(troubles({ errors: { records: [{ ts: "2026-11-22T09:00:00Z" }] } }, now), [], "what is old is no problem of now");
   assert.deepEqual([share(0, 9), share(1, 3), share(1, 9999), share(3, 0)], ["0 %", "33 %", "< 0.1 %", "0 %"]);
 });

@@ -19,8 +19,8 @@ use crate::message::Message;
 /// The recordings of a home.
 #[async_trait]
 pub trait Recordings: Send + Sync {
-    /// Lists all of them, newest first, including those that cannot be opened.
-    async fn list(&self) -> Result<Vec<ListedRecording>>;
+    /// Lists all of them, including those that cannot be opened and those that are still being written.
+    async fn list(&self) -> Result<Listing>;
 
     /// Returns one, with every checksum verified.
     async fn show(&self, name: &RecordingName) -> Result<Recording>;
@@ -68,6 +68,28 @@ impl std::fmt::Display for RecordingName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// The recordings of a home.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// Finished recordings, newest first.
+    pub ended: Vec<ListedRecording>,
+    /// Recordings that are still being written, newest first.
+    pub running: Vec<RunningRecording>,
+}
+
+/// A recording that is being written. It can be opened under its name once it has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunningRecording {
+    /// The name that it will have.
+    pub name: RecordingName,
+    /// The session that is recorded.
+    pub session_id: String,
+    /// When it began.
+    pub started_at: String,
+    /// The size of its journal in bytes.
+    pub size: u64,
 }
 
 /// A recording in the list.

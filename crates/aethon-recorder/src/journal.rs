@@ -81,22 +81,26 @@ impl Journal {
 
     /// Takes over an abandoned journal; `None` if somebody is writing it, or if it is gone.
     pub(crate) fn take_over(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
+        let Some(journal) = Self::open(folder, stem, File::options().append(true))? else { return Ok(None) };
+        // Whoever had it may have been done with it in between.
+        let is_ours = !is_held(journal.file.try_lock())? && journal.file.metadata()?.nlink() > 0;
+        Ok(is_ours.then_some(journal))
+    }
+
+    /// Opens a journal that somebody writes, to read what it has by now; `None` when nobody does, or when it is gone.
+    pub(crate) fn look_at(folder: &Path, stem: &str) -> io::Result<Option<Self>> {
+        let Some(journal) = Self::open(folder, stem, &mut File::options())? else { return Ok(None) };
+        Ok(is_held(journal.file.try_lock_shared())?.then_some(journal))
+    }
+
+    fn open(folder: &Path, stem: &str, options: &mut fs::OpenOptions) -> io::Result<Option<Self>> {
         let path = folder.join(format!("{stem}{JOURNAL}"));
         let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        let file = match File::options().read(true).append(true).custom_flags(flags).open(path) {
+        let file = match options.read(true).custom_flags(flags).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        // Its previous owner may have finished it in between.
-        if file.metadata()?.nlink() == 0 {
-            return Ok(None);
-        }
         let bytes = file.metadata()?.len();
         Ok(Some(Self { file, folder: folder.to_owned(), stem: stem.to_owned(), waiting: Vec::new(), bytes }))
     }
@@ -172,6 +176,15 @@ impl Records<'_> {
         };
         let is_whole = u32::from_str_radix(sum, 16).ok() == Some(checksum(kind.letter(), &json));
         Ok(is_whole.then_some((kind, json)))
+    }
+}
+
+/// Whether a lock was not had because somebody has it.
+fn is_held(tried: std::result::Result<(), TryLockError>) -> io::Result<bool> {
+    match tried {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

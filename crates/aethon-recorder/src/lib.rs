@@ -7,7 +7,8 @@
 //!
 //! Modules, from the turns to the file: `hook` and `watched` observe, `tracker` knows what is new since the last
 //! snapshot, then come `queue`, `writer`, `live` (one running recording), `mask` (secrets), `journal`, `pack` (journal
-//! to ZIP) and `retention`. For reading: `zip`, `opened` (one recording), `library` (all of them). `record` defines the
+//! to ZIP) and `retention`. For reading: `zip`, `opened` (one recording), `running` (those
+//! that are being written), `library` (all of them). `record` defines the
 //! stored formats, `names` the file names. What a recording means to others is defined in [`aethon_core::recording`].
 
 mod error;
@@ -26,6 +27,7 @@ mod queue;
 mod record;
 mod recorder;
 mod retention;
+mod running;
 mod tracker;
 mod watched;
 mod writer;

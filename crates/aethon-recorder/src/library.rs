@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::event::{Event, EventBus, RecordingChange, RecordingNews};
 use aethon_core::recording::{
-    EventPage, EventQuery, ListedRecording, Manifest, RecordedState, Recording, RecordingFile, RecordingName,
-    Recordings, SnapshotSummary,
+    EventPage, EventQuery, ListedRecording, Listing, Manifest, RecordedState, Recording, RecordingFile,
+    RecordingName, Recordings, SnapshotSummary,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -23,6 +23,7 @@ use crate::journal::Journal;
 use crate::names::{JOURNAL, ZIP};
 use crate::opened::Opened;
 use crate::pack::pack;
+use crate::running::running;
 
 /// Maximum number of recordings listed; the newest ones.
 const MOST_LISTED: usize = 1_000;
@@ -91,9 +92,11 @@ impl Library {
 
 #[async_trait]
 impl Recordings for Library {
-    async fn list(&self) -> CoreResult<Vec<ListedRecording>> {
+    async fn list(&self) -> CoreResult<Listing> {
         let shelf = self.0.clone();
-        let listed = tokio::task::spawn_blocking(move || shelf.list());
+        let listed = tokio::task::spawn_blocking(move || {
+            shelf.list().map(|ended| Listing { ended, running: running(&shelf.folder) })
+        });
         Ok(listed
             .await
             .map_err(|error| CoreError::internal("recordings could not be listed").because(error))??)
@@ -156,6 +159,9 @@ impl Shelf {
 
     fn verdict(&self, path: &Path) -> Result<Verified> {
         let about = fs::symlink_metadata(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound if path.with_extension(&JOURNAL[1..]).exists() => Error::not_found(
+                "this recording is still being written; it can be opened once its session rests, is reset or deleted",
+            ),
             std::io::ErrorKind::NotFound => {
                 Error::not_found("there is no such recording; GET /api/sessions/recordings lists them")
             }

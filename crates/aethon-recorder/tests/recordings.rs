@@ -98,7 +98,7 @@ impl Stage {
 
     /// The only recording.
     async fn only(&self) -> ListedRecording {
-        let mut listed = self.library().list().await.unwrap();
+        let mut listed = self.library().list().await.unwrap().ended;
         assert_eq!(listed.len(), 1, "{listed:?}");
         listed.remove(0)
     }
@@ -166,6 +166,35 @@ async fn a_session_is_recorded_and_gone_on_with_from_each_of_its_turns() {
     assert_eq!(kinds[1..], turn);
     assert_eq!(page.events.len() as u64, manifest.events_count);
     assert_eq!(page.events.last().unwrap().data, json!({"reason": "shutdown"}));
+}
+
+#[tokio::test]
+async fn what_is_being_recorded_is_listed_until_it_has_ended() {
+    let stage = Stage::new();
+    assert!(stage.library().list().await.unwrap().running.is_empty());
+    stage.turn("hello", "good day", None).await;
+    let running = async || stage.library().list().await.unwrap().running;
+    let mut listed = running().await;
+    // The thread that writes begins the journal in its own time.
+    for _ in 0..2_000 {
+        if !listed.is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        listed = running().await;
+    }
+    let [one] = &listed[..] else { panic!("{listed:?}") };
+    assert_eq!((one.session_id.as_str(), one.started_at.as_str()), (S, "2026-11-20T10:00:00.000Z"));
+    assert!(one.size > 0);
+    let refused = stage.library().show(&one.name).await.unwrap_err();
+    assert!(refused.to_string().contains("still being written"), "{refused}");
+    stage.close().await;
+    assert!(running().await.is_empty());
+    assert_eq!(stage.only().await.name, one.name);
+    // A journal that nobody writes is left over, and no recording that runs.
+    let left_over = stage.folder.path().join("left.journal");
+    std::fs::write(left_over, "").unwrap();
+    assert!(running().await.is_empty());
 }
 
 #[tokio::test]
@@ -250,7 +279,7 @@ async fn a_recording_ends_when_its_session_is_reset_and_the_next_turn_begins_ano
     assert_eq!(stage.only().await.manifest.unwrap().snapshots_count, 1, "it is there at once");
     stage.turn("two", "2", None).await;
     stage.close().await;
-    let listed = stage.library().list().await.unwrap();
+    let listed = stage.library().list().await.unwrap().ended;
     assert_eq!(listed.len(), 2, "two of the same moment have names of their own");
     for recording in listed {
         let state = stage.library().snapshot(&recording.name, 1).await.unwrap();
@@ -349,7 +378,7 @@ async fn foreign_files_are_listed_refused_and_removable() {
     let stage = Stage::new();
     std::fs::write(stage.folder.path().join("evil.zip"), "not a zip").unwrap();
     std::os::unix::fs::symlink("/etc/passwd", stage.folder.path().join("link.zip")).unwrap();
-    let listed = stage.library().list().await.unwrap();
+    let listed = stage.library().list().await.unwrap().ended;
     assert_eq!(listed.len(), 2);
     assert!(listed.iter().all(|recording| recording.manifest.is_err()), "{listed:?}");
     let (library, name) = (stage.library(), RecordingName::parse("evil.zip").unwrap());

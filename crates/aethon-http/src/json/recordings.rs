@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use aethon_core::error::{Error, Result};
 use aethon_core::message::Message as StoredMessage;
 use aethon_core::recording::{
-    EventPage, ListedRecording, Manifest, RecordedState, Recording, RecordingName, Recordings, resumed_title,
+    EventPage, ListedRecording, Listing, Manifest, RecordedState, Recording, RecordingName, Recordings,
+    RunningRecording, resumed_title,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,6 +26,8 @@ pub struct RecordingList {
     pub recordings: Vec<ListedDocument>,
     /// How many there are.
     pub count: usize,
+    /// Those that are being written, newest first.
+    pub running: Vec<RunningRecording>,
 }
 
 /// A recording of the listing. One that is refused has no more than its name, its size and why.
@@ -69,9 +72,9 @@ impl From<ListedRecording> for ListedDocument {
 
 /// The recordings there are.
 pub async fn recordings(recordings: &dyn Recordings) -> Result<RecordingList> {
-    let listed = recordings.list().await?;
-    let recordings: Vec<ListedDocument> = listed.into_iter().map(ListedDocument::from).collect();
-    Ok(RecordingList { count: recordings.len(), recordings })
+    let Listing { ended, running } = recordings.list().await?;
+    let recordings: Vec<ListedDocument> = ended.into_iter().map(ListedDocument::from).collect();
+    Ok(RecordingList { count: recordings.len(), recordings, running })
 }
 
 /// One recording.

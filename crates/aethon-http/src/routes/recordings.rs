@@ -22,11 +22,11 @@ use crate::response::{self, HandlerResult};
 /// How much of a file is read and handed over at once.
 const PART: usize = 256 << 10;
 
-/// `GET /api/sessions/recordings`: newest first; those that are refused say why.
+/// `GET /api/sessions/recordings`: newest first; those that are refused say why, those that are being written stand apart.
 pub(super) async fn list(knowledge: Knowledge, _request: Request) -> HandlerResult {
     match &knowledge.archive {
         Some(archive) => response::json(&json::recordings(&*archive.recordings).await?),
-        None => response::json(&json!({ "recordings": [], "count": 0 })),
+        None => response::json(&json!({ "recordings": [], "count": 0, "running": [] })),
     }
 }
 
@@ -201,8 +201,8 @@ mod tests {
     use aethon_core::error::Result;
     use aethon_core::message::{Block, Message, Role};
     use aethon_core::recording::{
-        EventPage, ListedRecording, Manifest, RecordedEvent, RecordedState, Recording, Recordings,
-        SnapshotSummary,
+        EventPage, ListedRecording, Listing, Manifest, RecordedEvent, RecordedState, Recording, Recordings,
+        RunningRecording, SnapshotSummary,
     };
     use aethon_core::testkit::MemoryStore;
     use async_trait::async_trait;
@@ -238,13 +238,20 @@ mod tests {
 
     #[async_trait]
     impl Recordings for Fake {
-        async fn list(&self) -> Result<Vec<ListedRecording>> {
+        async fn list(&self) -> Result<Listing> {
             let row = |name: &str, manifest| ListedRecording {
                 name: RecordingName::parse(name).unwrap(),
                 size: 7,
                 manifest,
             };
-            Ok(vec![row("good", Ok(manifest())), row("bad", Err("it is not a ZIP file".into()))])
+            let ended = vec![row("good", Ok(manifest())), row("bad", Err("it is not a ZIP file".into()))];
+            let running = RunningRecording {
+                name: RecordingName::parse("now").unwrap(),
+                session_id: "webchat:default".into(),
+                started_at: "2026-11-22T10:00:00.000Z".into(),
+                size: 5,
+            };
+            Ok(Listing { ended, running: vec![running] })
         }
         async fn show(&self, name: &RecordingName) -> Result<Recording> {
             judge(name)?;
@@ -303,6 +310,16 @@ mod tests {
         assert_eq!(row["ended_at"], "2026-11-22T10:01:30.000Z");
         let refused = &list["recordings"][1];
         assert_eq!((&refused["code"], &refused["valid"]), (&json!("bad_recording"), &json!(false)));
+        assert_eq!(
+            (&list["count"], &list["running"]),
+            (
+                &json!(2),
+                &json!([{
+                    "name": "now", "session_id": "webchat:default",
+                    "started_at": "2026-11-22T10:00:00.000Z", "size": 5
+                }])
+            )
+        );
         let about = get("/good").await.json();
         assert_eq!((&about["duration"], &about["has_resumable_state"]), (&json!(90.0), &json!(true)));
         assert_eq!(about["metadata"]["format_version"], 1);

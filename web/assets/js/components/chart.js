@@ -58,7 +58,12 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200,
       base += part;
     });
   });
-  for (const index of labelled(bars.length, Math.max(2, Math.floor(width / 90)))) drawing.append(svg("text", { class: "axis-label", x: left + (index + 0.5) * slot, y: height - 6, "text-anchor": "middle" }, bars[index].name));
+  for (const index of labelled(bars.length, Math.max(2, Math.floor(width / 90)))) {
+    const x = left + (index + 0.5) * slot;
+    // The last one ends with the chart where its middle would push it out.
+    const place = width - x < 24 ? { x: width, "text-anchor": "end" } : { x, "text-anchor": "middle" };
+    drawing.append(svg("text", { class: "axis-label", y: height - 6, ...place }, bars[index].name));
+  }
   if (limit && limit.at <= highest) drawing.append(svg("line", { class: "chart-limit", x1: left, x2: width, y1: y(limit.at), y2: y(limit.at) }));
   const key = [...legend, ...(limit && limit.at <= highest ? [limit.label] : [])];
   return make("figure", { class: "chart" }, key.length > 0 && make("figcaption", { class: "chart-legend" }, ...key.map((words) => make("span", {}, words))), drawing);

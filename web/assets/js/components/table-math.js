@@ -1,5 +1,7 @@
 // The arithmetic of tables: order, and which rows are in sight.
 
+import { once } from "../shared/once.js";
+
 /**
  * A copy in order; what has no value comes last either way, equal ones keep their order.
  * @template Row
@@ -12,12 +14,12 @@ export function sorted(rows, by, isDescending) {
   valued.sort((one, other) => {
     if (none(one.value) || none(other.value)) return Number(none(one.value)) - Number(none(other.value));
     if (typeof one.value === "number" && typeof other.value === "number") return sign * (one.value - other.value);
-    return sign * collator.compare(String(one.value), String(other.value));
+    return sign * collator().compare(String(one.value), String(other.value));
   });
   return valued.map(({ row }) => row);
 }
 
-const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+const collator = once(() => new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }));
 
 /**
  * The rows that are in sight, with a margin.

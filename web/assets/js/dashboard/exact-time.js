@@ -1,17 +1,18 @@
 // Exact times, for what is read line by line: with milliseconds, in the reader's zone, and with the day where it is not today.
 
 import { make } from "../shared/dom.js";
+import { once } from "../shared/once.js";
 import { exactly } from "../shared/time.js";
 
-const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 });
-const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const clock = once(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 }));
+const day = once(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" }));
 
 /** @param {string | number} when @param {Date} [now] @returns {string} */
 export function clockTime(when, now = new Date()) {
   const date = new Date(when);
   if (Number.isNaN(date.getTime())) return "";
-  const time = clock.format(date);
-  return date.toDateString() === now.toDateString() ? time : `${day.format(date)} ${time.slice(0, 8)}`;
+  const time = clock().format(date);
+  return date.toDateString() === now.toDateString() ? time : `${day().format(date)} ${time.slice(0, 8)}`;
 }
 
 /** The milliseconds stand apart, so that a narrow page can leave them out. @param {string} when */

@@ -60,10 +60,10 @@ export class PanelHost {
     this.#open?.mounted.live?.(topic, data);
   }
 
-  /** What is shown may be old, and what was missing may be there. */
-  refresh() {
+  /** What is shown may be old, and what was missing may be there. @param {boolean} [isNew] the page was opened a moment ago */
+  refresh(isNew = false) {
     if (this.#isLost) return void this.follow();
-    this.#open?.mounted.refresh?.();
+    this.#open?.mounted.refresh?.(isNew);
   }
 
   /** @param {Panel} panel @param {Mount} mount @param {import("./route.js").Route} route */

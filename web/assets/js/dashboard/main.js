@@ -1,6 +1,7 @@
 // The dashboard: puts together the frame, the connection, the data and the panel that the address names.
 
 import { request } from "../shared/api.js";
+import { pause } from "../shared/pause.js";
 import { keepTimes } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
@@ -13,38 +14,51 @@ import { listenForKeys } from "./keys.js";
 import { later } from "./later.js";
 import { Store } from "./store.js";
 
-const store = new Store();
-const search = async () => (await later("palette")).openPalette({ store, signOut: () => void signOut() });
-const frame = buildFrame({ search: () => void search(), retry: () => live.retryNow(), signOut: () => void signOut() });
-const host = new PanelHost(frame, store, () => live.link.phase === "open");
 const everywhere = [statusPath, approvalsPath, budgetPath];
+void begin();
 
-const live = new Live(topics, (topic, data) => {
-  if (topic === "link") return linked(data);
-  if (topic === "approvals") store.soon(approvalsPath);
-  if (topic === "usage") store.soon(budgetPath);
-  if (topic === "lagged") {
-    for (const path of everywhere) store.soon(path);
-    host.refresh();
-  }
-  host.hear(topic, data);
-});
+/** Piece by piece, because a phone takes long for each of them. */
+async function begin() {
+  const store = new Store();
+  await pause();
+  const search = async () => (await later("palette")).openPalette({ store, signOut: () => void signOut() });
+  /** @type {Live | undefined} */ let live;
+  const frame = buildFrame({ search: () => void search(), retry: () => live?.retryNow(), signOut: () => void signOut() });
+  const host = new PanelHost(frame, store, () => live?.link.phase === "open");
+  await pause();
+  store.addEventListener("change", (event) => everywhere.includes(/** @type {CustomEvent} */ (event).detail) && showFacts(frame, store));
+  addEventListener("hashchange", () => void host.follow());
+  listenForKeys({ search: () => void search() });
+  for (const path of everywhere) void store.load(path);
+  void host.follow();
+  await pause();
+  live = new Live(topics, hear(store, frame, host));
+  setInterval(() => !document.hidden && void store.load(statusPath), 15000);
+  keepTimes();
+}
 
-store.addEventListener("change", () => showFacts(frame, store));
-addEventListener("hashchange", () => void host.follow());
-listenForKeys({ search: () => void search() });
-setInterval(() => !document.hidden && void store.load(statusPath), 15000);
-keepTimes();
-for (const path of everywhere) void store.load(path);
-void host.follow();
-
-/** @param {import("../shared/banner.js").Link} link */
-function linked(link) {
-  frame.setLink(link);
-  if (link.phase !== "open") return;
-  // What happened while nobody told of it is asked for.
-  for (const path of everywhere) store.soon(path);
-  host.refresh();
+/** What is done with the events of the service. @param {Store} store @param {import("./frame.js").Frame} frame @param {PanelHost} host */
+function hear(store, frame, host) {
+  let wasOpen = false;
+  const linked = (/** @type {import("../shared/banner.js").Link} */ link) => {
+    frame.setLink(link);
+    if (link.phase !== "open") return;
+    // What happened while nobody told of it is asked for. At the first opening that was a moment, and what a clock asks for
+    // anyway can wait for it.
+    for (const path of wasOpen ? everywhere : [approvalsPath, budgetPath]) store.soon(path);
+    host.refresh(!wasOpen);
+    wasOpen = true;
+  };
+  return (/** @type {string} */ topic, /** @type {any} */ data) => {
+    if (topic === "link") return linked(data);
+    if (topic === "approvals") store.soon(approvalsPath);
+    if (topic === "usage") store.soon(budgetPath);
+    if (topic === "lagged") {
+      for (const path of everywhere) store.soon(path);
+      host.refresh();
+    }
+    host.hear(topic, data);
+  };
 }
 
 async function signOut() {

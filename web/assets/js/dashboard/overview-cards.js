@@ -2,6 +2,7 @@
 
 import { sparkline } from "../components/chart.js";
 import { badge } from "../shared/controls.js";
+import { counted } from "../shared/count.js";
 import { fill, make } from "../shared/dom.js";
 import { ago, compact, duration, money } from "../shared/time.js";
 import { visible } from "../shared/visible.js";
@@ -71,7 +72,7 @@ export function overviewCards() {
     const days = sumsByDay(usage.rows, usage.day, usage.days);
     const requests = requestsByDay(usage, days);
     const spoken = (/** @type {string} */ what, /** @type {(string | number)[]} */ values) => words.trend(what, values.join(", "));
-    calls.say(sum.requests.toLocaleString("en"), sum.requests === 0 ? words.noCalls : sum.failed > 0 ? words.failed(share(sum.failed, sum.requests)) : words.noneFailed, requests, spoken(words.calls, requests));
+    calls.say(counted(sum.requests), sum.requests === 0 ? words.noCalls : sum.failed > 0 ? words.failed(share(sum.failed, sum.requests)) : words.noneFailed, requests, spoken(words.calls, requests));
     tokens.say(compact(sum.input_tokens + sum.output_tokens), words.tokensMore(compact(sum.input_tokens), compact(sum.output_tokens)), days.map((day) => day.tokens), spoken(words.tokens, days.map((day) => compact(day.tokens))));
     const limit = budget.daily_usd > 0 ? `${texts.usage.ceilingLine(money(budget.daily_usd))} · ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}` : texts.usage.noCeiling;
     cost.say(money(budget.spent_usd), limit, days.map((day) => day.cost), spoken(words.cost, days.map((day) => money(day.cost))));
@@ -84,13 +85,13 @@ export function overviewCards() {
     const days = /** @type {any[]} */ (telemetry.days ?? []);
     const trend = (/** @type {string} */ what, /** @type {any[]} */ values) => words.trend(what, values.join(", "));
     const counts = days.map((day) => day.total_messages);
-    messages.say(sums.total_messages.toLocaleString("en"), sums.total_messages === 0 ? words.noMessages : words.messagesMore, counts, trend(words.messages, counts));
-    answers.say(sums.total_turns.toLocaleString("en"), sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "");
-    tools.say(sums.total_tool_calls.toLocaleString("en"), sums.total_tool_calls > 0 ? words.toolsMore(share(sums.tool_success_rate, 1)) : "");
+    messages.say(counted(sums.total_messages), sums.total_messages === 0 ? words.noMessages : words.messagesMore, counts, trend(words.messages, counts));
+    answers.say(counted(sums.total_turns), sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "");
+    tools.say(counted(sums.total_tool_calls), sums.total_tool_calls > 0 ? words.toolsMore(share(sums.tool_success_rate, 1)) : "");
     // What was logged as an error is counted, and is no part of what was tried.
     const rates = days.map((day) => day.error_rate);
     const more = [sums.error_rate > 0 && words.errorRate(share(sums.error_rate, 1)), sums.denied_tool_calls > 0 && words.denied(sums.denied_tool_calls)];
-    errors.say(sums.error_count.toLocaleString("en"), more.filter(Boolean).join(" · ") || words.noErrors(sums.error_count), rates, trend(words.rate, rates.map((rate) => share(rate, 1))));
+    errors.say(counted(sums.error_count), more.filter(Boolean).join(" · ") || words.noErrors(sums.error_count), rates, trend(words.rate, rates.map((rate) => share(rate, 1))));
   };
   return { state, today, showState, showUsage, showMeasured };
 }

@@ -78,7 +78,7 @@ export function logLines() {
   return { element, show };
 }
 
-/** @param {any} record */
+/** All in the font of the page: the other one is 40 KB, and here it would be fetched for this alone. @param {any} record */
 function logRow({ ts, level, target, message, fields }) {
   const word = String(level ?? "").toLowerCase();
   const extra = Object.entries(fields ?? {}).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);
@@ -87,8 +87,8 @@ function logRow({ ts, level, target, message, fields }) {
     {},
     make("td", {}, timeElement(ts)),
     make("td", {}, badge(word, tones[word] ?? "", tones[word] ? "alert" : "")),
-    make("td", { class: "log-target mono" }, ...visible(String(target ?? ""))),
-    make("td", {}, ...visible(String(message ?? "")), extra.length > 0 && make("span", { class: "log-fields mono" }, ...visible(extra.join("  ")))),
+    make("td", { class: "log-target" }, ...visible(String(target ?? ""))),
+    make("td", {}, ...visible(String(message ?? "")), extra.length > 0 && make("span", { class: "log-fields" }, ...visible(extra.join("  ")))),
   );
 }
 

@@ -10,10 +10,11 @@ import { shell } from "../texts/shell.js";
 
 /**
  * What a mounted panel offers; all of it is optional. `live` hears every event of `/ws/dashboard`. `refresh` is called when
- * the connection came back or events were missed: what is shown may be old. `route` is called when only the rest of the address
+ * the connection came back or events were missed: what is shown may be old. It is called as well when the page has its first
+ * connection, with true: what was asked for before that is a moment old. `route` is called when only the rest of the address
  * changed; without it, and where it answers false, the panel is mounted anew. `unmount` is called before the panel goes; what hangs on `context.signal`
  * ends by itself.
- * @typedef {{live?: (topic: string, data: any) => void, refresh?: () => void,
+ * @typedef {{live?: (topic: string, data: any) => void, refresh?: (isNew?: boolean) => void,
  *   route?: (parts: string[], query: URLSearchParams) => boolean | void, unmount?: () => void}} Mounted
  * @typedef {(root: HTMLElement, context: Context) => Mounted | void} Mount
  * @typedef {{id: string, label: string, icon: string, group: string, hasStyles?: boolean}} Panel

@@ -5,18 +5,20 @@ import { hrefOf } from "./route.js";
 
 /**
  * @typedef {{tone: "bad" | "warn", title: string, text: string, href?: string, action?: string}} Trouble
- * @typedef {{status?: any, unready?: string, usage?: any, features?: any, jobs?: any, outbox?: any, sops?: any, errors?: any}} Known
+ * @typedef {{status?: any, unready?: string, usage?: any, features?: any, jobs?: any, outbox?: any, sops?: any, errors?: any, approvals?: any}} Known
  */
 
 const HOUR = 3600000;
 
 /** @param {Known} known @param {number} now @returns {Trouble[]} */
-export function troubles({ status, unready, usage, features, jobs, outbox, sops, errors }, now) {
+export function troubles({ status, unready, usage, features, jobs, outbox, sops, errors, approvals }, now) {
   /** @type {(Trouble | false | undefined | "")[]} */
   const found = [
     unready && { tone: "bad", title: words.notReady, text: unready },
     status?.model_ready === false && { tone: "bad", title: words.noModel, text: status.model_hint ?? "", href: hrefOf("config", ["model.api_key"]), action: words.showModel },
     usage?.budget?.state === "exhausted" && { tone: "bad", title: words.budgetGone, text: words.budgetGoneRemedy, href: "#/usage", action: words.showBudget },
+    // On a phone the questions themselves stand below the figures.
+    approvals?.approvals?.length > 0 && { tone: "warn", title: words.asked(approvals.approvals.length), text: "", href: "#/approvals", action: words.answer },
     ...(features?.features ?? []).filter((/** @type {any} */ feature) => feature.state === "degraded" && feature.id !== "model" && feature.id !== "budget").map(failing),
     ...(jobs?.jobs ?? []).flatMap(failedJob),
     outbox?.count > 0 && { tone: "bad", title: words.undelivered(outbox.count), text: words.undeliveredRemedy, href: "#/channels", action: words.showDeliveries },

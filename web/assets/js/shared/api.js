@@ -1,6 +1,7 @@
 // The JSON API. Every answer is data or a `Problem` whose message a person can act on.
 
 import { texts } from "../texts.js";
+import { takeEarly } from "./early.js";
 
 /** Why a request failed. `status` 0 means that no answer came. */
 export class Problem extends Error {
@@ -28,7 +29,7 @@ export async function request(path, { method = "GET", body, signal } = {}) {
   let response;
   try {
     const payload = body === undefined ? undefined : JSON.stringify(body);
-    response = await fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) });
+    response = await ((method === "GET" && takeEarly(path)) || fetch(path, { method, headers, body: payload, signal: signal ?? AbortSignal.timeout(20000) }));
   } catch (cause) {
     throw new Problem(0, texts.error.unreachable, cause instanceof DOMException ? cause.name : "network");
   }

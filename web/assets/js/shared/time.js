@@ -1,18 +1,25 @@
 // Times and amounts in words: relative, in the reader's zone and language, with the exact time on hover.
 
 import { texts } from "../texts.js";
+import { isShort } from "./count.js";
 import { make } from "./dom.js";
+import { once } from "./once.js";
 
 const steps = /** @type {const} */ ([["year", 31536000], ["month", 2592000], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]]);
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" });
-const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+// A format takes a phone as long to make as a panel to draw, so each is made when something is first said with it.
+const relative = once(() => new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" }));
+const exact = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }));
+const short = once(() => new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }));
+const whole = once(() => new Intl.NumberFormat("en", { maximumFractionDigits: 1 }));
+/** The elements that have no exact time yet; null once the format is made. @type {HTMLTimeElement[] | null} */
+let untitled = [];
 
 /** @param {string | number} when @param {number} [now] */
 export function ago(when, now = Date.now()) {
   const seconds = Math.round((new Date(when).getTime() - now) / 1000);
   if (!Number.isFinite(seconds)) return "";
   for (const [unit, size] of steps) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+    if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
   }
   return seconds > 0 ? texts.time.soon : texts.time.now;
 }
@@ -20,12 +27,21 @@ export function ago(when, now = Date.now()) {
 /** @param {string | number} when */
 export function exactly(when) {
   const date = new Date(when);
-  return Number.isNaN(date.getTime()) ? "" : exact.format(date);
+  return Number.isNaN(date.getTime()) ? "" : exact().format(date);
 }
 
 /** A time element. @param {string} when @param {string} [className] */
 export function timeElement(when, className = "") {
-  return make("time", { datetime: when, title: exactly(when), class: className || undefined, data: { ago: "" } }, ago(when));
+  const element = make("time", { datetime: when, class: className || undefined, data: { ago: "" } }, ago(when));
+  // The exact time is for whoever points at it, and nobody does before the page is painted.
+  if (!untitled) element.title = exactly(when);
+  else if (untitled.push(element) === 1) setTimeout(nameTimes, 50);
+  return element;
+}
+
+function nameTimes() {
+  for (const element of untitled ?? []) element.title = exactly(element.dateTime);
+  untitled = null;
 }
 
 /** Lets the times on the page grow old, once a minute while somebody can see it. */
@@ -68,5 +84,6 @@ export function money(usd) {
 
 /** @param {number} n */
 export function compact(n) {
-  return new Intl.NumberFormat("en", { notation: n >= 10000 ? "compact" : "standard", maximumFractionDigits: 1 }).format(n);
+  if (isShort(n)) return String(n);
+  return (n >= 10000 ? short() : whole()).format(n);
 }

@@ -8,12 +8,16 @@ import { make } from "./dom.js";
 const odd =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\u{e0000}-\u{e0fff}]|(?<!\p{Emoji})\ufe0f|(?<![\p{Extended_Pictographic}\ufe0f\u{1f3fb}-\u{1f3ff}])\u200d/u;
 
+const plain = /^[\t\n\x20-\x7e]+$/;
+
 /**
  * The text in pieces: what can be read, and a name in place of each character that does not show.
  * @param {string} text
  * @returns {{text: string, isOdd: boolean}[]}
  */
 export function visiblePieces(text) {
+  // Most texts are plain, and the expression below takes a phone milliseconds to make.
+  if (plain.test(text)) return [{ text, isOdd: false }];
   const pieces = [];
   let from = 0;
   // An expression of its own for each text: a global one remembers where the last search ended.

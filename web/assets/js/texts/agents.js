@@ -25,7 +25,7 @@ export const agents = {
   agent: "Agent",
   allAgents: "All agents",
   outcome: "Outcome",
-  outcomes: /** @type {[string, string][]} */ ([["", "All outcomes"], ["end", "Done"], ["error", "Failed"], ["stopped", "Stopped"], ["limit", "Hit a limit"], ["budget", "Refused by the budget"]]),
+  outcomes: /** @type {[string, string][]} */ ([["", "All outcomes"], ["end", "Done"], ["error", "Failed"], ["stopped", "Stopped"], ["limit", "Hit a limit"], ["budget", "Over budget"]]),
   columns: { what: "Asked for", agent: "Agent", outcome: "Outcome", tools: "Tools", took: "Took", tokens: "Tokens", cost: "Cost", when: "When" },
   label: "Work that is over, newest first",
   kind: "Kind of work",

@@ -1,6 +1,8 @@
 // The words of the overview.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+import { counted } from "../shared/count.js";
+
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${counted(n)} ${n === 1 ? one : many}`;
 
 export const overviewWords = {
   problems: "Needs attention",
@@ -51,6 +53,8 @@ export const overviewWords = {
   noModel: "No model answers",
   demo: "This is a demonstration: an offline model answers.",
   demoRemedy: "Run `aethon-cli init` to choose a real one, then start Aethon again.",
+  asked: (/** @type {number} */ n) => `${plural(n, "question waits", "questions wait")} for you`,
+  answer: "Answer",
   budgetGone: "Today’s budget is used up",
   budgetGoneRemedy: "Replies are refused until midnight UTC. Raise `budget.daily_usd` to go on.",
   budgetWarn: "Today’s budget is almost used up",

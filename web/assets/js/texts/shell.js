@@ -1,6 +1,8 @@
 // The words of the dashboard's frame and of the components that its panels share.
 
-const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
+import { counted } from "../shared/count.js";
+
+const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${counted(n)} ${n === 1 ? one : many}`;
 
 export const shell = {
   groups: { now: "Now", work: "Work", mind: "Mind", system: "System" },
@@ -32,7 +34,7 @@ export const shell = {
   retry: "Try again",
   more: "Show more",
   loadingMore: "Loading",
-  shownOf: (/** @type {number} */ shown, /** @type {number} */ all) => (shown >= all ? plural(all, "entry", "entries") : `${shown.toLocaleString("en")} of ${all.toLocaleString("en")}`),
+  shownOf: (/** @type {number} */ shown, /** @type {number} */ all) => (shown >= all ? plural(all, "entry", "entries") : `${counted(shown)} of ${counted(all)}`),
   sortBy: (/** @type {string} */ column) => `Sort by ${column}`,
   copy: "Copy",
   close: "Close",

@@ -189,7 +189,7 @@ const columnsFor = (open) => [
   { id: "agent", title: words.columns.agent, width: "w-s", isWide: true, sort: (run) => run.name, cell: (run) => nameOf(run.name) },
   { id: "outcome", title: words.columns.outcome, width: "w-outcome", sort: (run) => run.outcome, cell: (run) => outcomeBadge(run.outcome) },
   { id: "tools", title: words.columns.tools, width: "w-m", isWide: true, class: "is-soft", cell: (run) => toolWords(run) },
-  { id: "took", title: words.columns.took, width: "w-xs", isWide: true, class: "is-number", sort: (run) => run.duration, cell: (run) => duration(run.duration * 1000) },
+  { id: "took", title: words.columns.took, width: "w-cost", isWide: true, class: "is-number", sort: (run) => run.duration, cell: (run) => duration(run.duration * 1000) },
   { id: "tokens", title: words.columns.tokens, width: "w-xs", isWide: true, class: "is-number", sort: (run) => run.input_tokens + run.output_tokens, cell: (run) => compact(run.input_tokens + run.output_tokens) },
   { id: "cost", title: words.columns.cost, width: "w-cost", class: "is-number", sort: (run) => run.cost_usd, cell: (run) => money(run.cost_usd) },
   { id: "when", title: words.columns.when, width: "w-s", isWide: true, class: "is-soft", sort: (run) => run.ended_at, cell: (run) => timeElement(run.ended_at) },

@@ -48,8 +48,8 @@ function stateBadge(known, word) {
   return badge(label, tone, icon);
 }
 
-/** @param {string | null} moment */
-const when = (moment) => (moment ? timeElement(moment) : make("span", { class: "is-soft" }, words.never));
+/** Of the browser nothing is noted, and "never" would be wrong: its conversations tell. @param {string | null} moment @param {string} channel */
+const when = (moment, channel) => (moment ? timeElement(moment) : channel !== "webchat" && make("span", { class: "is-soft" }, words.never));
 
 /** @param {Context} context */
 function channels(context) {
@@ -61,8 +61,8 @@ function channels(context) {
       { id: "name", title: columns.name, cell: (row) => [make("strong", {}, nameOf(row.name)), row.account && make("span", { class: "is-soft small" }, " ", ...visible(row.account))] },
       { id: "state", title: columns.state, width: "w-s", cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, stateBadge(words.states, row.state)) },
       { id: "detail", title: columns.detail, isWide: true, class: "is-soft small", cell: (row) => make("span", { title: visibleText(row.detail ?? "") }, ...sentence(String(row.detail ?? ""))) },
-      { id: "inbound", title: columns.inbound, width: "w-s", isWide: true, cell: (row) => when(row.last_inbound) },
-      { id: "outbound", title: columns.outbound, width: "w-s", isWide: true, cell: (row) => when(row.last_outbound) },
+      { id: "inbound", title: columns.inbound, width: "w-s", isWide: true, cell: (row) => when(row.last_inbound, row.name) },
+      { id: "outbound", title: columns.outbound, width: "w-s", isWide: true, cell: (row) => when(row.last_outbound, row.name) },
       { id: "waiting", title: columns.waiting, width: "w-xs", isWide: true, class: "is-number", cell: (row) => String(row.pending ?? 0) },
       { id: "actions", title: columns.actions, width: "w-m", isSpoken: true, class: "is-actions", cell: (row) => channelAction(context, row) },
     ],

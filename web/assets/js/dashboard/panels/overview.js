@@ -4,6 +4,7 @@
 import { staleNote, errorState } from "../../components/state.js";
 import { button, skeleton } from "../../shared/controls.js";
 import { fill, make } from "../../shared/dom.js";
+import { pause } from "../../shared/pause.js";
 import { texts } from "../../texts.js";
 import { overviewWords as words } from "../../texts/overview.js";
 import { shell } from "../../texts/shell.js";
@@ -15,7 +16,7 @@ import { fineRow, jobRow, keyedList, logLines, nextJobs, only, sessionRow, troub
 import { sectionHead } from "../pieces.js";
 import { troubles } from "../problems.js";
 
-const paths = {
+export const paths = {
   usage: "/api/usage?days=14",
   ready: "/api/ready",
   features: "/api/features",
@@ -36,6 +37,9 @@ const touched = {
   scheduler: [paths.jobs],
   logs: [paths.logs, paths.errors],
 };
+
+/** What only events keep up to date: an event between the answer and the connection would be missing for good. */
+const told = [...new Set([...Object.values(touched).flat(), paths.telemetry])];
 
 /** @type {import("../panels.js").Mount} */
 export function mount(root, context) {
@@ -63,20 +67,26 @@ export function mount(root, context) {
   const showRecent = keyedList(recent, sessionRow, (session) => session.session_id);
   const showPlanned = keyedList(planned, jobRow, (job) => job.job_id);
 
-  const draw = () => {
+  const drawState = () => {
     const status = store.get(statusPath);
     if (!status?.value && status?.problem) {
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: refresh });
       fill(stale, errorState({ title: texts.dashboard.statusFailed, text: status.problem.message, action: again }));
     } else fill(stale, status?.problem && status.problem.status !== 0 ? staleNote(status.problem.message, status.at, refresh) : null);
     cards.showState(status, value(paths.sessions));
+  };
+  const drawToday = () => {
     cards.showUsage(value(paths.usage));
     cards.showMeasured(value(paths.telemetry));
+  };
+  const drawTroubles = () => {
     const unready = store.get(paths.ready)?.problem;
-    const known = { status: value(statusPath), unready: unready?.status === 503 ? unready.message : "", usage: value(paths.usage), features: value(paths.features), jobs: value(paths.jobs), outbox: value(paths.outbox), sops: value(paths.sops), errors: value(paths.errors) };
+    const known = { status: value(statusPath), unready: unready?.status === 503 ? unready.message : "", usage: value(paths.usage), features: value(paths.features), jobs: value(paths.jobs), outbox: value(paths.outbox), sops: value(paths.sops), errors: value(paths.errors), approvals: value(approvalsPath) };
     const lost = Object.values(paths).filter((path) => path !== paths.ready && isLost(store.get(path)));
     const found = [...(lost.length > 0 ? [{ tone: "bad", title: words.lost(lost.length), text: store.get(lost[0])?.problem?.message ?? "", isRetry: true }] : []), ...troubles(known, Date.now())];
     showTroubles(found.length > 0 ? found : [{ isFine: true }]);
+  };
+  const drawLists = () => {
     only(asked, approvalList(store, cardsOf));
     const sessions = value(paths.sessions)?.sessions;
     if (sessions) {
@@ -93,15 +103,28 @@ export function mount(root, context) {
     else if (isLost(store.get(paths.jobs))) only(next, make("p", { class: "quiet" }, words.notLoaded));
     logs.show(value(paths.logs)?.records ?? []);
   };
+  const parts = [drawState, drawToday, drawTroubles, drawLists];
 
   const whole = make("div", {}, stale, layout({ attention, cards, asked, activity, next, logs: logs.element }));
   let isPlanned = false;
   let isLate = false;
+  let isBegun = false;
   const paint = () => {
+    if (whole.isConnected) return parts.forEach((draw) => draw());
     // Drawn once for all the first answers, and not for each of them out of sight.
-    if (!whole.isConnected && !isLate && !all.every((path) => store.get(path))) return;
-    draw();
-    if (!whole.isConnected) fill(root, whole);
+    if (!isBegun && (isLate || all.every((path) => store.get(path)))) void begin();
+  };
+  // The first time everything is new, and takes a phone too long to be done at once.
+  const begin = async () => {
+    isBegun = true;
+    for (const draw of parts) {
+      draw();
+      await pause();
+      if (context.signal.aborted) return;
+    }
+    fill(root, whole);
+    // What came meanwhile.
+    requestAnimationFrame(() => !context.signal.aborted && paint());
   };
   const patience = setTimeout(() => {
     isLate = true;
@@ -116,9 +139,14 @@ export function mount(root, context) {
       if (!context.signal.aborted) paint();
     });
   }, { signal: context.signal });
-  paint();
+  // Whoever comes back sees at once what was known, and then what is new.
+  if (all.every((path) => store.get(path))) {
+    fill(root, whole);
+    paint();
+  }
   for (const path of all) if (path !== statusPath && path !== approvalsPath) void store.load(path);
-  store.soon(budgetPath);
+  // Whoever comes back from another panel sees here and in the top line the same money.
+  if (context.isLive()) store.soon(budgetPath);
   const timer = setInterval(() => !document.hidden && context.isLive() && [paths.ready, paths.features, paths.outbox].forEach((path) => store.soon(path)), 30000);
   // What was measured is told at once and stored in batches, twice a second: asked for sooner, the figures would lack it.
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let late;
@@ -128,7 +156,7 @@ export function mount(root, context) {
       store.soon(paths.telemetry);
     }, 800);
   };
-  return { refresh, live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))), unmount: () => {
+  return { refresh: (isNew) => (isNew ? told.forEach((path) => store.soon(path)) : refresh()), live: (topic) => (topic === "telemetry" ? measured() : touched[topic]?.forEach((path) => store.soon(path))), unmount: () => {
     clearTimeout(late);
     clearInterval(timer);
     clearTimeout(patience);

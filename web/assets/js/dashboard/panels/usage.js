@@ -201,7 +201,7 @@ function tables(change) {
     { id: "received", title: words.columns.received, class: "is-number", width: "w-s", isWide: true, sort: (/** @type {any} */ row) => row.output_tokens, cell: (/** @type {any} */ row) => number(row.output_tokens) },
     { id: "cost", title: words.columns.cost, class: "is-number", width: "w-s", sort: (/** @type {any} */ row) => row.cost_usd, cell: (/** @type {any} */ row) => money(row.cost_usd) },
   ];
-  const share = { id: "share", title: words.columns.share, class: "is-number", width: "w-xs", isWide: true, sort: (/** @type {any} */ row) => row.share, cell: (/** @type {any} */ row) => `${row.share} %` };
+  const share = { id: "share", title: words.columns.share, class: "is-number", width: "w-s", isWide: true, sort: (/** @type {any} */ row) => row.share, cell: (/** @type {any} */ row) => `${row.share} %` };
   const pick = (/** @type {string} */ label, /** @type {Partial<Wanted>} */ next) => make("button", { type: "button", class: "row-link", on: { click: () => change(next) } }, label);
   const key = (/** @type {any} */ row) => row.key ?? row.name;
   return {

@@ -11,10 +11,11 @@ import { toast } from "../../shared/toast.js";
 import { visible, visibleText } from "../../shared/visible.js";
 import { texts } from "../../texts.js";
 import { recordings as words } from "../../texts/recordings.js";
-import { errorState } from "../../components/state.js";
+import { errorState, state } from "../../components/state.js";
 import { tabs } from "../../components/tabs.js";
 import { exactTime } from "../exact-time.js";
 import { faultOf, listPath, sizeOf } from "./list.js";
+import { hrefOf } from "../route.js";
 import { loadTitles, titleFor } from "../titles.js";
 import { snapshotAt } from "./timeline.js";
 import { track } from "./track.js";
@@ -35,7 +36,7 @@ export function mountOne(root, context, name) {
     isLost = !(await open(root, context, name, path));
   };
   void begin();
-  return { refresh: () => isLost && void begin() };
+  return { refresh: () => isLost && void begin(), live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "recordings" && data?.name === name && isLost && void begin() };
 }
 
 /** Answers whether it is shown. @param {HTMLElement} root @param {import("../context.js").Context} context @param {string} name @param {string} path @returns {Promise<boolean>} */
@@ -45,13 +46,25 @@ async function open(root, context, name, path) {
     if (!context.signal.aborted) show(root, context, { name, path, found, snapshots });
     return true;
   } catch (problem) {
+    const running = problem instanceof Problem && problem.status === 404 ? await runningOf(context, name) : undefined;
     if (context.signal.aborted) return true;
+    if (running) {
+      const link = make("a", { class: "button", href: hrefOf("sessions", [running.session_id]) }, words.openConversation);
+      fill(root, state({ icon: "record", title: words.runningTitle, text: words.runningHint, action: link }));
+      return false;
+    }
     const again = button({ label: texts.error.again, icon: "retry", look: "button-small", press: () => void open(root, context, name, path) });
     const gone = button({ label: words.remove, icon: "trash", look: "button-small button-danger", press: () => void remove(context, path) });
     const isRefused = problem instanceof Problem && problem.status === 422;
     fill(root, errorState({ title: words.oneFailed, text: /** @type {Error} */ (problem).message || words.refusedHint, action: make("div", { class: "blank-action" }, again, isRefused && gone) }));
     return isRefused;
   }
+}
+
+/** What is being recorded under this name. @param {import("../context.js").Context} context @param {string} name @returns {Promise<import("./list.js").Running | undefined>} */
+async function runningOf(context, name) {
+  const { running = [] } = await context.request(listPath).catch(() => ({}));
+  return running.find((/** @type {any} */ one) => one.name === name);
 }
 
 /** @typedef {{name: string, path: string, found: any, snapshots: Snapshot[]}} Opened */

@@ -1,0 +1,42 @@
+// What the dashboard asks for ahead of its modules.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { runInNewContext } from "node:vm";
+import { approvalsPath } from "../assets/js/dashboard/approvals-path.js";
+import { budgetPath, statusPath } from "../assets/js/dashboard/facts.js";
+import { paths } from "../assets/js/dashboard/panels/overview.js";
+import { request } from "../assets/js/shared/api.js";
+import { counted } from "../assets/js/shared/count.js";
+
+const script = await readFile(new URL("../assets/js/early/dashboard.js", import.meta.url), "utf8");
+
+/** What the script of the head asks for at an address, and what it leaves. @param {string} hash */
+function early(hash) {
+  const world = { location: { hash }, AbortSignal, fetch: async (path) => Response.json({ path }), setTimeout: () => 0 };
+  runInNewContext(script, Object.assign(world, { globalThis: world }));
+  return world.asked;
+}
+
+test("what the frame and the overview ask for first is asked for ahead of the modules, and nothing else", () => {
+  const everywhere = [statusPath, approvalsPath, budgetPath];
+  const overview = [...everywhere, ...Object.values(paths)].sort();
+  for (const hash of ["", "#/", "#/overview"]) assert.deepEqual([...early(hash).keys()].sort(), overview, hash);
+  assert.deepEqual([...early("#/sessions/a").keys()].sort(), everywhere.sort());
+});
+
+test("an early answer is handed over once", async (t) => {
+  const asked = [];
+  t.mock.method(globalThis, "fetch", async (path) => (asked.push(path), Response.json({ late: true })));
+  globalThis.asked = early("#/overview");
+  t.after(() => delete globalThis.asked);
+  assert.deepEqual(await request(statusPath, { method: "POST" }), { late: true }, "an action is never taken for a question");
+  assert.deepEqual(await request(statusPath), { path: statusPath });
+  assert.deepEqual(await request(statusPath), { late: true });
+  assert.deepEqual(asked, [statusPath, statusPath]);
+});
+
+test("numbers in full", () => {
+  assert.deepEqual([0, 7, 999, 1000, 1234567, 0.5, -3].map(counted), ["0", "7", "999", "1,000", "1,234,567", "0.5", "-3"]);
+});
