@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use aethon_agent::Meter;
 use aethon_config::Config;
-use aethon_config::schema::TranscriptionProvider as Name;
 use aethon_core::feature::{Feature, FeatureState};
 use aethon_core::ledger::Price;
 use aethon_core::model::Readiness;
 use aethon_core::transcribe::Transcriber;
-use aethon_providers::{Catalog, Options, Provider};
+use aethon_providers::{Catalog, Options};
 
 use crate::builder::Prepared;
 use crate::transcription::MeteredTranscriber;
@@ -18,7 +17,7 @@ use crate::transcription::MeteredTranscriber;
 /// The service itself, where one is configured: nothing is written down of what it costs.
 pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
     let section = &config.transcription;
-    let mut options = Options::new(provider(section.provider)?, &section.model_id);
+    let mut options = Options::new(section.provider?, &section.model_id);
     options.api_key = section.key().clone();
     options.host.clone_from(&section.host);
     options.allow_http = section.allow_http;
@@ -37,7 +36,7 @@ pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn 
 pub(crate) fn listed(config: &Config, catalog: &Catalog, name: &str) -> Option<Price> {
     let (_, model) = name.split_once('/')?;
     let section = &config.transcription;
-    catalog.price(provider(section.provider)?, model, &section.host)
+    catalog.price(section.provider?, model, &section.host)
 }
 
 /// The row of what voice messages become.
@@ -58,12 +57,4 @@ pub(crate) fn feature(config: &Config) -> Feature {
             ),
         },
     }
-}
-
-fn provider(name: Name) -> Option<Provider> {
-    Some(match name {
-        Name::None => return None,
-        Name::OpenAi => Provider::OpenAi,
-        Name::LiteLlm => Provider::LiteLlm,
-    })
 }
