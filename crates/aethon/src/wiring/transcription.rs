@@ -36,7 +36,7 @@ pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn 
 pub(crate) fn listed(config: &Config, catalog: &Catalog, name: &str) -> Option<Price> {
     let (_, model) = name.split_once('/')?;
     let section = &config.transcription;
-    catalog.price(section.provider?, model, &section.host)
+    catalog.speech_price(section.provider?, model, &section.host)
 }
 
 /// The row of what voice messages become.
@@ -56,5 +56,25 @@ pub(crate) fn feature(config: &Config) -> Feature {
                 key,
             ),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_sold_has_a_list_price() {
+        let is_listed = |host: &str, model: &str| {
+            let mut config = Config::default();
+            config.transcription.provider = Some(aethon_providers::Provider::OpenAi);
+            config.transcription.host = host.into();
+            config.transcription.model_id = model.into();
+            let service = service(&config).unwrap();
+            listed(&config, &Catalog::built_in(), service.model()).is_some()
+        };
+        assert!(is_listed("", ""), "the usual model needs no price from the owner");
+        assert!(is_listed("https://api.groq.com/openai/v1", "whisper-large-v3-turbo"));
+        assert!(!is_listed("http://127.0.0.1:8000/v1", "whisper-1"));
     }
 }
