@@ -385,6 +385,18 @@ impl Programs for Printer {
     }
 }
 
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_in_words() {
+    let bench = Bench::new().await;
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let nowhere = || Server { host: "127.0.0.1".into(), port: closed };
+    let channel =
+        bench.channel_with(known(), |options| Options { imap: nowhere(), smtp: nowhere(), ..options });
+    let checks = channel.inspect().await;
+    assert_eq!(checks[0].detail, "the IMAP server: nothing listens there");
+    assert_eq!(checks[1].detail, "the SMTP server: nothing listens there");
+}
+
 fn by_token(printer: &Arc<Printer>) -> impl FnOnce(Options) -> Options {
     let program = Program {
         command: "mail-token".into(),
