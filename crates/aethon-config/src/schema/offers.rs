@@ -51,7 +51,6 @@ macro_rules! offers {
             }
 
             /// Writes the word.
-            #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
             pub(crate) fn serialize<S: Serializer>(
                 provider: &Option<Provider>,
                 serializer: S,
