@@ -21,9 +21,9 @@ fn a_message_is_written_and_answered_by_keyboard_alone() {
     assert_eq!(turn.said, "first line\nsecond line");
     assert_eq!(browser.text("one('#message').value"), "", "the box is empty again");
     let rendered = [
-        "one('.prose .depth-1').innerText === 'A scripted reply'",
-        "one('.prose .depth-2').innerText === 'What it can do'",
-        "one('.prose ol > li ul > li code').innerText === '!error rate_limit'",
+        "one('.prose .depth-1').innerText === 'Hello, this is Aethon'",
+        "one('.prose .depth-2').innerText === 'What to do next'",
+        "one('.prose ol > li ul > li code').innerText === 'aethon-cli doctor'",
         "all('.prose input[type=checkbox]').map((box) => box.checked).join() === 'true,false'",
         "one('.prose table th').innerText === 'directive' && all('.prose table tbody tr').length === 3",
         "one('.prose em').innerText === 'every' && one('.prose strong').innerText === 'directive'",

@@ -107,6 +107,34 @@ fn a_home_that_cannot_be_used_is_refused() {
 }
 
 #[test]
+fn whoever_looks_at_a_home_that_is_not_there_makes_none() {
+    let parent = home();
+    let typo = parent.path().join("typo");
+    let looks: [&[&str]; 10] = [
+        &["sessions", "list"],
+        &["sop", "list"],
+        &["usage"],
+        &["audit"],
+        &["memory", "list"],
+        &["jobs", "list"],
+        &["outbox", "list"],
+        &["tasks", "list"],
+        &["recordings", "list"],
+        &["channels", "pairings"],
+    ];
+    for arguments in looks {
+        let output = run_cli(&typo, arguments, None);
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {words}");
+        assert!(words.contains("there is no home at") && words.contains("--home"), "{arguments:?}: {words}");
+    }
+    for arguments in [&["doctor"][..], &["config", "check"], &["secrets", "list"], &["channels", "list"]] {
+        run_cli(&typo, arguments, None);
+    }
+    assert!(!typo.exists(), "it was made");
+}
+
+#[test]
 fn conversations_survive_a_restart() {
     let server = Server::start(&[]);
     server.chat("default").say("m1", "!say kept");

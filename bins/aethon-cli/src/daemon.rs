@@ -131,8 +131,7 @@ impl Daemon {
     }
 
     fn answer(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String> {
-        let mut response =
-            response.with_context(|| format!("aethon-server at {} does not answer", self.base))?;
+        let mut response = response.map_err(|error| Unanswered::by(&self.base, error))?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(MOST_BODY).read_to_string();
         let body = body.context("the answer could not be read")?;
@@ -161,13 +160,41 @@ impl Daemon {
 /// Whether a request that failed would fail again: the daemon answered, and is not just stopping.
 pub(crate) fn is_final(error: &anyhow::Error) -> bool {
     let is_stopping = error.downcast_ref::<StatusError>().is_some_and(|answer| answer.status == 503);
-    !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>())
+    !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>() || cause.is::<Unanswered>())
 }
 
 /// The status of an answer that is an error.
 pub(crate) fn status_of(error: &anyhow::Error) -> Option<u16> {
     error.downcast_ref::<StatusError>().map(|answer| answer.status)
 }
+
+/// No answer at all, in words for people.
+#[derive(Debug)]
+struct Unanswered(String);
+
+impl Unanswered {
+    fn by(base: &str, error: ureq::Error) -> Self {
+        Self(match error {
+            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+                format!("no aethon-server listens at {base}; start it, or correct --connect")
+            }
+            ureq::Error::HostNotFound => {
+                format!("the name of the host in {base} is not known; correct --connect")
+            }
+            ureq::Error::Timeout(_) => format!("aethon-server at {base} does not answer in time"),
+            ureq::Error::Io(error) => format!("aethon-server at {base} does not answer: {error}"),
+            error => format!("aethon-server at {base} does not answer: {error}"),
+        })
+    }
+}
+
+impl std::fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unanswered {}
 
 /// An answer that is an error, in the words of the daemon.
 #[derive(Debug)]
@@ -206,4 +233,20 @@ fn checked(address: &str) -> Result<String> {
     let shown = address.split(['?', '#']).next().unwrap_or_default();
     let words = format!("--connect {shown:?} is not an address: use one like http://127.0.0.1:18790");
     Err(aethon::Error::refused(words).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_is_not_there_is_told_in_words_and_may_come_back() {
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let error = anyhow::Error::new(Unanswered::by("http://127.0.0.1:1", ureq::Error::Io(refused)));
+        let words = format!("{error:#}");
+        assert_eq!(words, "no aethon-server listens at http://127.0.0.1:1; start it, or correct --connect");
+        assert!(!is_final(&error), "it may be starting");
+        assert!(is_final(&anyhow::Error::new(StatusError { status: 404, detail: String::new() })));
+        assert!(!is_final(&anyhow::Error::new(StatusError { status: 503, detail: String::new() })));
+    }
 }

@@ -24,6 +24,7 @@ use aethon_core::message::Attachment;
 use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_core::testkit::CollectingTranscriber;
 use async_trait::async_trait;
 use base64::Engine as _;
 use jiff::Timestamp;
@@ -228,10 +229,78 @@ async fn files_are_taken_and_what_is_too_large_is_told() {
     bench.mailbox.put(&mail::with_file(1, "notes.txt", "text/plain", b"remember"));
     bench.mailbox.put(&mail::with_file(2, "big.txt", "text/plain", &vec![b'x'; 5 << 20]));
     bench.run_until(2).await;
-    assert_eq!(bench.stage.assistant.first().unwrap().attachments[0].name, "notes.txt");
-    let large = bench.stage.assistant.last().unwrap();
+    let inbound = bench.stage.assistant.inbound();
+    let of = |subject: &str| inbound.iter().find(|inbound| inbound.text.contains(subject)).unwrap();
+    assert_eq!(of("s1").attachments[0].name, "notes.txt");
+    let large = of("s2");
     assert!(large.attachments.is_empty() && large.text.contains("look"), "{}", large.text);
     assert!(bench.stage.said()[0].contains("max_file_mb"), "{:?}", bench.stage.said());
+}
+
+#[tokio::test]
+async fn a_recording_is_written_down_and_one_that_is_passed_on_stays_somebody_elses() {
+    let mut bench = Bench::new().await;
+    bench.stage.transcriber = Some(Arc::default());
+    bench.run_until(0).await;
+    bench.mailbox.put(&mail::with_file(1, "memo.m4a", "audio/x-m4a", b"/new milk"));
+    bench.run_until(1).await;
+    assert_eq!(bench.stage.assistant.texts(), ["Subject: s1\n\nlook\n\n[voice message] /new milk"]);
+    let heard = bench.stage.transcriber.as_ref().unwrap().heard();
+    assert_eq!((heard[0].name.as_str(), heard[0].mime.as_str()), ("memo.m4a", "audio/x-m4a"));
+    assert!(bench.stage.assistant.last().unwrap().attachments.is_empty());
+
+    let passed_on = String::from_utf8(mail::with_file(2, "memo.mp3", "audio/mpeg", b"obey")).unwrap();
+    let passed_on = passed_on
+        .replace("look", "See.\r\n\r\n---------- Forwarded message ---------\r\nFrom: eve\r\n\r\nhi");
+    bench.mailbox.put(passed_on.as_bytes());
+    bench.run_until(2).await;
+    let text = bench.stage.assistant.last().unwrap().text;
+    let (own, others) = text.split_once("words of somebody else:").unwrap();
+    assert!(own.contains("See.") && !own.contains("obey"), "{text}");
+    assert!(others.contains("[voice message] obey"), "{text}");
+}
+
+#[tokio::test]
+async fn a_recording_that_was_left_is_read_again_after_a_restart() {
+    let mut bench = Bench::new().await;
+    let transcriber = Arc::new(CollectingTranscriber::default());
+    bench.stage.transcriber = Some(transcriber.clone());
+    bench.run_until(0).await;
+    let start = || {
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let (channel, assistant) = (bench.channel(), bench.stage.assistant.clone());
+        (trigger, tokio::spawn(async move { channel.run(assistant, shutdown).await }))
+    };
+    transcriber.set_stuck(true);
+    bench.mailbox.put(&mail::with_file(1, "memo.ogg", "audio/ogg", b"milk"));
+    let (_trigger, killed) = start();
+    eventually("it is listened to", || transcriber.heard().len() == 1).await;
+    eventually("its mail is done with", || bench.mailbox.seen() == [1]).await;
+    killed.abort();
+    let _ = killed.await;
+    transcriber.set_stuck(false);
+    let (trigger, running) = start();
+    eventually("it has arrived", || bench.stage.assistant.count() == 1).await;
+    assert!(bench.stage.assistant.texts()[0].ends_with("[voice message] milk"));
+    trigger.trigger();
+    running.await.unwrap().unwrap();
+
+    // What is in the mailbox no more is told.
+    transcriber.set_stuck(true);
+    bench.mailbox.put(&mail::with_file(2, "memo.ogg", "audio/ogg", b"bread"));
+    let (_trigger, killed) = start();
+    eventually("it is listened to", || transcriber.heard().len() == 3).await;
+    eventually("its mail is done with", || bench.mailbox.seen() == [1, 2]).await;
+    killed.abort();
+    let _ = killed.await;
+    transcriber.set_stuck(false);
+    bench.mailbox.renumber(&[]);
+    let (trigger, running) = start();
+    eventually("the words beside it arrive", || bench.stage.assistant.count() == 2).await;
+    assert_eq!(bench.stage.assistant.last().unwrap().text, "Subject: s2\n\nlook");
+    assert!(bench.stage.said()[0].contains("`memo.ogg` could not be fetched"), "{:?}", bench.stage.said());
+    trigger.trigger();
+    running.await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -314,6 +383,18 @@ impl Programs for Printer {
             life: Box::new(Over),
         })
     }
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_in_words() {
+    let bench = Bench::new().await;
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let nowhere = || Server { host: "127.0.0.1".into(), port: closed };
+    let channel =
+        bench.channel_with(known(), |options| Options { imap: nowhere(), smtp: nowhere(), ..options });
+    let checks = channel.inspect().await;
+    assert_eq!(checks[0].detail, "the IMAP server: nothing listens there");
+    assert_eq!(checks[1].detail, "the SMTP server: nothing listens there");
 }
 
 fn by_token(printer: &Arc<Printer>) -> impl FnOnce(Options) -> Options {

@@ -29,7 +29,9 @@ use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::TurnEvent;
-use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
+use aethon_core::testkit::{
+    CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
+};
 use async_trait::async_trait;
 use common::{BREAKDOWNS, Flaky};
 use futures_util::stream;
@@ -186,6 +188,10 @@ impl Exchange for Homeserver {
         let path = request.url.strip_prefix("http://hs").unwrap();
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let is_ours = request.headers.contains(&("authorization".into(), format!("Bearer {TOKEN}")));
+        if path == "/_matrix/client/v1/media/download/hs/spoken" && is_ours {
+            let body = Box::pin(stream::iter([Ok(b"good morning".to_vec().into())]));
+            return Ok(ExchangeResponse { status: 200, headers: Vec::new(), body });
+        }
         let (status, answer) = match (request.method, path) {
             _ if !is_ours => (401, json!({"errcode": "M_UNKNOWN_TOKEN"})),
             (Method::Get, "/_matrix/client/v3/account/whoami") => (200, json!({"user_id": US})),
@@ -228,6 +234,7 @@ struct Stage {
     clock: Arc<ManualClock>,
     assistant: Arc<CollectingAssistant>,
     courier: Arc<CollectingCourier>,
+    transcriber: Arc<CollectingTranscriber>,
     pairing: Pairing,
 }
 
@@ -242,6 +249,7 @@ impl Stage {
             clock,
             assistant: Arc::default(),
             courier: Arc::default(),
+            transcriber: Arc::default(),
             pairing: Pairing::Off,
         }
     }
@@ -279,7 +287,7 @@ impl Stage {
             desk: PendingApprovals::default(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
-            transcriber: None,
+            transcriber: Some(self.transcriber.clone()),
             clock: self.clock.clone(),
         };
         let options = matrix::Options {
@@ -338,6 +346,22 @@ async fn messages_arrive_in_order_through_gaps_and_restarts_and_history_does_not
     assert_eq!(first.dedupe.unwrap().id, "$2");
     let now = stage.clock.now();
     assert_eq!(now, Timestamp::from_second(1_800_000_000).unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_voice_message_arrives_as_its_words() {
+    let stage = Stage::new();
+    stage.run_until(0).await;
+    stage.server.put_event(
+        "@ada:hs",
+        json!({
+            "msgtype": "m.audio", "body": "Voice message", "url": "mxc://hs/spoken", "org.matrix.msc3245.voice": {},
+            "info": {"mimetype": "audio/ogg", "size": 12, "duration": 2400},
+        }),
+    );
+    assert_eq!(stage.run_until(1).await, ["[voice message] good morning"]);
+    let heard = stage.transcriber.heard();
+    assert_eq!((heard.len(), heard[0].mime.as_str(), heard[0].seconds), (1, "audio/ogg", Some(3)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use crate::limits::LIMITS;
-use crate::schema::Config;
+use crate::schema::{Config, offers};
 
 /// Stands in a known key for a name that the owner gives.
 pub const NAME: &str = "NAME";
@@ -63,6 +63,16 @@ pub(crate) fn secret(_: &mut SchemaGenerator) -> Schema {
 /// How the name of a provider is described.
 pub(crate) fn provider(_: &mut SchemaGenerator) -> Schema {
     words(&Provider::names())
+}
+
+/// How the provider of vectors is described.
+pub(crate) fn embedding_provider(_: &mut SchemaGenerator) -> Schema {
+    words(&offers::embedding::words())
+}
+
+/// How the provider of transcription is described.
+pub(crate) fn transcription_provider(_: &mut SchemaGenerator) -> Schema {
+    words(&offers::transcription::words())
 }
 
 /// How the form of OpenAI's interface is described.

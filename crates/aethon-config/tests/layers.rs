@@ -4,7 +4,7 @@
 mod common;
 
 use aethon_config::schema::{
-    AnthropicVersion, EmbeddingProvider, Fallback, Level, Missed, OpenAiApi, Provider, Sandbox, Synchronous,
+    AnthropicVersion, Fallback, Level, Missed, OpenAiApi, Provider, Sandbox, Synchronous,
 };
 use aethon_config::{Config, get};
 use common::Home;
@@ -247,7 +247,7 @@ synchronous = "full"
         (Provider::Ollama, Provider::Ollama.default_model())
     );
     assert!(candidates.iter().all(|candidate| candidate.fallbacks.is_empty()));
-    assert_eq!(config.memory.embedding.provider, EmbeddingProvider::Ollama);
+    assert_eq!(config.memory.embedding.provider, Some(Provider::Ollama));
     assert_eq!(config.security.sandbox, Sandbox::Docker);
     assert_eq!(config.security.allowed_senders["telegram"], ["12345678901", "@owner"]);
     let job = &config.scheduler.jobs["morning.news"];

@@ -128,6 +128,11 @@ fn the_schema_describes_every_key() {
     assert_eq!(key("channels.webchat.port").default, json!(18790));
     assert_eq!(key("security.sandbox").words, ["none", "docker", "kernel"]);
     assert_eq!(key("model.provider").words, Provider::names());
+    let embedding = key("memory.embedding.provider");
+    assert_eq!(embedding.words.first().map(String::as_str), Some("none"));
+    assert!(embedding.words.iter().all(|word| word != "anthropic"));
+    assert_eq!(embedding.default, json!("none"));
+    assert_eq!(key("transcription.provider").words, ["none", "openai", "litellm"]);
     assert_eq!(key("model.effort").words, ["none", "low", "medium", "high"]);
     assert_eq!(key("scheduler.jobs.NAME.missed").words, ["skip", "run_once"]);
     assert!(keys.iter().any(|key| key.name == "budget.pricing.NAME.cached_input"));

@@ -271,6 +271,14 @@ fn values_that_need_judgement_are_judged() {
     check("model.fallbacks=[{ fallbacks = [\"a\"] }]", Some("one list, in [model]"));
     check("model.fallbacks=[\" \"]", Some("a model id"));
     check("memory.embedding.host=http://10.0.0.5", Some("memory.embedding.allow_http"));
+    check("memory.embedding.provider=", None);
+    check("memory.embedding.provider=none", None);
+    check(
+        "memory.embedding.provider=anthropic",
+        Some("one of none, openai, ollama, bedrock, gemini, litellm, mistral, fake"),
+    );
+    check("memory.embedding.provider=openia", Some("found the string \"openia\""));
+    check("transcription.provider=ollama", Some("one of none, openai, litellm"));
     check("session.max_context_share=0", Some("above 0 and at most 1"));
     check("session.max_context_share=1", None);
     check("session.max_context_share=1.01", Some("above 0 and at most 1"));

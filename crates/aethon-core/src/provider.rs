@@ -46,6 +46,22 @@ struct Description {
     host: &'static str,
     /// The environment variable that usually holds the key; empty where there is none.
     key_variable: &'static str,
+    /// The model that turns text into vectors; empty where the provider has none.
+    embedding: &'static str,
+    /// The model that writes down what is said; empty where the provider has none.
+    transcription: &'static str,
+}
+
+impl Description {
+    /// Offers vectors as well, by this model unless another one is named.
+    const fn embeds(self, model: &'static str) -> Self {
+        Self { embedding: model, ..self }
+    }
+
+    /// Writes speech down as well, by this model unless another one is named.
+    const fn transcribes(self, model: &'static str) -> Self {
+        Self { transcription: model, ..self }
+    }
 }
 
 const fn row(
@@ -55,7 +71,7 @@ const fn row(
     host: &'static str,
     key_variable: &'static str,
 ) -> Description {
-    Description { name, title, default_model, host, key_variable }
+    Description { name, title, default_model, host, key_variable, embedding: "", transcription: "" }
 }
 
 impl Provider {
@@ -72,11 +88,13 @@ impl Provider {
         Self::Echo,
     ];
 
-    /// The table of providers: a row each, in the order of [`Description`].
+    /// The table of providers: a row each, in the order of [`Description`], with what the service offers besides answers.
     const fn describe(self) -> Description {
         match self {
             Self::OpenAi => {
                 row("openai", "OpenAI", "gpt-6-sol", "https://api.openai.com/v1", "OPENAI_API_KEY")
+                    .embeds("text-embedding-3-small")
+                    .transcribes("gpt-4o-mini-transcribe")
             }
             Self::Anthropic => row(
                 "anthropic",
@@ -85,24 +103,31 @@ impl Provider {
                 "https://api.anthropic.com",
                 "ANTHROPIC_API_KEY",
             ),
-            Self::Ollama => row("ollama", "Ollama", "qwen3", "http://127.0.0.1:11434", ""),
+            Self::Ollama => {
+                row("ollama", "Ollama", "qwen3", "http://127.0.0.1:11434", "").embeds("nomic-embed-text")
+            }
             // An inference profile that works from every region. The region is part of the address, and the keys come from
             // the AWS chain.
-            Self::Bedrock => row("bedrock", "Amazon Bedrock", "global.anthropic.claude-sonnet-5-5", "", ""),
+            Self::Bedrock => row("bedrock", "Amazon Bedrock", "global.anthropic.claude-sonnet-5-5", "", "")
+                .embeds("amazon.titan-embed-text-v2:0"),
             Self::Gemini => row(
                 "gemini",
                 "Gemini",
                 "gemini-3.8-flash",
                 "https://generativelanguage.googleapis.com",
                 "GEMINI_API_KEY",
-            ),
+            )
+            .embeds("gemini-embedding-001"),
             Self::LiteLlm => {
                 row("litellm", "LiteLLM", "gpt-6-sol", "http://127.0.0.1:4000", "LITELLM_API_KEY")
+                    .embeds("text-embedding-3-small")
+                    .transcribes("gpt-4o-mini-transcribe")
             }
             Self::Mistral => {
                 row("mistral", "Mistral", "mistral-large-latest", "https://api.mistral.ai", "MISTRAL_API_KEY")
+                    .embeds("mistral-embed")
             }
-            Self::Fake => row("fake", "the scripted model", "fake", "http://localhost", ""),
+            Self::Fake => row("fake", "the scripted model", "fake", "http://localhost", "").embeds("fake"),
             Self::Echo => row("echo", "the echo model", "echo", "http://localhost", ""),
         }
     }
@@ -140,6 +165,16 @@ impl Provider {
     /// The address of its service, as its own SDK takes it; `None` where that depends on more, such as a region.
     pub fn host(self) -> Option<&'static str> {
         Some(self.describe().host).filter(|host| !host.is_empty())
+    }
+
+    /// The model that turns text into vectors unless another one is named; `None` where the provider offers no vectors.
+    pub fn embedding_model(self) -> Option<&'static str> {
+        Some(self.describe().embedding).filter(|model| !model.is_empty())
+    }
+
+    /// The model that writes down what is said unless another one is named; `None` where the provider has none.
+    pub fn transcription_model(self) -> Option<&'static str> {
+        Some(self.describe().transcription).filter(|model| !model.is_empty())
     }
 }
 
@@ -197,6 +232,14 @@ mod tests {
             assert_eq!(serde_json::to_value(provider).unwrap(), provider.name());
         }
         assert_eq!(Provider::from_name("OpenAI"), None);
+    }
+
+    #[test]
+    fn what_a_provider_offers_besides_answers_has_a_usual_model() {
+        assert_eq!(Provider::Mistral.embedding_model(), Some("mistral-embed"));
+        assert_eq!(Provider::Anthropic.embedding_model(), None);
+        assert_eq!(Provider::LiteLlm.transcription_model(), Some("gpt-4o-mini-transcribe"));
+        assert_eq!(Provider::Mistral.transcription_model(), None);
     }
 
     #[test]

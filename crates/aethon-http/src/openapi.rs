@@ -1,8 +1,9 @@
 //! The OpenAPI 3.1 document, made from the table of routes.
 //!
 //! A row brings its path, its method, who may ask and what body it takes, and in a line what only people know: tag,
-//! summary, answers, query parameters, body. The types that it names have a line each in `schemas.json` beside this file.
-//! Both are in a short form that is spelled out here; a test holds them against real answers.
+//! summary, answers, query parameters, body. A type that only this row has is spelled out there, behind its name:
+//! `{"Clock": {"now": "time"}}`. Those that several rows share have a line each in `schemas.json` beside this file. Both are in
+//! a short form that is described here; a test holds them against real answers.
 
 use std::sync::OnceLock;
 
@@ -41,10 +42,13 @@ fn read(text: &str) -> Value {
 
 fn build(rows: impl Iterator<Item = Row>) -> Value {
     let mut paths = Map::new();
+    let mut schemas = shared();
     for route in rows {
         let path = route.pattern.replace('*', "{path}");
         let operations = paths.entry(path).or_insert_with(|| json!({}));
-        operations[route.method.as_str().to_lowercase()] = operation(&route);
+        let line = read(route.told);
+        operations[route.method.as_str().to_lowercase()] = operation(&route, &line);
+        define_row(&line, &mut schemas);
     }
     json!({
         "openapi": "3.1.0",
@@ -56,7 +60,7 @@ fn build(rows: impl Iterator<Item = Row>) -> Value {
         },
         "paths": paths,
         "components": {
-            "schemas": schemas(),
+            "schemas": schemas,
             "securitySchemes": {
                 "bearer": { "type": "http", "scheme": "bearer" },
                 "cookie": { "type": "apiKey", "in": "cookie", "name": "aethon_dash" },
@@ -66,8 +70,7 @@ fn build(rows: impl Iterator<Item = Row>) -> Value {
     })
 }
 
-fn operation(route: &Row) -> Value {
-    let line = read(route.told);
+fn operation(route: &Row, line: &Value) -> Value {
     let (tag, summary) = (line[0].as_str().unwrap_or("Other"), line[1].as_str().unwrap_or_default());
     let mut operation = json!({
         "tags": [tag],
@@ -77,8 +80,9 @@ fn operation(route: &Row) -> Value {
         "responses": responses(route, &line[2]),
     });
     if route.takes_json {
-        let schema = line[4].as_str().unwrap_or("Object");
-        operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema_of(&json!(schema)) } } });
+        let schema = if line[4].is_null() { schema_of(&json!("Object")) } else { schema_of(&line[4]) };
+        operation["requestBody"] =
+            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
     }
     if route.is_gated {
         operation["security"] = json!([{ "bearer": [] }, { "cookie": [] }, { "query": [] }]);
@@ -108,10 +112,10 @@ fn parameters(route: &Row, query: &Value) -> Vec<Value> {
 fn responses(route: &Row, told: &Value) -> Value {
     let mut responses = Map::new();
     for (status, form) in told.as_object().into_iter().flatten() {
-        responses.insert(status.clone(), response(status, form.as_str().unwrap_or_default()));
+        responses.insert(status.clone(), response(status, form));
     }
     let mut add = |status: &str| {
-        responses.entry(status).or_insert_with(|| response(status, "Problem"));
+        responses.entry(status).or_insert_with(|| response(status, &json!("Problem")));
     };
     if route.is_gated {
         ["401", "429"].into_iter().for_each(&mut add);
@@ -128,24 +132,38 @@ fn responses(route: &Row, told: &Value) -> Value {
     Value::Object(responses)
 }
 
-fn response(status: &str, form: &str) -> Value {
+fn response(status: &str, form: &Value) -> Value {
     let number = status.parse().ok().and_then(|status: u16| http::StatusCode::from_u16(status).ok());
     let words = number.and_then(|status| status.canonical_reason()).unwrap_or("What went wrong");
-    if form.is_empty() {
-        return json!({ "description": words });
-    }
-    let (media, schema) = match form {
-        "Problem" => ("application/problem+json", schema_of(&json!(form))),
-        form if form.contains('/') => (form, json!({})),
-        form => ("application/json", schema_of(&json!(form))),
+    let (media, schema) = match form.as_str() {
+        Some("") => return json!({ "description": words }),
+        Some("Problem") => ("application/problem+json", schema_of(form)),
+        Some(media) if media.contains('/') => (media, json!({})),
+        _ => ("application/json", schema_of(form)),
     };
     json!({ "description": words, "content": { media: { "schema": schema } } })
 }
 
-fn schemas() -> Value {
+/// The types that several rows share.
+fn shared() -> Map<String, Value> {
     let short = read(include_str!("openapi/schemas.json"));
     let full = |(name, fields): (&String, &Value)| (name.clone(), object(fields));
-    short.as_object().into_iter().flatten().map(full).collect::<Map<String, Value>>().into()
+    short.as_object().into_iter().flatten().map(full).collect()
+}
+
+/// Adds the types that a row spells out, in its answers and its body.
+fn define_row(line: &Value, schemas: &mut Map<String, Value>) {
+    let answers = line[2].as_object().into_iter().flat_map(Map::values);
+    answers.chain([&line[4]]).for_each(|form| define(form, schemas));
+}
+
+/// Adds the types that a short form spells out: it, and those of its fields.
+fn define(form: &Value, schemas: &mut Map<String, Value>) {
+    for (name, fields) in form.as_object().into_iter().flatten() {
+        schemas.insert(name.trim_end_matches('?').to_owned(), object(fields));
+        fields.as_object().into_iter().flat_map(Map::values).for_each(|field| define(field, schemas));
+    }
+    form.as_array().into_iter().flatten().for_each(|item| define(item, schemas));
 }
 
 /// An object: a field whose name ends in a question mark may be absent.
@@ -161,9 +179,12 @@ fn object(fields: &Value) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// What a short form means: a plain type, `time`, a range such as `1-100`, words such as `on|off`, or the name of a type; a
-/// list of one of these; a question mark behind it allows null.
+/// What a short form means: a plain type, `time`, a range such as `1-100`, words such as `on|off`, or the name of a type, alone
+/// or with its fields as `{NAME: {…}}`; a list of one of these; a question mark behind it allows null.
 fn schema_of(form: &Value) -> Value {
+    if let Some((name, _)) = form.as_object().and_then(|named| named.iter().next()) {
+        return schema_of(&json!(name));
+    }
     if let Some(item) = form.get(0) {
         return json!({ "type": "array", "items": schema_of(item) });
     }

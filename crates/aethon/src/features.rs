@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use aethon_config::Config;
-use aethon_config::schema::EmbeddingProvider;
 use aethon_core::channel::{ChannelState, ChannelStatus, Channels};
 use aethon_core::feature::{Feature, FeatureSource, FeatureState, Features};
 use aethon_core::live::Live;
@@ -169,8 +168,8 @@ fn storage(health: Option<&StorageHealth>) -> Feature {
 fn memory(config: &Config) -> Feature {
     let memory = &config.memory;
     let found = match memory.embedding.provider {
-        EmbeddingProvider::None => "found by words",
-        _ => "found by words and by meaning",
+        None => "found by words",
+        Some(_) => "found by words and by meaning",
     };
     let recall = if memory.auto_recall {
         "recalled by itself where it clearly fits"

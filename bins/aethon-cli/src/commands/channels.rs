@@ -11,6 +11,7 @@ use aethon::core::visible::readable;
 use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::source::opened;
 use super::{print, print_json, told};
 use crate::args::{ChannelsCommand, Common};
 use crate::daemon::Daemon;
@@ -23,7 +24,7 @@ pub(crate) async fn run(common: &Common, command: ChannelsCommand) -> Result<Exi
     if let ChannelsCommand::List { json } = command {
         return list(&prepared, common, json).await;
     }
-    let aethon = prepared.open().await?;
+    let aethon = opened(prepared).await?;
     let done = change(&aethon, command).await;
     aethon.shutdown(Duration::from_secs(2)).await;
     done

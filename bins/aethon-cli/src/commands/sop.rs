@@ -22,10 +22,10 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
     match command {
         SopCommand::Check { files } => return check(common, files),
         SopCommand::Run { name, text, session, json } => {
-            let needs = needs(&Workflows::open(common).await?.show(&name).await?);
+            let missing = missing(&Workflows::open(common).await?.show(&name).await?, &text);
             // Asked for what is missing, nobody could answer: this ends with one reply.
-            if text.is_empty() && !needs.is_empty() {
-                bail!("/{name} needs to know more: aethon-cli sop run {name}{needs}");
+            if !missing.is_empty() {
+                bail!("/{name} needs to know more; add{missing}");
             }
             let text = format!("/{name} {}", text.join(" "));
             return super::chat::ask(common, Some(text.trim().to_owned()), session, None, json).await;
@@ -146,11 +146,32 @@ fn faults(path: &Path) -> Vec<SopFault> {
 
 /// What a SOP cannot do without, as it is written behind its name.
 fn needs(sop: &Value) -> String {
+    required(sop).map(written).collect()
+}
+
+/// The same of what these words do not say: each parameter needs its pair, and words in front of the pairs stand for one that has none.
+fn missing(sop: &Value, words: &[String]) -> String {
+    let text = words.join(" ");
+    let names = |name: &str| text.split_whitespace().position(|word| is_pair(word, name));
+    let first_pair = required(sop).filter_map(names).min();
+    let has_free_text = !text.trim().is_empty() && first_pair != Some(0);
+    required(sop).filter(|name| names(name).is_none()).skip(usize::from(has_free_text)).map(written).collect()
+}
+
+/// Whether a word begins the pair of a parameter.
+fn is_pair(word: &str, name: &str) -> bool {
+    word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+}
+
+fn required(sop: &Value) -> impl Iterator<Item = &str> {
     let parameters = sop["parameters"].as_array().into_iter().flatten();
-    let required = parameters.filter(|parameter| parameter["required"] == true);
-    let written =
-        |parameter: &Value| format!(" {}=...", readable(parameter["name"].as_str().unwrap_or_default()));
-    required.map(written).collect()
+    parameters
+        .filter(|parameter| parameter["required"] == true)
+        .filter_map(|parameter| parameter["name"].as_str())
+}
+
+fn written(name: &str) -> String {
+    format!(" {}=...", readable(name))
 }
 
 fn table(list: &Value) -> String {
@@ -193,4 +214,29 @@ fn runs_table(runs: &Value) -> String {
             writeln!(out, "  {}  {}  ${cost:.4}  {}", text("sop_name"), text("session_id"), text("error"));
     }
     if out.is_empty() { "no runs yet\n".to_owned() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_said_is_missing() {
+        let one = |name: &str, required: bool| json!({"name": name, "required": required});
+        let sop = json!({"parameters": [one("goal", true), one("place", true), one("style", false)]});
+        let check = |words: &[&str], expected: &str| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(missing(&sop, &words), expected, "{words:?}");
+        };
+        check(&[], " goal=... place=...");
+        check(&["a", "party"], " place=...");
+        check(&["goal=a party"], " place=...");
+        check(&["place=here"], " goal=...");
+        check(&["a", "party", "place=here"], "");
+        check(&["goal=a", "place=here", "style=old"], "");
+        check(&["style=old"], " place=...");
+        check(&["goals=a"], " place=...");
+        assert_eq!(needs(&sop), " goal=... place=...");
+        assert_eq!(missing(&json!({"parameters": []}), &[]), "");
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use aethon::Aethon;
 use aethon::core::audit::AuditAction;
+use aethon::{Aethon, Error, Prepared};
 use anyhow::Result;
 
 use crate::args::Common;
@@ -24,7 +24,7 @@ impl Source {
         let prepared = crate::prepared(common)?;
         Ok(match Daemon::find(&prepared, common.connect.as_deref())? {
             Some(daemon) => Self::Daemon(daemon),
-            None => Self::Here(Box::new(prepared.open().await?)),
+            None => Self::Here(Box::new(opened(prepared).await?)),
         })
     }
 
@@ -41,4 +41,18 @@ impl Source {
             aethon.shutdown(GRACE).await;
         }
     }
+}
+
+/// Opens a home that is there. Whoever looks after an assistant where there is none has most likely mistyped its place, and
+/// must not be shown an empty one that was made for it.
+pub(super) async fn opened(prepared: Prepared) -> Result<Aethon> {
+    let home = prepared.home().path();
+    if !home.exists() {
+        let home = home.display();
+        let words = format!(
+            "there is no home at {home}; correct --home or AETHON_HOME, or make one there with `aethon-cli init`"
+        );
+        return Err(Error::refused(words).into());
+    }
+    Ok(prepared.open().await?)
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::Value;
 
+use super::source::opened;
 use super::{print, print_json};
 use crate::args::Common;
 use crate::daemon::Daemon;
@@ -13,7 +14,7 @@ pub(crate) async fn run(common: &Common, days: u32, json: bool) -> Result<ExitCo
     let prepared = crate::prepared(common)?;
     let usage = match Daemon::find(&prepared, common.connect.as_deref())? {
         Some(daemon) => daemon.get(format!("/api/usage?days={days}")).await?,
-        None => prepared.open().await?.usage_document(days).await?,
+        None => opened(prepared).await?.usage_document(days).await?,
     };
     if json {
         print_json(&usage)?

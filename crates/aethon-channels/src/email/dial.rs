@@ -36,6 +36,15 @@ pub(super) async fn connect(server: &Server, is_plain: bool) -> io::Result<TcpSt
     Ok(stream)
 }
 
+/// What went wrong with a connection, for people.
+pub(super) fn words(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => "the connection broke".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
 /// What is said of a plain connection to another machine.
 pub(super) const NOT_HERE: &str =
     "channels.email.tls is off, and the server is not on this machine; passwords travel encrypted only";

@@ -46,7 +46,7 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Broken(format!("the IMAP server: {error}"))
+        Self::Broken(format!("the IMAP server: {}", dial::words(&error)))
     }
 }
 

@@ -1,7 +1,6 @@
-//! Mail as a platform: sending in threads, and handing over the files of the mail that is just being read.
+//! Mail as a platform: sending in threads, and handing over the files of mails.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use aethon_core::channel::ChannelRecords;
@@ -13,8 +12,10 @@ use jiff::SignedDuration;
 use lettre::message::Mailbox;
 
 use super::Options;
+use super::files::{FilePlace, Files};
+use super::head::Head;
 use super::imap::{Failure, Imap};
-use super::letter::File;
+use super::letter::Letter;
 use super::options::{Account, UNPROVEN};
 use super::proof::{self, Trust};
 use super::reply::{self, Envelope};
@@ -57,8 +58,8 @@ pub(super) struct Mail {
     smtp: Smtp,
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
-    /// The files of the mail that is read now.
-    files: Mutex<BTreeMap<String, Vec<u8>>>,
+    /// The files of the mails that were read last.
+    pub(super) files: Files,
 }
 
 impl Mail {
@@ -78,7 +79,7 @@ impl Mail {
             stale_after,
             records: around.records.clone(),
             clock: around.clock.clone(),
-            files: Mutex::default(),
+            files: Files::new(most),
         }
     }
 
@@ -96,22 +97,18 @@ impl Mail {
         self.clock.now()
     }
 
-    /// Keeps the files of a mail until the next one, and offers them.
-    pub(super) fn offer(&self, uid: u32, files: Vec<File>) -> Vec<Offer> {
-        let mut kept = self.files();
-        kept.clear();
-        let offer = |(number, file): (usize, File)| {
-            let handle = format!("{uid}:{number}");
-            let size = u64::try_from(file.bytes.len()).unwrap_or(u64::MAX);
-            kept.insert(handle.clone(), file.bytes);
-            Offer { handle, name: file.name, mime: file.mime, size, seconds: None }
-        };
-        files.into_iter().enumerate().map(offer).collect()
-    }
-
-    /// Lets go of them.
-    pub(super) fn let_go(&self) {
-        self.files().clear();
+    /// Reads a file once more, over a connection of its own: the one that receives waits for mail.
+    async fn read_again(&self, place: FilePlace) -> std::result::Result<Option<Vec<u8>>, Fault> {
+        let later = |failure: Failure| Fault::later(failure.message());
+        let mut imap = Imap::open(&self.options, &self.credentials, self.most).await.map_err(later)?;
+        let folder = imap.examine(&self.options.folder).await.map_err(later)?;
+        if folder.validity != place.validity {
+            return Ok(None);
+        }
+        let found = imap.whole(place.uid, None).await.map_err(later)?;
+        let mail = found.and_then(|found| found.bytes).unwrap_or_default();
+        let letter = Letter::read(&mail, &Head::read(&mail), "");
+        Ok(letter.files.into_iter().nth(place.number).map(|file| file.bytes))
     }
 
     fn from(&self) -> std::result::Result<Mailbox, Fault> {
@@ -120,11 +117,6 @@ impl Mail {
         from.trim().parse().map_err(|_| {
             Fault::Refused("replies have no sender; set channels.email.from to the account's address".into())
         })
-    }
-
-    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Vec<u8>>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -138,8 +130,7 @@ impl Platform for Mail {
             buttons: false,
             is_attended: false,
             attaches: Some(MOST_ATTACHED),
-            // They came with the mail, and are let go with it.
-            fetches_later: false,
+            passes_files_on: true,
             ..Dialect::chat(fit, |_| PACE)
         }
     }
@@ -181,8 +172,12 @@ impl Platform for Mail {
     }
 
     async fn fetch(&self, file: &Offer) -> std::result::Result<Vec<u8>, Fault> {
-        let bytes = self.files().remove(&file.handle);
-        bytes.ok_or_else(|| Fault::Refused("the mail that it came with is not read any more".into()))
+        let gone = || Fault::Refused("the mail that it came with is not in its folder any more".into());
+        let place = FilePlace::parse(&file.handle).ok_or_else(gone)?;
+        match self.files.take(place) {
+            Some(bytes) => Ok(bytes),
+            None => self.read_again(place).await?.ok_or_else(gone),
+        }
     }
 
     async fn inspect(&self) -> Vec<Check> {

@@ -100,6 +100,11 @@ impl Smtp {
         let mut text = error.to_string();
         let mut source = std::error::Error::source(error);
         while let Some(cause) = source {
+            // The system's own word for it says it all, and the library has said it once already.
+            if let Some(cause) = cause.downcast_ref::<std::io::Error>() {
+                text = dial::words(cause);
+                break;
+            }
             text = format!("{text}: {cause}");
             source = cause.source();
         }

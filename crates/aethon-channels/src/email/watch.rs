@@ -13,7 +13,7 @@ use tokio::time::sleep;
 
 use super::head::Head;
 use super::imap::{Failure, Imap};
-use super::letter::{File, Letter};
+use super::letter::Letter;
 use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
@@ -125,6 +125,8 @@ impl Session {
 
     /// Takes in what there is, and waits for more.
     async fn round(&mut self, mail: &Mail, door: &Door) -> std::result::Result<(), Stop> {
+        // Whoever still wants the files of earlier mail reads it again; the memory is not for what lies in the mailbox.
+        mail.files.let_go();
         let found = self.imap.above(self.last).await?;
         let is_empty = found.is_empty();
         for uid in found {
@@ -185,10 +187,11 @@ impl Session {
         }
         let files = std::mem::take(&mut letter.files);
         let arrival = self.arrival(mail, door, (sender, &letter, at), is_known).await?;
-        let files = offers(mail, (uid, files), cut.is_some().then_some(found.size));
-        let taken = door.arrive(Arrival { files, ..arrival }).await;
-        mail.let_go();
-        taken?;
+        let files = match cut {
+            None => mail.files.offer((self.validity, uid), files),
+            Some(_) => vec![too_long(found.size)],
+        };
+        door.arrive(Arrival { files, ..arrival }).await?;
         if is_known {
             match self.imap.mark_seen(uid).await {
                 // A folder that only can be read.
@@ -235,17 +238,14 @@ impl Session {
     }
 }
 
-/// The files of a mail. Of one that is too long none was read.
-fn offers(mail: &Mail, (uid, files): (u32, Vec<File>), too_long: Option<u32>) -> Vec<Offer> {
-    match too_long {
-        None => mail.offer(uid, files),
-        Some(size) => vec![Offer {
-            handle: String::new(),
-            name: "what is attached".into(),
-            mime: "application/octet-stream".into(),
-            size: u64::from(size),
-            seconds: None,
-        }],
+/// The files of a mail that is too long, of which none was read.
+fn too_long(size: u32) -> Offer {
+    Offer {
+        handle: String::new(),
+        name: "what is attached".into(),
+        mime: "application/octet-stream".into(),
+        size: u64::from(size),
+        seconds: None,
     }
 }
 

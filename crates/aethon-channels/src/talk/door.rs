@@ -136,9 +136,7 @@ impl Door {
         }
         let place = Place::of(&self.outlet.rules, &arrival);
         let session = self.session(&place).await?;
-        let has_files =
-            self.outlet.platform.dialect().fetches_later && files::are_to_be_fetched(&self.outlet, &arrival);
-        if has_files || self.waiting.is_behind(&arrival.chat) {
+        if files::are_to_be_fetched(&self.outlet, &arrival) || self.waiting.is_behind(&arrival.chat) {
             return self.waiting.put(Kept { arrival, session }).await;
         }
         let admitted = Admitted { arrival, session, person: place.person };
@@ -392,7 +390,8 @@ impl Door {
             tracing::info!(channel = self.outlet.channel(), "a file was not taken");
             self.tell_once(arrival, "file", note.clone()).await?;
         }
-        let text = wording(arrival, &spoken);
+        let passes_files_on = self.outlet.platform.dialect().passes_files_on;
+        let text = wording(arrival, &spoken, passes_files_on);
         if text.trim().is_empty() && attachments.is_empty() {
             return Ok(());
         }
@@ -479,17 +478,23 @@ fn counter(place: &Place) -> String {
     format!("session:{}", place.conversation)
 }
 
-/// What the model reads: the words, written and spoken, who said them where several may, and what they quote between the markers of such text.
-fn wording(arrival: &Arrival, spoken: &[String]) -> String {
-    let written = Some(arrival.text.trim()).filter(|text| !text.is_empty());
-    let parts: Vec<&str> = written.into_iter().chain(spoken.iter().map(String::as_str)).collect();
-    let mut text = parts.join("\n\n");
+/// What the model reads: the words, written and spoken, who said them where several may, and what they quote between the markers of such
+/// text. Where files are passed on with what is quoted, so is what was said in them.
+fn wording(arrival: &Arrival, spoken: &[String], passes_files_on: bool) -> String {
+    let quoted = arrival.quoted.as_deref().map(str::trim).filter(|quoted| !quoted.is_empty());
+    let (own, of_others) =
+        if quoted.is_some() && passes_files_on { (&[][..], spoken) } else { (spoken, &[][..]) };
+    let joined = |written: Option<&str>, spoken: &[String]| {
+        let parts: Vec<&str> = written.into_iter().chain(spoken.iter().map(String::as_str)).collect();
+        parts.join("\n\n")
+    };
+    let mut text = joined(Some(arrival.text.trim()).filter(|text| !text.is_empty()), own);
     if !arrival.is_private && !text.is_empty() && !text.starts_with('/') {
         let name = arrival.sender.name.as_ref().unwrap_or(&arrival.sender.id);
         text = format!("[{name}] {text}");
     }
-    if let Some(quoted) = arrival.quoted.as_ref().filter(|quoted| !quoted.trim().is_empty()) {
-        let quoted = untrusted::wrap(quoted.trim(), &untrusted::boundary());
+    if quoted.is_some() {
+        let quoted = untrusted::wrap(&joined(quoted, of_others), &untrusted::boundary());
         text = format!("{text}\n\nThe message answers these words of somebody else:\n{quoted}");
     }
     text

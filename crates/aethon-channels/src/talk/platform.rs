@@ -32,7 +32,7 @@ pub(crate) trait Platform: Send + Sync {
     /// Shows for some seconds that an answer is written.
     async fn typing(&self, chat: &str) -> Result<(), Fault>;
 
-    /// Fetches a file that came with a message.
+    /// Fetches a file that came with a message, which the door has let in by then; perhaps the program has even started again.
     async fn fetch(&self, file: &Offer) -> Result<Vec<u8>, Fault>;
 
     /// Looks whether the platform lets us in, without sending or taking anything.
@@ -64,8 +64,9 @@ pub(crate) struct Dialect {
     pub(crate) rich: Option<RichFit>,
     /// Whether this chat holds others, whose names begin with its own and a colon.
     pub(crate) has_threads: fn(&str) -> bool,
-    /// Whether a file can still be fetched when the door has let its message in.
-    pub(crate) fetches_later: bool,
+    /// Whether the files of a message that quotes others are theirs most likely, as in a mail that is passed on, so that what is
+    /// said in them counts as quoted too.
+    pub(crate) passes_files_on: bool,
 }
 
 impl Dialect {
@@ -84,7 +85,7 @@ impl Dialect {
             drafts: |_| false,
             rich: None,
             has_threads: |_| false,
-            fetches_later: true,
+            passes_files_on: false,
         }
     }
 }

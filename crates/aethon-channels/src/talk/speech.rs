@@ -22,11 +22,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// What stands before words that were spoken.
 const MARK: &str = "[voice message]";
 
-/// What writes this file down, if it is a recording and somebody does. Where files are fetched while all other messages wait,
-/// nothing is listened to.
+/// What writes this file down, if it is a recording and somebody does.
 pub(super) fn transcriber<'o>(outlet: &'o Outlet, offer: &Offer) -> Option<&'o dyn Transcriber> {
-    let is_heard = is_audio(&offer.mime) && outlet.platform.dialect().fetches_later;
-    outlet.around.transcriber.as_deref().filter(|_| is_heard)
+    outlet.around.transcriber.as_deref().filter(|_| is_audio(&offer.mime))
 }
 
 /// Whether a file is a recording.

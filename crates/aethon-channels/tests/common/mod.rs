@@ -18,7 +18,10 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
 use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
+use aethon_core::testkit::{
+    CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
+};
+use aethon_core::transcribe::{Speech, Transcriber};
 use async_trait::async_trait;
 use futures_util::stream;
 use jiff::Timestamp;
@@ -35,9 +38,16 @@ pub(crate) struct Ground {
     pub(crate) assistant: Arc<CollectingAssistant>,
     pub(crate) courier: Arc<CollectingCourier>,
     pub(crate) desk: PendingApprovals,
+    /// Who writes down what is said, if somebody does.
+    pub(crate) transcriber: Option<Arc<CollectingTranscriber>>,
 }
 
 impl Ground {
+    /// One where somebody listens.
+    pub(crate) fn hearing() -> Self {
+        Self { transcriber: Some(Arc::default()), ..Self::new() }
+    }
+
     pub(crate) fn new() -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_second(NOW).unwrap()));
         Self {
@@ -46,6 +56,7 @@ impl Ground {
             assistant: Arc::default(),
             courier: Arc::default(),
             desk: PendingApprovals::default(),
+            transcriber: None,
         }
     }
 
@@ -73,9 +84,16 @@ impl Ground {
             desk: self.desk.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
-            transcriber: None,
+            transcriber: self.transcriber.clone().map(|transcriber| -> Arc<dyn Transcriber> { transcriber }),
             clock: self.clock.clone(),
         }
+    }
+
+    /// The recordings that were listened to: words, media type and length.
+    pub(crate) fn heard(&self) -> Vec<(String, String, Option<u64>)> {
+        let heard = self.transcriber.as_ref().unwrap().heard().into_iter();
+        let told = |speech: Speech| (String::from_utf8(speech.bytes).unwrap(), speech.mime, speech.seconds);
+        heard.map(told).collect()
     }
 
     /// Starts a channel.

@@ -286,6 +286,28 @@ async fn files_are_fetched_from_where_discord_keeps_them_and_nowhere_else() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_voice_message_arrives_as_its_words() {
+    let (ground, discord) = (Ground::hearing(), Arc::new(Discord::default()));
+    let running = ground.start(&channel(&ground, &discord));
+    eventually("it is signed in", || discord.state().identified == 1).await;
+    discord.dispatch(
+        "MESSAGE_CREATE",
+        json!({
+            "id": "10", "channel_id": DM, "type": 0, "content": "", "flags": 8192, "author": {"id": ADA},
+            "timestamp": Timestamp::from_second(common::NOW).unwrap().to_string(), "mentions": [],
+            "attachments": [{
+                "url": "https://cdn.discordapp.com/stop", "filename": "voice-message.ogg", "size": 4,
+                "content_type": "audio/ogg", "duration_secs": 2.4, "waveform": "AAA=",
+            }],
+        }),
+    );
+    eventually("it has arrived", || ground.assistant.count() == 1).await;
+    running.stop().await;
+    assert_eq!(ground.assistant.texts(), ["[voice message] stop"]);
+    assert_eq!(ground.heard(), [("stop".to_owned(), "audio/ogg".to_owned(), Some(3))]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
     let (ground, discord) = (Ground::new(), Arc::new(Discord::default()));
     let front = Flaky::before(discord.clone(), |request| !request.url.ends_with("/typing"));

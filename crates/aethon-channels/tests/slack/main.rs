@@ -165,6 +165,28 @@ async fn a_reply_is_sent_once_however_often_it_is_tried() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_audio_clip_arrives_as_its_words() {
+    let (ground, workspace) = (Ground::hearing(), Arc::new(Workspace::default()));
+    let running = ground.start(&channel(&ground, &workspace, BOT));
+    eventually("the socket is open", || workspace.is_open()).await;
+    for (number, name) in ["clip.m4a", "secret.txt"].into_iter().enumerate() {
+        workspace.event(json!({
+            "type": "message", "subtype": "file_share", "channel": "D1", "user": "UADA", "text": "",
+            "ts": format!("{NOW}.00000{number}"),
+            "files": [{
+                "name": name, "mimetype": "audio/mp4", "subtype": "slack_audio", "size": 5, "duration_ms": 2400,
+                "url_private": format!("https://files.slack.com/{name}"),
+            }],
+        }));
+    }
+    eventually("what cannot be fetched is told", || !ground.courier.texts().is_empty()).await;
+    running.stop().await;
+    assert_eq!(ground.assistant.texts(), ["[voice message] what is in it"]);
+    assert_eq!(ground.heard(), [("what is in it".to_owned(), "audio/mp4".to_owned(), Some(3))]);
+    assert!(ground.courier.texts()[0].contains("`secret.txt` could not be fetched"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn files_come_and_go_and_a_page_to_sign_in_at_is_no_file() {
     let (ground, workspace) = (Ground::new(), Arc::new(Workspace::default()));
     let running = ground.start(&channel(&ground, &workspace, BOT));

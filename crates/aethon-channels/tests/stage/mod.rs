@@ -10,7 +10,10 @@ use aethon_core::clock::Clock as _;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
 use aethon_core::messenger::{GroupMode, Pairing, Strangers};
-use aethon_core::testkit::{CollectingAssistant, CollectingCourier, ManualClock, MemoryStore};
+use aethon_core::testkit::{
+    CollectingAssistant, CollectingCourier, CollectingTranscriber, ManualClock, MemoryStore,
+};
+use aethon_core::transcribe::Transcriber;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -42,6 +45,8 @@ pub struct Stage {
     pub assistant: Arc<CollectingAssistant>,
     pub desk: PendingApprovals,
     courier: Arc<CollectingCourier>,
+    /// Who writes down what is said, if somebody does.
+    pub transcriber: Option<Arc<CollectingTranscriber>>,
 }
 
 impl Stage {
@@ -54,6 +59,7 @@ impl Stage {
             assistant: Arc::default(),
             desk: PendingApprovals::default(),
             courier: Arc::default(),
+            transcriber: None,
         }
     }
 
@@ -64,7 +70,7 @@ impl Stage {
             desk: self.desk.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
-            transcriber: None,
+            transcriber: self.transcriber.clone().map(|transcriber| -> Arc<dyn Transcriber> { transcriber }),
             clock: self.clock.clone(),
         }
     }

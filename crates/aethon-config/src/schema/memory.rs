@@ -1,5 +1,6 @@
 //! `[memory]`: what the assistant remembers across conversations.
 
+use aethon_core::provider::Provider;
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,49 +36,14 @@ impl Default for Memory {
     }
 }
 
-/// Who turns text into vectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum EmbeddingProvider {
-    /// Nobody: full-text search only.
-    #[default]
-    #[serde(alias = "")]
-    None,
-    /// OpenAI, or any server that speaks its dialect.
-    OpenAi,
-    /// Ollama.
-    Ollama,
-    /// Amazon Bedrock.
-    Bedrock,
-    /// Google Gemini.
-    Gemini,
-    /// A LiteLLM proxy.
-    LiteLlm,
-    /// Mistral.
-    Mistral,
-    /// Deterministic vectors for tests.
-    Fake,
-}
-
-impl EmbeddingProvider {
-    /// The environment variable in which its users usually keep the key, where there is one.
-    pub fn key_variable(self) -> Option<&'static str> {
-        match self {
-            Self::OpenAi => super::Provider::OpenAi.key_variable(),
-            Self::Gemini => super::Provider::Gemini.key_variable(),
-            Self::LiteLlm => super::Provider::LiteLlm.key_variable(),
-            Self::Mistral => super::Provider::Mistral.key_variable(),
-            Self::None | Self::Ollama | Self::Bedrock | Self::Fake => None,
-        }
-    }
-}
-
 /// Vectors for search by meaning.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Embedding {
-    /// Who turns text into vectors.
-    pub provider: EmbeddingProvider,
+    /// Who turns text into vectors. `none`: nobody, and memories are found by their words only.
+    #[serde(with = "super::offers::embedding")]
+    #[schemars(schema_with = "crate::json_schema::embedding_provider")]
+    pub provider: Option<Provider>,
     /// The embedding model's name at the provider. Empty: the provider's usual one.
     pub model_id: String,
     /// The key. Empty: the provider's usual environment variable.
@@ -100,7 +66,7 @@ pub struct Embedding {
 impl Default for Embedding {
     fn default() -> Self {
         Self {
-            provider: EmbeddingProvider::default(),
+            provider: None,
             model_id: String::new(),
             api_key: Secret::default(),
             host: String::new(),
@@ -120,7 +86,7 @@ impl Embedding {
 
     /// Takes the provider's usual key from `environment`.
     pub(crate) fn complete(&mut self, environment: &dyn Fn(&str) -> Option<String>) {
-        if let Some(key) = self.provider.key_variable().and_then(environment) {
+        if let Some(key) = self.provider.and_then(Provider::key_variable).and_then(environment) {
             self.environment_key = Secret::new(key);
         }
     }

@@ -1,40 +1,19 @@
 //! `[transcription]`: voice messages into words.
 
+use aethon_core::provider::Provider;
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Who writes down what is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TranscriptionProvider {
-    /// Nobody: voice messages are not heard.
-    #[default]
-    #[serde(alias = "")]
-    None,
-    /// OpenAI, or any server that speaks its dialect, such as Groq or a whisper server of your own.
-    OpenAi,
-    /// A LiteLLM proxy.
-    LiteLlm,
-}
-
-impl TranscriptionProvider {
-    /// The environment variable in which its users usually keep the key, where there is one.
-    pub fn key_variable(self) -> Option<&'static str> {
-        match self {
-            Self::OpenAi => super::Provider::OpenAi.key_variable(),
-            Self::LiteLlm => super::Provider::LiteLlm.key_variable(),
-            Self::None => None,
-        }
-    }
-}
 
 /// Voice messages into words.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Transcription {
-    /// Who writes down what is said.
-    pub provider: TranscriptionProvider,
+    /// Who writes down what is said. `none`: nobody, and voice messages are not heard. `openai` is every server that speaks
+    /// its dialect, such as Groq or a whisper server of your own.
+    #[serde(with = "super::offers::transcription")]
+    #[schemars(schema_with = "crate::json_schema::transcription_provider")]
+    pub provider: Option<Provider>,
     /// The model's name at the provider. Empty: the provider's usual one.
     pub model_id: String,
     /// The key. Empty: the provider's usual environment variable.
@@ -57,7 +36,7 @@ pub struct Transcription {
 impl Default for Transcription {
     fn default() -> Self {
         Self {
-            provider: TranscriptionProvider::default(),
+            provider: None,
             model_id: String::new(),
             api_key: Secret::default(),
             host: String::new(),
@@ -77,7 +56,7 @@ impl Transcription {
 
     /// Takes the provider's usual key from `environment`.
     pub(crate) fn complete(&mut self, environment: &dyn Fn(&str) -> Option<String>) {
-        if let Some(key) = self.provider.key_variable().and_then(environment) {
+        if let Some(key) = self.provider.and_then(Provider::key_variable).and_then(environment) {
             self.environment_key = Secret::new(key);
         }
     }

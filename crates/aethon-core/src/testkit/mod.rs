@@ -12,6 +12,7 @@ mod mutator;
 pub mod phrases;
 mod store;
 mod surface;
+mod transcriber;
 mod workflows;
 
 pub use assistant::{CollectingAssistant, CollectingCourier};
@@ -24,4 +25,5 @@ pub use model::{Aside, Gate, ScriptedModel, Step};
 pub use mutator::{Mutator, USUAL};
 pub use store::MemoryStore;
 pub use surface::{CollectingSurface, DeskSurface};
+pub use transcriber::CollectingTranscriber;
 pub use workflows::NoWorkflows;

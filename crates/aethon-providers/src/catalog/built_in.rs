@@ -4,7 +4,7 @@
 //! nothing for the hundreds of models that nobody uses.
 
 use super::facts::ModelFacts;
-use super::line::Row;
+use super::line::{Row, SPEECH};
 use super::query::{Fit, Query};
 
 const TEXT: &str = include_str!("../../data/models.json");
@@ -33,9 +33,21 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Every row, in the order of their ids.
+/// Every row of a model that answers or makes vectors, in the order of their ids.
 pub(super) fn lines() -> impl Iterator<Item = Line<'static>> {
-    TEXT.lines().filter_map(Line::of)
+    TEXT.lines().filter_map(Line::of).filter(|line| !line.row.starts_with(SPEECH))
+}
+
+/// Every row of a model that writes down speech.
+fn speech() -> impl Iterator<Item = Line<'static>> {
+    TEXT.lines().filter_map(Line::of).filter(|line| line.row.starts_with(SPEECH))
+}
+
+/// The row of a model that writes down speech, in its vendor's own list.
+pub(super) fn find_speech(query: &Query) -> Option<(Fit, ModelFacts)> {
+    let own = speech().filter_map(|line| Some((query.fit(Some(line.vendor), line.name)?, line)));
+    let (fit, line) = own.min_by_key(|(fit, _)| *fit)?;
+    line.facts().map(|facts| (fit, facts))
 }
 
 /// The row of a model and how well it fits.
@@ -68,9 +80,14 @@ mod tests {
             }
             before = id;
         }
-        assert_eq!(lines().count() + 2, TEXT.lines().count(), "a line holds one model");
+        for line in speech() {
+            let facts = line.facts().unwrap_or_else(|| panic!("{}: {}", line.name, line.row));
+            assert!(facts.price.is_some_and(|price| price.input > 0.0), "{}", line.name);
+        }
+        let count = lines().count() + speech().count();
+        assert_eq!(count + 2, TEXT.lines().count(), "a line holds one model");
         let all: serde_json::Value = serde_json::from_str(TEXT).unwrap();
-        assert_eq!(all.as_object().unwrap().len(), lines().count());
+        assert_eq!(all.as_object().unwrap().len(), count);
     }
 
     #[test]

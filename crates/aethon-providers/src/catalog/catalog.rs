@@ -10,6 +10,7 @@ use super::built_in;
 use super::facts::ModelFacts;
 use super::own::{self, OwnModel};
 use super::query::Query;
+use super::vendor;
 
 /// What is known of models. Cheap to clone; a value and not a global, so that two assistants of one process can differ.
 #[derive(Debug, Clone, Default)]
@@ -49,14 +50,14 @@ impl Catalog {
         self.own.len()
     }
 
-    /// The models that the owner's own file names, with what is known of them.
+    /// The models that the owner's own file names, but for those that only write down speech, with what is known of them.
     pub fn own_models(&self) -> Vec<CatalogModel> {
         let named = |model: &OwnModel| {
             let vendor = model.vendor.clone().unwrap_or_default();
             let provider = Provider::from_name(&vendor).unwrap_or_default();
             CatalogModel { vendor, name: model.name.clone(), facts: self.facts(provider, &model.name, "") }
         };
-        self.own.iter().map(named).collect()
+        self.answering().map(named).collect()
     }
 
     /// Where the built-in table came from: package and version.
@@ -81,7 +82,7 @@ impl Catalog {
         if is_free(provider) {
             facts.price = Some(Price::FREE);
         }
-        let own = self.own.iter().filter_map(|model| Some((model.fit(&query)?, model)));
+        let own = self.answering().filter_map(|model| Some((model.fit(&query)?, model)));
         match own.min_by_key(|(fit, _)| *fit) {
             // Checked when the file was read.
             Some((fit, model)) => model.over(facts).map_or(facts, |said| ModelFacts {
@@ -97,14 +98,39 @@ impl Catalog {
         self.facts(provider, model, host).price
     }
 
-    /// Every model, by vendor and name.
+    /// What writing down speech costs with a model at this address: a second of it is [`TOKENS_A_SECOND`] tokens.
+    ///
+    /// A server of one's own often calls its model as OpenAI does, and costs nothing of OpenAI's. So, unlike the price of
+    /// answers, a built-in one holds at the vendors' own addresses and behind a LiteLLM proxy only.
+    ///
+    /// [`TOKENS_A_SECOND`]: aethon_core::transcribe::TOKENS_A_SECOND
+    pub fn speech_price(&self, provider: Provider, model: &str, host: &str) -> Option<Price> {
+        let query = Query::of(provider, model, host);
+        let own = self.own.iter().filter_map(|model| {
+            let price = model.entry.speech_price().ok().flatten()?;
+            Some((model.fit(&query).filter(|fit| !fit.is_other_price)?, price))
+        });
+        if let Some((_, price)) = own.min_by_key(|(fit, _)| *fit) {
+            return Some(price);
+        }
+        let is_sold_there = provider == Provider::LiteLlm || vendor::is_known_host(host);
+        let (fit, facts) = built_in::find_speech(&query).filter(|_| is_sold_there)?;
+        facts.price.filter(|_| !fit.is_other_price)
+    }
+
+    /// The owner's rows of models that answer or make vectors.
+    fn answering(&self) -> impl Iterator<Item = &OwnModel> {
+        self.own.iter().filter(|model| !model.entry.is_speech())
+    }
+
+    /// Every model that answers or makes vectors, by vendor and name.
     pub fn models(&self) -> Vec<CatalogModel> {
         let built_in = built_in::lines().filter_map(|line| {
             let (vendor, name) = (line.vendor.to_owned(), line.name.to_owned());
             Some(((vendor, name), line.facts()?))
         });
         let mut models: BTreeMap<(String, String), ModelFacts> = built_in.collect();
-        for model in self.own.iter() {
+        for model in self.answering() {
             let vendors: Vec<String> = match &model.vendor {
                 Some(vendor) => vec![vendor.clone()],
                 // One that is everybody's stands above each row of its name.

@@ -20,9 +20,14 @@ use super::{name, vendor};
 pub fn built_in_catalog(table: &str) -> Result<String, String> {
     let table: BTreeMap<String, Map<String, Value>> = serde_json::from_str(table)
         .map_err(|error| format!("the table is not a JSON object of models: {error}"))?;
-    let mut models = BTreeMap::new();
+    let (mut models, mut speech) = (BTreeMap::new(), BTreeMap::new());
     for (id, fields) in &table {
         let Some((key, entry)) = wanted(id, fields) else { continue };
+        if entry.is_speech() {
+            let price = entry.speech_price().map_err(|fault| format!("{id}: {fault}"))?;
+            speech.extend(price.map(|price| (key, ModelFacts { price: Some(price), ..BLANK })));
+            continue;
+        }
         let mut facts = BLANK;
         let name = key.split_once('/').map_or(key.as_str(), |(_, name)| name);
         entry
@@ -32,29 +37,34 @@ pub fn built_in_catalog(table: &str) -> Result<String, String> {
         models.insert(key, facts);
     }
     inherit_ends(&mut models);
-    let rows: Result<Vec<String>, _> = models
-        .iter()
-        .filter(|(key, facts)| !is_derivable(key, facts, &models))
-        .map(|(key, facts)| {
-            Ok(format!("{}:{}", Value::from(key.as_str()), serde_json::to_string(&Row::of(facts))?))
-        })
-        .collect();
-    let rows = rows.map_err(|error: serde_json::Error| error.to_string())?;
+    let mut rows = rows(&models, Row::of)?;
+    rows.extend(self::rows(&speech, Row::of_speech)?);
+    rows.sort();
     Ok(format!("{{\n{}\n}}\n", rows.join(",\n")))
+}
+
+/// A line for each model that a look-up would not find without it.
+fn rows(models: &BTreeMap<String, ModelFacts>, row: fn(&ModelFacts) -> Row) -> Result<Vec<String>, String> {
+    let own = models.iter().filter(|(key, facts)| !is_derivable(key, facts, models));
+    let line = |(key, facts): (&String, &ModelFacts)| {
+        Ok(format!("{}:{}", Value::from(key.as_str()), serde_json::to_string(&row(facts))?))
+    };
+    own.map(line).collect::<Result<_, serde_json::Error>>().map_err(|error| error.to_string())
 }
 
 /// The id in the catalogue and the entry of a model that Aethon can be asked for.
 pub(super) fn wanted(id: &str, fields: &Map<String, Value>) -> Option<(String, Entry)> {
     let entry = Entry::of(fields);
     let vendor = vendor::of_litellm(entry.provider()?)?;
-    let has_size = entry.has_window() || entry.is_embedder();
+    let has_size = entry.has_window() || entry.is_embedder() || entry.is_speech();
     let name = id
         .split_once('/')
         .filter(|(first, _)| vendor::of_litellm(first).is_some())
         .map_or(id, |(_, name)| name);
     // Prices of single regions and of capacity that is paid by the hour.
     let is_special = matches!(vendor, "bedrock" | "azure") && name.contains('/');
-    (entry.is_wanted() && has_size && !is_special).then(|| (format!("{vendor}/{name}"), entry))
+    ((entry.is_wanted() || entry.is_speech()) && has_size && !is_special)
+        .then(|| (format!("{vendor}/{name}"), entry))
 }
 
 /// A name without a date leads to the newest of the dated ones, and ends with it.
@@ -110,6 +120,11 @@ mod tests {
             "painter": model("openai", json!({"mode": "image_generation"})),
             "azure/us/m": model("azure", json!({})),
             "elsewhere": model("sagemaker", json!({})),
+            "hearer": {"litellm_provider": "openai", "mode": "audio_transcription", "max_input_tokens": 1000,
+                "input_cost_per_second": 0.0001},
+            "hearer-2026-01-01": {"litellm_provider": "openai", "mode": "audio_transcription",
+                "input_cost_per_second": 0.0001},
+            "groq/deaf": {"litellm_provider": "groq", "mode": "audio_transcription"},
             "unsized": {"litellm_provider": "openai", "mode": "chat"},
         })
     }
@@ -123,6 +138,7 @@ mod tests {
             "bedrock/anthropic.c",
             "bedrock/us.anthropic.c",
             "gemini/g",
+            "openai/hearer",
             "openai/m",
             "openai/n",
             "openai/n-2026-01-01",
@@ -130,6 +146,7 @@ mod tests {
         assert_eq!(keys, expected);
         assert_eq!(made["openai/m"]["ends"], "2026-12-01", "the end of the dated one is that of the other");
         assert_eq!(made["bedrock/us.anthropic.c"]["usd"], json!([1.1, 2.0, null, null]));
+        assert_eq!(made["openai/hearer"], json!({"speech": true, "usd": [10.0, 0.0, null, null]}));
         assert!(!text.contains("example.com"));
         assert_eq!(built_in_catalog(&table().to_string()).unwrap(), text, "the same bytes again");
     }

@@ -20,6 +20,10 @@ type Place = fn(&mut ModelFacts) -> &mut bool;
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Row {
+    /// Whether it writes down speech, and nothing else of it is known but its price and its end.
+    #[serde(skip_serializing_if = "is_default")]
+    speech: bool,
+    #[serde(skip_serializing_if = "is_default")]
     window: u64,
     #[serde(skip_serializing_if = "is_default")]
     output: u64,
@@ -58,6 +62,9 @@ const ABILITIES: [(char, Place); 8] = [
 /// Bedrock takes cache points behind the tools.
 const TOOL_POINTS: char = 'c';
 
+/// What the row of a model that writes down speech begins with, so that it is told apart before it is parsed.
+pub(super) const SPEECH: &str = "{\"speech\":true";
+
 /// Nothing known, as a row builds on it.
 pub(super) const BLANK: ModelFacts =
     ModelFacts { tools: false, images: false, is_known: true, ..ModelFacts::assumed(false) };
@@ -70,6 +77,7 @@ impl Row {
         can.extend(facts.prompt_caching.filter(|caching| caching.points_behind_tools).map(|_| TOOL_POINTS));
         let words: Vec<&str> = facts.efforts.words().map(EffortWord::as_str).collect();
         Self {
+            speech: false,
             window: facts.context_window,
             output: facts.max_output,
             usd: facts.price.map(|price| (price.input, price.output, price.cached_input, price.cache_write)),
@@ -82,6 +90,11 @@ impl Row {
             cache: facts.prompt_caching.map(|caching| caching.least_tokens),
             ends: facts.retires_on,
         }
+    }
+
+    /// The row of a model that writes down speech, for what the meter and the owner need to know of it.
+    pub(super) fn of_speech(facts: &ModelFacts) -> Self {
+        Self { speech: true, window: 0, output: 0, ..Self::of(facts) }
     }
 
     pub(super) fn facts(&self) -> ModelFacts {

@@ -6,6 +6,7 @@
 
 use aethon_core::ledger::{LongPrice, Price};
 use aethon_core::model::SelfReport;
+use aethon_core::transcribe::TOKENS_A_SECOND;
 use serde_json::{Map, Value};
 
 use super::facts::{EffortWord, Efforts, ModelFacts, PromptCaching};
@@ -19,7 +20,7 @@ const MOST_USD: f64 = 0.01;
 const OPENAI_INPUT_LIMITS: [u64; 2] = [272_000, 922_000];
 
 /// The fields that are read; everything else in an entry is of no use here.
-const FIELDS: [&str; 29] = [
+const FIELDS: [&str; 32] = [
     "litellm_provider",
     "mode",
     "max_input_tokens",
@@ -31,6 +32,9 @@ const FIELDS: [&str; 29] = [
     "output_cost_per_token",
     "cache_read_input_token_cost",
     "cache_creation_input_token_cost",
+    "input_cost_per_audio_token",
+    "input_cost_per_second",
+    "output_cost_per_second",
     "supports_function_calling",
     "supports_vision",
     "supports_pdf_input",
@@ -51,8 +55,10 @@ const FIELDS: [&str; 29] = [
     "supports_medium_reasoning_effort",
 ];
 
-/// The kinds of work that Aethon asks a model for.
+/// The kinds of work that Aethon asks a model for, but for writing down speech.
 const MODES: [&str; 3] = ["chat", "responses", "embedding"];
+/// Writing down speech. A model that does it is a row of its own kind, and no model for answers.
+const SPEECH: &str = "audio_transcription";
 
 /// The abilities that a whole table leaves out where a model does not have them.
 const ABILITIES: [&str; 4] =
@@ -94,6 +100,11 @@ impl Entry {
 
     pub(super) fn is_embedder(&self) -> bool {
         self.mode() == Some("embedding")
+    }
+
+    /// Whether it writes down speech.
+    pub(super) fn is_speech(&self) -> bool {
+        self.mode() == Some(SPEECH)
     }
 
     /// Whether it says how much the model takes.
@@ -253,6 +264,25 @@ impl Entry {
         Ok(Some(price))
     }
 
+    /// What writing down speech costs: by the time, as the price of [`TOKENS_A_SECOND`], else by tokens. `None` where the entry
+    /// says neither. Where it says both, a vendor names the time as the price of everything, words included; the table's price
+    /// of a token that is heard comes to less, and a budget must not believe that.
+    pub(super) fn speech_price(&self) -> Result<Option<Price>, String> {
+        // The table has one price of a second, under either name or under both.
+        let (heard, written) = (self.usd("input_cost_per_second")?, self.usd("output_cost_per_second")?);
+        let second = heard.into_iter().chain(written).reduce(f64::max);
+        let audio = self.usd("input_cost_per_audio_token")?;
+        let input = audio.or(self.usd("input_cost_per_token")?);
+        let output = self.usd("output_cost_per_token")?;
+        Ok(match (second, input, output) {
+            (Some(second), ..) => {
+                Some(Price::new((second * 1e6 / TOKENS_A_SECOND as f64).round() / 1e6, 0.0))
+            }
+            (None, Some(input), Some(output)) => Some(Price::new(input, output)),
+            _ => None,
+        })
+    }
+
     /// Some entries have a zero for "no price of its own".
     fn cache_write(&self, field: &str) -> Result<Option<f64>, String> {
         Ok(self.usd(field)?.filter(|usd| *usd > 0.0))
@@ -361,6 +391,28 @@ mod tests {
         let long = price.long.unwrap();
         assert_eq!((long.above, long.input, long.output), (272_000, 5.0, 22.5));
         assert_eq!((long.cached_input, long.cache_write), (Some(0.25), Some(3.125)));
+    }
+
+    #[test]
+    fn speech_costs_by_the_second_or_by_the_token() {
+        let check = |fields: Value, expected: Option<(f64, f64)>| {
+            let price = Entry::of(fields.as_object().unwrap()).speech_price().unwrap();
+            assert_eq!(price.map(|price| (price.input, price.output)), expected, "{fields}");
+        };
+        // Six tenths of a cent for a minute, which is 600 tokens.
+        let minute = json!({"input_cost_per_second": 0.0001, "output_cost_per_second": 0.0001});
+        check(minute, Some((10.0, 0.0)));
+        check(json!({"input_cost_per_second": 0.0, "output_cost_per_second": 0.0001}), Some((10.0, 0.0)));
+        let tokens = json!({"input_cost_per_audio_token": 3e-6, "input_cost_per_token": 1.25e-6,
+            "output_cost_per_token": 5e-6});
+        check(tokens.clone(), Some((3.0, 5.0)));
+        let mut both = tokens;
+        both["input_cost_per_second"] = json!(0.000_030_83);
+        check(both, Some((3.083, 0.0)));
+        check(json!({"input_cost_per_audio_token": 3e-6}), None);
+        check(json!({"max_input_tokens": 1000}), None);
+        let wrong = json!({"input_cost_per_second": 1});
+        assert!(Entry::of(wrong.as_object().unwrap()).speech_price().unwrap_err().contains("per_second"));
     }
 
     #[test]

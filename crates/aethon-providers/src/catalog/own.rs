@@ -47,7 +47,8 @@ fn model(id: &str, fields: &Map<String, Value>) -> Result<OwnModel, String> {
     let entry = Entry::of(fields);
     let (vendor, name) = split(id, &entry);
     let model = OwnModel { vendor, name, entry };
-    model.over(ModelFacts::assumed(true)).map_err(|fault| format!("the model {id:?} is wrong: {fault}"))?;
+    let checked = model.over(ModelFacts::assumed(true)).and_then(|_| model.entry.speech_price());
+    checked.map_err(|fault| format!("the model {id:?} is wrong: {fault}"))?;
     Ok(model)
 }
 

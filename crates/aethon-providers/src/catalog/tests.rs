@@ -115,6 +115,51 @@ fn no_default_model_has_an_end() {
 }
 
 #[test]
+fn speech_has_its_price_where_it_is_sold() {
+    let check = |provider, model: &str, host: &str, expected: Option<f64>| {
+        let price = Catalog::built_in().speech_price(provider, model, host);
+        assert_eq!(price.map(|price| price.input), expected, "{provider} {model} {host}");
+    };
+    const OWN: &str = "http://127.0.0.1:8000/v1";
+    const GROQ: &str = "https://api.groq.com/openai/v1";
+    for provider in [Provider::OpenAi, Provider::LiteLlm] {
+        let usual = provider.transcription_model().unwrap();
+        check(provider, usual, "", Some(5.0));
+    }
+    check(Provider::OpenAi, "gpt-4o-mini-transcribe-2025-12-15", "", Some(5.0));
+    check(Provider::OpenAi, "whisper-1", "", Some(10.0));
+    check(Provider::OpenAi, "whisper-1", "https://api.openai.com/v1", Some(10.0));
+    check(Provider::OpenAi, "whisper-1", OWN, None);
+    check(Provider::OpenAi, "whisper-large-v3", OWN, None);
+    check(Provider::OpenAi, "whisper-large-v3", "", None);
+    check(Provider::OpenAi, "whisper-large-v3", GROQ, Some(3.083));
+    check(Provider::LiteLlm, "whisper-1", OWN, Some(10.0));
+    check(Provider::LiteLlm, "groq/whisper-large-v3", OWN, Some(3.083));
+    check(Provider::OpenAi, "gpt-6-sol", "", None);
+
+    let text = r#"{
+        "whisper-large-v3": {"input_cost_per_second": 0.00001},
+        "openai/whisper-1": {"mode": "audio_transcription", "input_cost_per_second": 0.0002}
+    }"#;
+    let catalog = Catalog::with_own(text).unwrap();
+    let of = |model: &str, host: &str| {
+        catalog.speech_price(Provider::OpenAi, model, host).map(|price| price.input)
+    };
+    assert_eq!((of("whisper-large-v3", OWN), of("whisper-1", "")), (Some(1.0), Some(20.0)));
+    assert_eq!((of("gpt-4o-transcribe", ""), of("unheard-of", "")), (Some(10.0), None));
+}
+
+#[test]
+fn a_model_that_writes_down_speech_is_none_that_answers() {
+    assert!(!facts(Provider::OpenAi, "whisper-1", "").is_known);
+    assert!(Catalog::built_in().models().iter().all(|model| model.name != "whisper-1"));
+    let own = r#"{"openai/hearer": {"mode": "audio_transcription", "input_cost_per_second": 0.0002}}"#;
+    let catalog = Catalog::with_own(own).unwrap();
+    assert!(!catalog.facts(Provider::OpenAi, "hearer", "").is_known && catalog.own_models().is_empty());
+    assert_eq!(catalog.own_count(), 1);
+}
+
+#[test]
 fn the_owners_file_stands_above_the_table_and_says_as_much_as_it_wants() {
     let text = r#"{
         "gpt-6-sol": {"max_input_tokens": 500000},

@@ -69,6 +69,11 @@ pub(super) fn sellers(provider: Provider, model: &str, host: &str) -> Vec<&'stat
     }
 }
 
+/// Whether this is a vendor's own address; an empty one is the provider's.
+pub(super) fn is_known_host(host: &str) -> bool {
+    host.trim().is_empty() || of_host(host).is_some()
+}
+
 fn of_host(host: &str) -> Option<&'static str> {
     let url = Url::parse(host.trim()).ok()?;
     let name = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();

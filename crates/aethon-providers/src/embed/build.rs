@@ -21,7 +21,7 @@ pub(super) const SECTION: &str = "memory.embedding";
 /// the model can. Never fails: what is missing or wrong is told by the first use.
 pub fn embedder(mut options: Options, dimensions: Option<u32>) -> Arc<dyn Embedder> {
     if options.model_id.trim().is_empty() {
-        usual_model(options.provider).clone_into(&mut options.model_id);
+        options.provider.embedding_model().unwrap_or("none").clone_into(&mut options.model_id);
     }
     let name = format!("{}/{}", options.provider.name(), options.model_id);
     if options.provider == Provider::Fake {
@@ -51,18 +51,6 @@ fn remote(
         Signer::new(service.clone(), region, options.aws.clone())
     });
     Ok(RemoteEmbedder::new(name.to_owned(), service, form, dimensions, signer))
-}
-
-/// What a newcomer would pick today.
-fn usual_model(provider: Provider) -> &'static str {
-    match provider {
-        Provider::Ollama => "nomic-embed-text",
-        Provider::Gemini => "gemini-embedding-001",
-        Provider::Mistral => "mistral-embed",
-        Provider::Bedrock => "amazon.titan-embed-text-v2:0",
-        Provider::Anthropic | Provider::Fake | Provider::Echo => "none",
-        _ => "text-embedding-3-small",
-    }
 }
 
 /// An embedder that cannot be asked as it is configured.

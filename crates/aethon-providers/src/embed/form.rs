@@ -28,13 +28,14 @@ pub(super) enum Form {
 impl Form {
     /// `None` where the provider has no embeddings.
     pub(super) fn of(provider: Provider, model: &str) -> Option<Self> {
+        provider.embedding_model()?;
         match provider {
             Provider::Mistral => Some(Self::Mistral),
             Provider::Ollama => Some(Self::Ollama),
             Provider::Gemini => Some(Self::Gemini),
             Provider::Bedrock if bare_name(model).starts_with("embed-") => Some(Self::Cohere),
             Provider::Bedrock => Some(Self::Titan),
-            Provider::Anthropic | Provider::Fake | Provider::Echo => None,
+            Provider::Fake => None,
             _ => Some(Self::OpenAi),
         }
     }

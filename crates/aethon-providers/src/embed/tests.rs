@@ -103,6 +103,15 @@ async fn what_is_missing_is_told_in_the_words_of_its_section() {
     assert_eq!(usual.model(), "gemini/gemini-embedding-001");
 }
 
+#[test]
+fn whoever_offers_vectors_has_a_form_for_them() {
+    for &provider in Provider::ALL {
+        let model = provider.embedding_model();
+        let is_remote = model.is_some() && provider != Provider::Fake;
+        assert_eq!(Form::of(provider, model.unwrap_or_default()).is_some(), is_remote, "{provider}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_answer_can_make_it_panic(text in "[\\[\\]{}:,\"a-z0-9 ]{0,60}") {

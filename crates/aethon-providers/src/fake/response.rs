@@ -155,21 +155,24 @@ fn quote(result: &ToolResult) -> String {
     format!("`{}` {what}:\n\n{fence}text\n{output}{end}{fence}", result.name)
 }
 
-/// The reply to a message without directives.
+/// The reply to a message without directives. Most who read it have just started Aethon for the first time; it also shows what
+/// a reply can look like.
 const FIXED_REPLY: &str = "\
-# A scripted reply
+# Hello, this is Aethon
 
-This is the offline model `fake`. It answers *every* message like this, unless a line of it is a **directive**.
+You see a demonstration: the offline model `fake` answers. It understands nothing and gives *every* message this reply, \
+unless a line of it is a **directive**.
 
-## What it can do
+## What to do next
 
-1. call tools
-2. wait, stream and fail on purpose
-   - `!error rate_limit` fails once
-   - `!error network 3` fails three times
+1. stop the server, and run `aethon-cli init`, which asks for a model and its key
+2. start it again, and ask what you like
+   - `aethon-cli doctor` says what is missing
 
-- [x] headings, lists and a table
-- [ ] thinking
+- [x] Aethon runs, and keeps your conversations
+- [ ] a real model answers
+
+Until then you can try the page with these:
 
 | directive | effect |
 |---|---|

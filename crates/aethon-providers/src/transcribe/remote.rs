@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use super::form;
 use crate::classify;
-use crate::options::{Options, Provider};
+use crate::options::Options;
 use crate::registry;
 use crate::remote::exchange;
 use crate::request_id;
@@ -19,9 +19,6 @@ use crate::transport::Client;
 /// Where it is configured.
 const SECTION: &str = "transcription";
 
-/// What a newcomer would pick today.
-const USUAL_MODEL: &str = "gpt-4o-mini-transcribe";
-
 /// The most of an answer that is read: the words of many hours.
 const LONGEST: usize = 4 * 1024 * 1024;
 
@@ -29,16 +26,16 @@ const LONGEST: usize = 4 * 1024 * 1024;
 /// fails: what is missing or wrong is told by the first use.
 pub fn transcriber(mut options: Options, language: &str) -> Arc<dyn Transcriber> {
     if options.model_id.trim().is_empty() {
-        USUAL_MODEL.clone_into(&mut options.model_id);
+        options.provider.transcription_model().unwrap_or("none").clone_into(&mut options.model_id);
     }
     let name = format!("{}/{}", options.provider.name(), options.model_id);
     let language = Some(language.trim().to_owned()).filter(|language| !language.is_empty());
-    let reached = match options.provider {
-        Provider::OpenAi | Provider::LiteLlm => registry::reach(&options),
-        other => {
-            let reason = format!("{} writes down nothing; set transcription.provider.", other.title());
-            Err((ModelErrorKind::InvalidRequest, reason))
-        }
+    let reached = if options.provider.transcription_model().is_some() {
+        registry::reach(&options)
+    } else {
+        let title = options.provider.title();
+        let reason = format!("{title} writes down nothing; set transcription.provider.");
+        Err((ModelErrorKind::InvalidRequest, reason))
     };
     match reached {
         Ok((_, service)) => {

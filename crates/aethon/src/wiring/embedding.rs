@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::Meter;
-use aethon_config::schema::{Embedding, EmbeddingProvider as Name};
+use aethon_config::schema::Embedding;
 use aethon_core::embed::Embedder;
 use aethon_core::ledger::Price;
 use aethon_core::storage::Storage;
@@ -16,7 +16,7 @@ use crate::embedding::{CachedEmbedder, Parts};
 /// The service itself and its price, where one is configured: nothing is kept, and nothing written down.
 pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {
     let embedding = &prepared.config.memory.embedding;
-    let provider = provider(embedding.provider)?;
+    let provider = embedding.provider?;
     let embedder =
         aethon_providers::embedder(options(embedding, provider, &prepared.aws), embedding.dimensions);
     let model = embedder.model().split_once('/').map_or("", |(_, model)| model);
@@ -45,17 +45,4 @@ fn options(embedding: &Embedding, provider: Provider, aws: &AwsEnvironment) -> O
     options.aws = aws.clone();
     options.timeout = Some(Duration::from_secs(embedding.timeout_seconds));
     options
-}
-
-fn provider(name: Name) -> Option<Provider> {
-    Some(match name {
-        Name::None => return None,
-        Name::OpenAi => Provider::OpenAi,
-        Name::Ollama => Provider::Ollama,
-        Name::Bedrock => Provider::Bedrock,
-        Name::Gemini => Provider::Gemini,
-        Name::LiteLlm => Provider::LiteLlm,
-        Name::Mistral => Provider::Mistral,
-        Name::Fake => Provider::Fake,
-    })
 }

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use aethon_agent::Meter;
 use aethon_config::Config;
-use aethon_config::schema::TranscriptionProvider as Name;
 use aethon_core::feature::{Feature, FeatureState};
 use aethon_core::ledger::Price;
 use aethon_core::model::Readiness;
 use aethon_core::transcribe::Transcriber;
-use aethon_providers::{Catalog, Options, Provider};
+use aethon_providers::{Catalog, Options};
 
 use crate::builder::Prepared;
 use crate::transcription::MeteredTranscriber;
@@ -18,7 +17,7 @@ use crate::transcription::MeteredTranscriber;
 /// The service itself, where one is configured: nothing is written down of what it costs.
 pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
     let section = &config.transcription;
-    let mut options = Options::new(provider(section.provider)?, &section.model_id);
+    let mut options = Options::new(section.provider?, &section.model_id);
     options.api_key = section.key().clone();
     options.host.clone_from(&section.host);
     options.allow_http = section.allow_http;
@@ -37,7 +36,7 @@ pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn 
 pub(crate) fn listed(config: &Config, catalog: &Catalog, name: &str) -> Option<Price> {
     let (_, model) = name.split_once('/')?;
     let section = &config.transcription;
-    catalog.price(provider(section.provider)?, model, &section.host)
+    catalog.speech_price(section.provider?, model, &section.host)
 }
 
 /// The row of what voice messages become.
@@ -60,10 +59,22 @@ pub(crate) fn feature(config: &Config) -> Feature {
     }
 }
 
-fn provider(name: Name) -> Option<Provider> {
-    Some(match name {
-        Name::None => return None,
-        Name::OpenAi => Provider::OpenAi,
-        Name::LiteLlm => Provider::LiteLlm,
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_sold_has_a_list_price() {
+        let is_listed = |host: &str, model: &str| {
+            let mut config = Config::default();
+            config.transcription.provider = Some(aethon_providers::Provider::OpenAi);
+            config.transcription.host = host.into();
+            config.transcription.model_id = model.into();
+            let service = service(&config).unwrap();
+            listed(&config, &Catalog::built_in(), service.model()).is_some()
+        };
+        assert!(is_listed("", ""), "the usual model needs no price from the owner");
+        assert!(is_listed("https://api.groq.com/openai/v1", "whisper-large-v3-turbo"));
+        assert!(!is_listed("http://127.0.0.1:8000/v1", "whisper-1"));
+    }
 }

@@ -31,7 +31,7 @@ export const overviewWords = {
   tokensMore: (/** @type {string} */ input, /** @type {string} */ output) => `${input} in, ${output} out`,
   cost: "Cost",
   messages: "Messages",
-  messagesMore: "Answered for people and programs",
+  messagesMore: "From people and programs, answered or failed",
   noMessages: "None today",
   answers: "Turns",
   half: (/** @type {string} */ time) => `Half of them within ${time}`,
