@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aethon::core::audit::AuditAction;
-use aethon::{Aethon, Error, Prepared};
+use aethon::{Aethon, Prepared};
 use anyhow::Result;
 
 use crate::args::Common;
@@ -43,16 +43,13 @@ impl Source {
     }
 }
 
-/// Opens a home that is there. Whoever looks after an assistant where there is none has most likely mistyped its place, and
-/// must not be shown an empty one that was made for it.
+/// Opens the home. A new one is fine on a first day, and a mistyped path on any other, so a person is told of it.
 pub(super) async fn opened(prepared: Prepared) -> Result<Aethon> {
-    let home = prepared.home().path();
-    if !home.exists() {
-        let home = home.display();
-        let words = format!(
-            "there is no home at {home}; correct --home or AETHON_HOME, or make one there with `aethon-cli init`"
-        );
-        return Err(Error::refused(words).into());
+    let home = prepared.home().path().to_owned();
+    let is_new = !home.exists();
+    let aethon = prepared.open().await?;
+    if is_new {
+        eprintln!("warning: there was no home at {}; an empty one was made", home.display());
     }
-    Ok(prepared.open().await?)
+    Ok(aethon)
 }
