@@ -46,6 +46,7 @@ mod signature;
 mod standing;
 mod traffic;
 mod trail;
+mod twin;
 mod webhook;
 pub mod ws;
 

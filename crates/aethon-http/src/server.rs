@@ -25,6 +25,7 @@ use crate::host::unbracketed;
 use crate::options::Options;
 use crate::pace::Pace;
 use crate::response;
+use crate::twin::Twin;
 use crate::ws::SWEEP;
 
 /// How long accepting pauses when the system has no descriptors left.
@@ -39,6 +40,8 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
+    /// Nobody else may be `localhost` on this port.
+    twin: Option<Twin>,
 }
 
 impl Server {
@@ -53,13 +56,13 @@ impl Server {
         };
         let listener = TcpListener::bind((unbracketed(&options.host), options.port)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { app: App::new(options, deps, address), listener, address })
+        Ok(Self { app: App::new(options, deps, address), listener, address, twin: Twin::hold(address) })
     }
 
     /// The same over an application and a listener that are there.
     #[cfg(test)]
     pub(crate) fn over(app: Arc<App>, listener: TcpListener) -> io::Result<Self> {
-        Ok(Self { address: listener.local_addr()?, listener, app })
+        Ok(Self { address: listener.local_addr()?, listener, app, twin: None })
     }
 
     /// The address that was bound, with the port that the system chose where 0 was asked for.
@@ -121,7 +124,7 @@ impl Server {
                 }
             }
         }
-        drop(self.listener);
+        drop((self.listener, self.twin));
         phase.send_replace(Phase::Draining);
         // Each connection holds a permit to its end: having all of them means that all have ended.
         let all = u32::try_from(most).unwrap_or(u32::MAX);

@@ -50,7 +50,10 @@ pub(super) fn files(granted: &[PathBuf], is_scoped: bool) -> io::Result<()> {
     let mut created = ruleset.create().map_err(fault)?;
     created = grant(created, Path::new("/"), AccessFs::ReadDir)?;
     for path in granted {
-        created = grant(created, path, AccessFs::from_all(FILES))?;
+        // What a command writes there about a process, such as a control group that is killed, needs no signal.
+        let rights =
+            if path == Path::new("/sys") { AccessFs::from_read(FILES) } else { AccessFs::from_all(FILES) };
+        created = grant(created, path, rights)?;
     }
     in_force(created.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
 }
