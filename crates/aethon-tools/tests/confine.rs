@@ -231,7 +231,7 @@ fn limits_another_process() {
     use rustix::process::{Pid, Resource, getrlimit, prlimit, setrlimit};
     let mine = getrlimit(Resource::Core);
     let victim = Pid::from_raw(target().parse().unwrap());
-    assert_eq!(prlimit(victim, Resource::Core, mine.clone()).unwrap_err(), rustix::io::Errno::PERM);
+    assert_eq!(prlimit(victim, Resource::Core, mine).unwrap_err(), rustix::io::Errno::PERM);
     setrlimit(Resource::Core, mine).expect("its own limits can be set");
 }
 
