@@ -393,8 +393,8 @@ async fn a_server_that_is_not_there_is_told_in_words() {
     let channel =
         bench.channel_with(known(), |options| Options { imap: nowhere(), smtp: nowhere(), ..options });
     let checks = channel.inspect().await;
-    assert_eq!(checks[0].detail, "the IMAP server: nothing listens there");
-    assert_eq!(checks[1].detail, "the SMTP server: nothing listens there");
+    assert_eq!(checks[0].detail, "the IMAP server: nothing listens there; check channels.email.imap_host");
+    assert_eq!(checks[1].detail, "the SMTP server: nothing listens there; check channels.email.smtp_host");
 }
 
 fn by_token(printer: &Arc<Printer>) -> impl FnOnce(Options) -> Options {
