@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use aethon_tests::{Server, eventually, home, program, run_cli};
+use aethon_tests::{Server, Terminal, eventually, home, program, run_cli};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long it may take until a guest that was killed is taken over: its lease, two looks, and a busy machine.
 const TAKEN_OVER: Duration = Duration::from_secs(90);
@@ -90,4 +91,49 @@ fn a_guest_that_was_killed_is_taken_over_by_the_daemon() {
     assert_eq!(messages[1]["content"][0]["code"], "interrupted", "{messages:?}");
     // And the conversation goes on.
     assert_eq!(answer(&run_cli(server.home().path(), &arguments("s", "!say again"), None)), "again");
+}
+
+/// Stops the answer of a guest, which keeps what it has said.
+fn stop(guest: Child) {
+    kill_process(Pid::from_child(&guest), Signal::INT).unwrap();
+    let output = guest.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("by the guest"), "{output:?}");
+}
+
+#[test]
+fn what_a_guest_is_told_is_shown_to_whoever_is_connected_to_the_daemon() {
+    let home = home();
+    let guest = guest(home.path(), "!say by the guest\n!sleep 600000");
+    let server = Server::start_in(home.clone(), &[]);
+    let mut chat = program("aethon-cli", home.path());
+    let mut terminal = Terminal::start(chat.args(["chat", "--session", "s"]));
+    terminal.prompts();
+    let mut page = server.chat("s");
+    page.settle();
+    stop(guest);
+    let frames = page.until("done");
+    assert!(frames[0]["text"].as_str().unwrap().starts_with("by the guest"), "{frames:?}");
+    assert_eq!(frames.len(), 1, "of an answer of another program only the end is told: {frames:?}");
+    terminal.sees("the guest's answer", |screen| screen.contains("\u{2506} by the guest"));
+    // And what comes behind it comes in order, and nothing twice.
+    page.say("m1", "!say by the daemon");
+    let screen = terminal.sees("the daemon's answer", |screen| screen.contains("\u{2506} by the daemon"));
+    let lines = || screen.lines().filter_map(|line| line.strip_prefix("\u{2506} "));
+    let answers: Vec<&str> = lines().filter(|line| line.starts_with("by ")).collect();
+    assert_eq!(answers, ["by the guest", "by the daemon"], "{screen}");
+}
+
+#[test]
+fn what_waited_behind_a_guest_is_shown_behind_its_answer() {
+    let home = home();
+    let guest = guest(home.path(), "!say by the guest\n!sleep 600000");
+    let server = Server::start_in(home, &[]);
+    let mut page = server.chat("s");
+    page.send_json(&serde_json::json!({"type": "message", "id": "m1", "text": "!say by the daemon"}));
+    page.until("notice");
+    stop(guest);
+    let ends: Vec<String> = (0..2)
+        .map(|_| page.until("done").last().unwrap()["text"].as_str().unwrap().chars().take(13).collect())
+        .collect();
+    assert_eq!(ends, ["by the guest\n", "by the daemon"]);
 }
