@@ -93,17 +93,16 @@ fn a_guest_that_was_killed_is_taken_over_by_the_daemon() {
     assert_eq!(answer(&run_cli(server.home().path(), &arguments("s", "!say again"), None)), "again");
 }
 
-/// Stops the answer of a guest, which keeps what it has said.
+/// Ends the turn of a guest: it is told to stop, and stores that it was.
 fn stop(guest: Child) {
     kill_process(Pid::from_child(&guest), Signal::INT).unwrap();
-    let output = guest.wait_with_output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stdout).contains("by the guest"), "{output:?}");
+    assert_eq!(guest.wait_with_output().unwrap().stdout, b"Stopped.\n");
 }
 
 #[test]
-fn what_a_guest_is_told_is_shown_to_whoever_is_connected_to_the_daemon() {
+fn the_end_of_a_guests_turn_is_shown_to_whoever_is_connected_to_the_daemon() {
     let home = home();
-    let guest = guest(home.path(), "!say by the guest\n!sleep 600000");
+    let guest = guest(home.path(), "!sleep 600000");
     let server = Server::start_in(home.clone(), &[]);
     let mut chat = program("aethon-cli", home.path());
     let mut terminal = Terminal::start(chat.args(["chat", "--session", "s"]));
@@ -112,28 +111,25 @@ fn what_a_guest_is_told_is_shown_to_whoever_is_connected_to_the_daemon() {
     page.settle();
     stop(guest);
     let frames = page.until("done");
-    assert!(frames[0]["text"].as_str().unwrap().starts_with("by the guest"), "{frames:?}");
-    assert_eq!(frames.len(), 1, "of an answer of another program only the end is told: {frames:?}");
-    terminal.sees("the guest's answer", |screen| screen.contains("\u{2506} by the guest"));
-    // And what comes behind it comes in order, and nothing twice.
+    assert_eq!(frames.last().unwrap()["text"], "Stopped.", "{frames:?}");
+    terminal.sees("the guest's turn", |screen| screen.contains("\u{2506} (stopped)"));
+    // What comes behind it comes in order, and nothing twice.
     page.say("m1", "!say by the daemon");
     let screen = terminal.sees("the daemon's answer", |screen| screen.contains("\u{2506} by the daemon"));
-    let lines = || screen.lines().filter_map(|line| line.strip_prefix("\u{2506} "));
-    let answers: Vec<&str> = lines().filter(|line| line.starts_with("by ")).collect();
-    assert_eq!(answers, ["by the guest", "by the daemon"], "{screen}");
+    let lines = screen.lines().filter_map(|line| line.strip_prefix("\u{2506} "));
+    let answers: Vec<&str> = lines.filter(|line| ["(stopped)", "by the daemon"].contains(line)).collect();
+    assert_eq!(answers, ["(stopped)", "by the daemon"], "{screen}");
 }
 
 #[test]
-fn what_waited_behind_a_guest_is_shown_behind_its_answer() {
+fn what_waited_behind_a_guest_is_told_behind_the_end_of_its_turn() {
     let home = home();
-    let guest = guest(home.path(), "!say by the guest\n!sleep 600000");
+    let guest = guest(home.path(), "!sleep 600000");
     let server = Server::start_in(home, &[]);
     let mut page = server.chat("s");
     page.send_json(&serde_json::json!({"type": "message", "id": "m1", "text": "!say by the daemon"}));
     page.until("notice");
     stop(guest);
-    let ends: Vec<String> = (0..2)
-        .map(|_| page.until("done").last().unwrap()["text"].as_str().unwrap().chars().take(13).collect())
-        .collect();
-    assert_eq!(ends, ["by the guest\n", "by the daemon"]);
+    let mut end = || page.until("done").pop().unwrap()["text"].take();
+    assert_eq!([end(), end()], ["Stopped.", "by the daemon"]);
 }
