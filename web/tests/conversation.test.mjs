@@ -66,6 +66,30 @@ test("what was accepted while the transcript was asked for outlives the answer",
   assert.deepEqual(texts(conversation), ["early", "late"]);
 });
 
+test("what others said before it stands before a message that waits, although nobody here had heard of it", () => {
+  const conversation = new Conversation();
+  const say = (id, queued) => {
+    conversation.addLocal({ id, text: id, attachments: [], at: "2026-01-01T00:00:00Z" });
+    conversation.acknowledge({ id, turn: `t-${id}`, queued });
+  };
+  say("own", 2);
+  conversation.apply({ messages: [], pending: [{ turn: "t-other", text: "other", state: "queued" }, { turn: "t-own", text: "own", state: "queued" }] }, birthsSoFar());
+  assert.deepEqual(texts(conversation), ["other", "own"], "in the order in which they were accepted");
+  say("back", 2);
+  say("last", 3);
+  const stopped = "Stopped before it was answered.";
+  conversation.frame({ type: "blocks", turn: "t-back", from: 0, html: [`<p>${stopped}</p>`] });
+  conversation.frame({ type: "done", turn: "t-back", text: stopped, html: `<p>${stopped}</p>`, stop_reason: "stopped" });
+  assert.deepEqual(texts(conversation), ["other", "own", "back", "last"], "what was taken back keeps its place");
+  conversation.frame({ type: "delta", turn: "t-other", text: "1" });
+  conversation.frame({ type: "delta", turn: "t-unheard", text: "2" });
+  assert.deepEqual(texts(conversation), ["other", undefined, "own", "back", "last"]);
+  conversation.frame({ type: "delta", turn: "t-own", text: "3" });
+  conversation.frame({ type: "delta", turn: "t-last", text: "4" });
+  conversation.frame({ type: "delta", turn: "t-later", text: "5" });
+  assert.deepEqual(texts(conversation), ["other", undefined, "own", "back", "last", undefined]);
+});
+
 test("an edited message replaces its turn and what followed", () => {
   const conversation = new Conversation();
   const stored = ["a", "b", "c"].flatMap((turn) => [user(`u${turn}`, turn, turn), reply(`r${turn}`, turn, turn)]);

@@ -9,7 +9,7 @@ export function newTurn(key, known = {}) {
   births += 1;
   return {
     key, id: null, said: null, reply: emptyReply(), state: "local", stopReason: "", failure: null, model: "", usage: null,
-    at: null, version: 0, base: null, born: births, request: "message", heard: 0, ...known,
+    at: null, version: 0, base: null, born: births, request: "message", heard: 0, isWaiting: false, ...known,
   };
 }
 
