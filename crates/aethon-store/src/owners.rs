@@ -126,7 +126,8 @@ fn ended_elsewhere(sql: &Sql<'_>, owner: Owner, after: Option<MessageId>) -> Res
     })?;
     let is_cut = ended.len() >= MOST_ENDED;
     let through = if is_cut { ended.last().map(|(id, ..)| MessageId(*id)) } else { newest };
-    let turns = ended.into_iter().filter_map(|(_, session, turn)| Some((SessionId::parse(&session).ok()?, turn)));
+    let turns =
+        ended.into_iter().filter_map(|(_, session, turn)| Some((SessionId::parse(&session).ok()?, turn)));
     Ok(EndedElsewhere { turns: turns.collect(), through })
 }
 

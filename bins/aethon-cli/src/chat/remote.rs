@@ -303,7 +303,8 @@ impl Remote {
         };
         let transcript = within(LOOKING, looking).await?;
         self.told.looked_up();
-        let found = transcript.as_ref().and_then(|transcript| Some((transcript, transcript.stored(&outcome.turn)?)));
+        let found =
+            transcript.as_ref().and_then(|transcript| Some((transcript, transcript.stored(&outcome.turn)?)));
         match found {
             // It may have been there before this terminal.
             Some((transcript, turn)) => self.tell_others(transcript, Some(turn)),

@@ -114,7 +114,8 @@ mod tests {
         for (turn, is_over) in turns {
             let mut add = |role: &str, end: Option<&str>| {
                 let id = (first + messages.len() as u64).to_string();
-                messages.push(json!({"id": id, "role": role, "turn": turn, "stop_reason": end, "content": []}));
+                messages
+                    .push(json!({"id": id, "role": role, "turn": turn, "stop_reason": end, "content": []}));
             };
             add("user", None);
             if *is_over {
@@ -135,7 +136,11 @@ mod tests {
         told.begin(2);
         told.note("own");
         // Of "guest" no frame has told.
-        let stored = transcript(&[("before", true), ("guest", true), ("own", true), ("page", true), ("new", true)], 1, false);
+        let stored = transcript(
+            &[("before", true), ("guest", true), ("own", true), ("page", true), ("new", true)],
+            1,
+            false,
+        );
         let page = &stored.turns[3];
         let untold = told.take_untold(&stored, Some(page), |_| false);
         assert_eq!((ids(&untold), untold.is_cut), (vec!["guest", "page"], false));

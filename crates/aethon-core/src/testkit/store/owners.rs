@@ -72,7 +72,10 @@ impl Owners for MemoryStore {
         ends.sort_unstable_by_key(|(id, ..)| *id);
         ends.truncate(MOST_ENDED);
         let through = if ends.len() < MOST_ENDED { newest } else { ends.last().map(|(id, ..)| *id) };
-        Ok(EndedElsewhere { turns: ends.into_iter().map(|(_, session, turn)| (session, turn)).collect(), through })
+        Ok(EndedElsewhere {
+            turns: ends.into_iter().map(|(_, session, turn)| (session, turn)).collect(),
+            through,
+        })
     }
 
     async fn release(&self) -> Result<()> {
