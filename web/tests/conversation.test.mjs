@@ -195,9 +195,10 @@ test("arguments that a person changed elsewhere are told as changed", () => {
   }
 });
 
-test("messages are put in the order of their times, however exactly these are written", () => {
-  const at = (...times) => times.map((time) => ({ created_at: `2026-11-22T00:24:${time}Z` }));
-  for (const order of [at("05", "05.4"), at("05.4", "05.47"), at("05.47", "06"), at("05", "05"), []]) {
+test("messages are put in the order of their numbers, whatever their times are", () => {
+  // A message that waited for long is stored behind answers that are younger than it.
+  const waited = [{ id: "9", created_at: "2026-11-22T00:24:09Z" }, { id: "10", created_at: "2026-11-22T00:24:01Z" }];
+  for (const order of [waited, [{ id: "3" }], []]) {
     assert.deepEqual(oldestFirst(order), order);
     assert.deepEqual(oldestFirst([...order].reverse()), order);
   }
