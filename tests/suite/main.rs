@@ -63,7 +63,6 @@ mod secrets;
 mod self_protection;
 mod sessions;
 mod shell;
-mod soak;
 mod sockets;
 mod start;
 mod stop;

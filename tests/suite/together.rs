@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use aethon_tests::{Server, eventually, home, program, run_cli};
+use aethon_tests::{Server, Terminal, eventually, home, program, run_cli};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// How long it may take until a guest that was killed is taken over: its lease, two looks, and a busy machine.
 const TAKEN_OVER: Duration = Duration::from_secs(90);
@@ -90,4 +91,45 @@ fn a_guest_that_was_killed_is_taken_over_by_the_daemon() {
     assert_eq!(messages[1]["content"][0]["code"], "interrupted", "{messages:?}");
     // And the conversation goes on.
     assert_eq!(answer(&run_cli(server.home().path(), &arguments("s", "!say again"), None)), "again");
+}
+
+/// Ends the turn of a guest: it is told to stop, and stores that it was.
+fn stop(guest: Child) {
+    kill_process(Pid::from_child(&guest), Signal::INT).unwrap();
+    assert_eq!(guest.wait_with_output().unwrap().stdout, b"Stopped.\n");
+}
+
+#[test]
+fn the_end_of_a_guests_turn_is_shown_to_whoever_is_connected_to_the_daemon() {
+    let home = home();
+    let guest = guest(home.path(), "!sleep 600000");
+    let server = Server::start_in(home.clone(), &[]);
+    let mut chat = program("aethon-cli", home.path());
+    let mut terminal = Terminal::start(chat.args(["chat", "--session", "s"]));
+    terminal.prompts();
+    let mut page = server.chat("s");
+    page.settle();
+    stop(guest);
+    let frames = page.until("done");
+    assert_eq!(frames.last().unwrap()["text"], "Stopped.", "{frames:?}");
+    terminal.sees("the guest's turn", |screen| screen.contains("\u{2506} (stopped)"));
+    // What comes behind it comes in order, and nothing twice.
+    page.say("m1", "!say by the daemon");
+    let screen = terminal.sees("the daemon's answer", |screen| screen.contains("\u{2506} by the daemon"));
+    let lines = screen.lines().filter_map(|line| line.strip_prefix("\u{2506} "));
+    let answers: Vec<&str> = lines.filter(|line| ["(stopped)", "by the daemon"].contains(line)).collect();
+    assert_eq!(answers, ["(stopped)", "by the daemon"], "{screen}");
+}
+
+#[test]
+fn what_waited_behind_a_guest_is_told_behind_the_end_of_its_turn() {
+    let home = home();
+    let guest = guest(home.path(), "!sleep 600000");
+    let server = Server::start_in(home, &[]);
+    let mut page = server.chat("s");
+    page.send_json(&serde_json::json!({"type": "message", "id": "m1", "text": "!say by the daemon"}));
+    page.until("notice");
+    stop(guest);
+    let mut end = || page.until("done").pop().unwrap()["text"].take();
+    assert_eq!([end(), end()], ["Stopped.", "by the daemon"]);
 }

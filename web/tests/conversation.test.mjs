@@ -66,6 +66,30 @@ test("what was accepted while the transcript was asked for outlives the answer",
   assert.deepEqual(texts(conversation), ["early", "late"]);
 });
 
+test("what others said before it stands before a message that waits, although nobody here had heard of it", () => {
+  const conversation = new Conversation();
+  const say = (id, queued) => {
+    conversation.addLocal({ id, text: id, attachments: [], at: "2026-01-01T00:00:00Z" });
+    conversation.acknowledge({ id, turn: `t-${id}`, queued });
+  };
+  say("own", 2);
+  conversation.apply({ messages: [], pending: [{ turn: "t-other", text: "other", state: "queued" }, { turn: "t-own", text: "own", state: "queued" }] }, birthsSoFar());
+  assert.deepEqual(texts(conversation), ["other", "own"], "in the order in which they were accepted");
+  say("back", 2);
+  say("last", 3);
+  const stopped = "Stopped before it was answered.";
+  conversation.frame({ type: "blocks", turn: "t-back", from: 0, html: [`<p>${stopped}</p>`] });
+  conversation.frame({ type: "done", turn: "t-back", text: stopped, html: `<p>${stopped}</p>`, stop_reason: "stopped" });
+  assert.deepEqual(texts(conversation), ["other", "own", "back", "last"], "what was taken back keeps its place");
+  conversation.frame({ type: "delta", turn: "t-other", text: "1" });
+  conversation.frame({ type: "delta", turn: "t-unheard", text: "2" });
+  assert.deepEqual(texts(conversation), ["other", undefined, "own", "back", "last"]);
+  conversation.frame({ type: "delta", turn: "t-own", text: "3" });
+  conversation.frame({ type: "delta", turn: "t-last", text: "4" });
+  conversation.frame({ type: "delta", turn: "t-later", text: "5" });
+  assert.deepEqual(texts(conversation), ["other", undefined, "own", "back", "last", undefined]);
+});
+
 test("an edited message replaces its turn and what followed", () => {
   const conversation = new Conversation();
   const stored = ["a", "b", "c"].flatMap((turn) => [user(`u${turn}`, turn, turn), reply(`r${turn}`, turn, turn)]);
@@ -171,9 +195,10 @@ test("arguments that a person changed elsewhere are told as changed", () => {
   }
 });
 
-test("messages are put in the order of their times, however exactly these are written", () => {
-  const at = (...times) => times.map((time) => ({ created_at: `2026-11-22T00:24:${time}Z` }));
-  for (const order of [at("05", "05.4"), at("05.4", "05.47"), at("05.47", "06"), at("05", "05"), []]) {
+test("messages are put in the order of their numbers, whatever their times are", () => {
+  // A message that waited for long is stored behind answers that are younger than it.
+  const waited = [{ id: "9", created_at: "2026-11-22T00:24:09Z" }, { id: "10", created_at: "2026-11-22T00:24:01Z" }];
+  for (const order of [waited, [{ id: "3" }], []]) {
     assert.deepEqual(oldestFirst(order), order);
     assert.deepEqual(oldestFirst([...order].reverse()), order);
   }

@@ -14,12 +14,24 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::error::Result;
-use crate::ids::SessionId;
+use crate::ids::{MessageId, SessionId, TurnId};
 use crate::session::TurnRecord;
 
 /// How long a program counts as alive after it last said so. Long enough for one that is starved of the processor or
 /// waits for a disk, short enough for a person who waits for an answer.
 pub const LEASE: Duration = Duration::from_secs(10);
+
+/// How many turns one look at what others have ended tells at most.
+pub const MOST_ENDED: usize = 500;
+
+/// What other owners have ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EndedElsewhere {
+    /// Their turns, in the order in which their ends are in the transcripts.
+    pub turns: Vec<(SessionId, TurnId)>,
+    /// The newest message of which this look knows; the next one goes on after it. `None` where nothing is stored.
+    pub through: Option<MessageId>,
+}
 
 /// Whose turns are whose.
 #[async_trait]
@@ -36,6 +48,11 @@ pub trait Owners: Send + Sync {
     /// Makes the unfinished turns of a session whose owner is gone those of this owner, and returns them, oldest first. Of
     /// several programs that ask, one gets each turn.
     async fn take_over(&self, session: &SessionId) -> Result<Vec<TurnRecord>>;
+
+    /// The turns of other owners whose end is stored behind this message, at most [`MOST_ENDED`] of them: whoever shows a
+    /// session learns in this way what another program has said in it. Without a message, only where the storage stands.
+    /// Costs next to nothing when nothing has come.
+    async fn ended_elsewhere(&self, after: Option<MessageId>) -> Result<EndedElsewhere>;
 
     /// Says that this owner runs nothing any more, so that others need not wait for the end of its lease.
     async fn release(&self) -> Result<()>;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::approval::{ApprovalRequest, Decision, Resolution};
-use crate::ids::TurnId;
+use crate::ids::{SessionId, TurnId};
 use crate::message::Reply;
 use crate::model::Usage;
 use crate::tool::OutputBlock;
@@ -24,6 +24,15 @@ pub trait Surface: Send + Sync {
     /// surface whose people answer at the [desk](crate::approval::PendingApprovals) never resolves. The engine bounds the
     /// wait and drops the future when the turn ends, or when the desk is answered, first.
     async fn decide(&self, request: &ApprovalRequest) -> Option<Decision>;
+}
+
+/// Those who look at sessions, whoever speaks in them. A turn that another program has run told them nothing.
+pub trait Onlookers: Send + Sync {
+    /// Whether anybody looks at any session.
+    fn is_anybody_there(&self) -> bool;
+
+    /// Who is to hear of the end of a turn that another program ran; `None` where nobody looks, or it was told already.
+    fn of_ended(&self, session: &SessionId, turn: &TurnId) -> Option<Arc<dyn Surface>>;
 }
 
 /// What happens in a turn, in order.

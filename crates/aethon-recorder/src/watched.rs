@@ -11,7 +11,7 @@ use aethon_core::error::Result;
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::message::{Inbound, Message};
-use aethon_core::owner::Owners;
+use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
     TurnLog, TurnLookup, TurnRecord,
@@ -81,6 +81,10 @@ impl Owners for WatchedOwners {
             self.shared.accepted(&record.turn, &record.inbound);
         }
         Ok(taken)
+    }
+
+    async fn ended_elsewhere(&self, after: Option<MessageId>) -> Result<EndedElsewhere> {
+        self.owners.ended_elsewhere(after).await
     }
 
     async fn release(&self) -> Result<()> {

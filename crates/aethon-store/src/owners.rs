@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
-use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::owner::Owners;
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::owner::{EndedElsewhere, MOST_ENDED, Owners};
 use aethon_core::session::TurnRecord;
 use async_trait::async_trait;
 use rusqlite::params;
@@ -88,6 +88,11 @@ impl Owners for Store {
         Ok(self.write(move |sql| take_over(sql, owner, &session, now)).await?)
     }
 
+    async fn ended_elsewhere(&self, after: Option<MessageId>) -> CoreResult<EndedElsewhere> {
+        let owner = self.owner();
+        Ok(self.read(move |sql| ended_elsewhere(sql, owner, after)).await?)
+    }
+
     async fn release(&self) -> CoreResult<()> {
         const RELEASE: &str = "DELETE FROM owners WHERE owner = ?1";
         const TIDY: &str = "DELETE FROM owners WHERE lease_until < ?1";
@@ -99,6 +104,31 @@ impl Owners for Store {
         };
         Ok(self.write(release).await?)
     }
+}
+
+fn ended_elsewhere(sql: &Sql<'_>, owner: Owner, after: Option<MessageId>) -> Result<EndedElsewhere, Error> {
+    const NEWEST: &str = "SELECT max(id) FROM messages";
+    // By the number of the message, whatever the planner thinks of it: behind the last look there are few.
+    const ENDED: &str = "SELECT messages.id, sessions.id, messages.turn FROM messages NOT INDEXED
+        CROSS JOIN turns ON turns.id = messages.turn
+        CROSS JOIN sessions ON sessions.session_key = messages.session_key
+        WHERE messages.id > ?1 AND messages.stop_reason IS NOT NULL AND messages.superseded_by IS NULL
+        AND turns.owner IS NOT ?2 ORDER BY messages.id LIMIT ?3";
+    let newest: Option<i64> = sql.one(NEWEST, [], |row| row.get(0))?;
+    let newest = newest.map(MessageId).max(after);
+    let Some(after) = after.filter(|after| Some(*after) < newest) else {
+        return Ok(EndedElsewhere { turns: Vec::new(), through: newest });
+    };
+    let most = i64::try_from(MOST_ENDED).unwrap_or(i64::MAX);
+    let ended = sql.all(ENDED, params![after.0, owner.id, most], |row| {
+        let turn = TurnId::existing(row.get_ref(2)?.as_str()?);
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, turn))
+    })?;
+    let is_cut = ended.len() >= MOST_ENDED;
+    let through = if is_cut { ended.last().map(|(id, ..)| MessageId(*id)) } else { newest };
+    let turns =
+        ended.into_iter().filter_map(|(_, session, turn)| Some((SessionId::parse(&session).ok()?, turn)));
+    Ok(EndedElsewhere { turns: turns.collect(), through })
 }
 
 fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Result<Vec<TurnRecord>, Error> {

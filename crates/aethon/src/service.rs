@@ -84,6 +84,7 @@ impl Service {
         // Before anything new is taken in, and watched by whoever opens the chat again.
         let (watch, theirs) = (hub.clone(), channels.clone());
         aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
+        aethon.engine.tell(hub.clone());
         let config = Live::new(aethon.config.clone());
         let (wish, wishes) = crate::view::wishes();
         let setup = Setup {

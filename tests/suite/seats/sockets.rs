@@ -1,6 +1,6 @@
 //! Clients that speak the protocol of the page, and say more than one thing at a time. They see each acknowledgement and each `done`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,8 @@ use super::{LONG, Stage, question};
 /// Talks until all is over.
 pub(super) fn talk(stage: &Stage, number: usize, session: usize) {
     let writer = format!("socket {number}");
-    Client { stage, session, writer, unsent: Vec::new(), turns: BTreeMap::new(), open: 0 }.run();
+    let (unsent, refused, turns) = (Vec::new(), BTreeSet::new(), BTreeMap::new());
+    Client { stage, session, writer, unsent, refused, turns, open: 0 }.run();
 }
 
 /// A client: sends without waiting for answers, sends again what was not acknowledged, and notes what it hears.
@@ -23,6 +24,9 @@ struct Client<'a> {
     session: usize,
     writer: String,
     unsent: Vec<usize>,
+    /// Refused at first, because too many messages wait. What was said behind it may be stored before it by then, and be
+    /// acknowledged only on the next connection, behind it.
+    refused: BTreeSet<usize>,
     turns: BTreeMap<String, usize>,
     /// Acknowledged and not answered on this connection.
     open: usize,
@@ -114,7 +118,11 @@ impl Client<'_> {
                     self.open += 1;
                     self.turns.insert(turn.to_owned(), number);
                     let mut known = self.stage.known();
-                    known.acknowledged.entry(self.writer.clone()).or_default().push(number);
+                    let mut writer = self.writer.clone();
+                    if self.refused.contains(&number) {
+                        writer = format!("{writer}, refused at first: {number}");
+                    }
+                    known.acknowledged.entry(writer).or_default().push(number);
                 }
             }
             "done" => {
@@ -129,6 +137,7 @@ impl Client<'_> {
             "error" if turn.is_empty() => {
                 let number = number()?;
                 assert_ne!(frame["code"], "mismatch", "{frame}");
+                self.refused.insert(number);
                 return Some(number);
             }
             _ => {}

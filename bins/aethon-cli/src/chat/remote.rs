@@ -20,7 +20,8 @@ use super::backend::{Backend, Listing, Overview, Wish};
 use super::event::{ChatEvent, Other, Outcome, Told};
 use super::reconnect::Reconnect;
 use super::socket::{Broken, Socket};
-use super::transcript::{Transcript, Turn};
+use super::told::ToldTurns;
+use super::transcript::{Transcript, Turn, Wanted};
 use super::unsent::{Fate, Unsent};
 use crate::daemon::{Daemon, Finder};
 
@@ -30,12 +31,11 @@ const ATTACHING: Duration = Duration::from_secs(30);
 /// How long a look into the transcript may take.
 const LOOKING: Duration = Duration::from_secs(10);
 
+const MORE: &str = "more was said here meanwhile than is shown; the chat in a browser has all of it";
+
 /// How many messages are read to learn what happened, and for a single turn.
 const MISSED: usize = 100;
 const ONE_TURN: usize = 20;
-
-/// How many turns are remembered as told.
-const REMEMBERED: usize = 512;
 
 /// How long nothing is heard while an own turn is open before the transcript is looked into. Another program that took the
 /// turn over after a crash tells nobody here of its end.
@@ -67,14 +67,10 @@ pub(super) struct Remote {
     look: Instant,
     /// Turns that this terminal asked for and that are not over.
     own: Vec<String>,
-    /// Turns that are over and were told.
-    told: VecDeque<String>,
-    /// Turns of others that are over and whose message is to be looked up.
-    others: VecDeque<Outcome>,
+    /// What was told of turns that are over, and what is to be.
+    told: ToldTurns,
     /// Turns to stop as soon as the daemon can be told.
     to_stop: Vec<String>,
-    /// The newest message that was there before this terminal, or that it has told of.
-    newest: Option<u64>,
     queue: VecDeque<Told>,
 }
 
@@ -100,10 +96,8 @@ impl Remote {
             unsent: Unsent::default(),
             look: Instant::now(),
             own: Vec::new(),
-            told: VecDeque::new(),
-            others: VecDeque::new(),
+            told: ToldTurns::default(),
             to_stop: Vec::new(),
-            newest: None,
             queue: VecDeque::new(),
         };
         remote.open().await?;
@@ -118,7 +112,7 @@ impl Remote {
             Ok((socket, transcript))
         };
         let (socket, transcript) = within(ATTACHING, opening).await?;
-        self.newest = Some(transcript.map_or(0, |transcript| transcript.newest));
+        self.told.begin(transcript.map_or(0, |transcript| transcript.newest));
         self.socket = Some(socket);
         Ok(())
     }
@@ -167,7 +161,8 @@ impl Remote {
         }
         let own: Vec<String> =
             self.own.iter().cloned().chain(acknowledged.iter().filter_map(acknowledged_turn)).collect();
-        let transcript = Transcript::fetch_with(&self.daemon, &self.session, MISSED, &own);
+        let wanted = Wanted { turns: &own, behind: self.behind() };
+        let transcript = Transcript::fetch_with(&self.daemon, &self.session, MISSED, wanted);
         let transcript = transcript.await.map_err(Broken::lost)?;
         let after = transcript.as_ref().map_or(0, |transcript| transcript.seq);
         socket.send(&json!({"type": "resume", "session": self.session, "after": after})).await?;
@@ -199,29 +194,43 @@ impl Remote {
             self.queue.extend(again);
             return;
         };
-        let baseline = self.newest.unwrap_or(transcript.newest);
-        for turn in transcript.turns.iter().filter(|turn| turn.last > baseline) {
-            let id = turn.other.outcome.turn.clone();
-            if self.told.contains(&id) || transcript.ended(&id).is_none() {
-                continue;
-            }
-            self.newest = self.newest.max(Some(turn.last));
-            if self.own.contains(&id) {
-                self.tell_own(turn);
-            } else if self.audience == Audience::Person {
-                self.finish(&id, ChatEvent::Other(turn.other.clone()));
+        for turn in &transcript.turns {
+            if self.own.iter().any(|own| own == turn.id())
+                && let Some(ended) = transcript.ended(turn.id())
+            {
+                self.tell_others(transcript, Some(ended));
+                self.tell_own(ended);
             }
         }
+        self.tell_others(transcript, None);
         for turn in self.own.clone() {
-            // One that another program ended may lie before what was told of others since.
-            if let Some(ended) = transcript.ended(&turn) {
-                self.tell_own(ended);
-            } else if transcript.pending.contains(&turn) {
+            if transcript.pending.contains(&turn) {
                 self.tell(&turn, ChatEvent::Again);
             } else {
                 self.give_up(&turn, "the conversation was emptied before the answer came");
             }
         }
+    }
+
+    /// Tells what others have said up to this turn, or in all of the transcript, and was not told.
+    fn tell_others(&mut self, transcript: &Transcript, last: Option<&Turn>) {
+        if self.audience != Audience::Person {
+            return;
+        }
+        let own = &self.own;
+        let untold = self.told.take_untold(transcript, last, |turn| own.iter().any(|own| own == turn));
+        if untold.is_cut {
+            self.queue.push_back(Told::outside(ChatEvent::Link(MORE.into())));
+        }
+        for other in untold.others {
+            let turn = other.outcome.turn.clone();
+            self.tell(&turn, ChatEvent::Other(other));
+        }
+    }
+
+    /// Behind which message the transcript is read for what others said.
+    fn behind(&self) -> Option<u64> {
+        (self.audience == Audience::Person).then(|| self.told.through())
     }
 
     /// Takes in a frame.
@@ -255,9 +264,9 @@ impl Remote {
                     _ => self.queue.push_back(told),
                 }
             }
-        } else if self.audience == Audience::Person && !turn.is_empty() && !self.told.contains(&turn) {
+        } else if self.audience == Audience::Person && !turn.is_empty() && !self.told.has(&turn) {
             match Told::of(frame).map(|told| told.event) {
-                Some(ChatEvent::Done(outcome)) => self.others.push_back(outcome),
+                Some(ChatEvent::Done(outcome)) => self.told.wait(outcome),
                 Some(ChatEvent::Approval { tool, .. }) => {
                     let words =
                         format!("another turn here waits for approval of {tool}; answer where it was asked");
@@ -275,10 +284,7 @@ impl Remote {
     /// Tells the end of a turn, once.
     fn finish(&mut self, turn: &str, event: ChatEvent) {
         self.own.retain(|own| own != turn);
-        self.told.push_back(turn.to_owned());
-        if self.told.len() > REMEMBERED {
-            self.told.pop_front();
-        }
+        self.told.note(turn);
         self.tell(turn, event);
     }
 
@@ -288,23 +294,33 @@ impl Remote {
         self.finish(turn, ChatEvent::Done(outcome));
     }
 
-    /// Looks up what was said in a turn of somebody else, and tells it.
-    async fn look_up(&mut self) {
-        let Some(outcome) = self.others.front().cloned() else { return };
-        let looking = Transcript::fetch(&self.daemon, &self.session, ONE_TURN);
-        let transcript = timeout(LOOKING, looking).await.ok().and_then(Result::ok).flatten();
-        self.others.pop_front();
-        let found = transcript.as_ref().and_then(|transcript| transcript.ended(&outcome.turn));
-        // The answer is told even where nobody can say what it answers.
-        let said = found.map(|turn| turn.other.said.clone()).unwrap_or_default();
-        self.newest = self.newest.max(found.map(|turn| turn.last));
-        let turn = outcome.turn.clone();
-        self.finish(&turn, ChatEvent::Other(Other { said, outcome }));
+    /// Looks up what was said in a turn of somebody else, and tells it; before it, what was said before it and nobody told.
+    async fn look_up(&mut self, outcome: Outcome) -> Result<(), Broken> {
+        let wanted = Wanted { behind: self.behind(), ..Wanted::default() };
+        let looking = async {
+            let read = Transcript::fetch_with(&self.daemon, &self.session, ONE_TURN, wanted);
+            read.await.map_err(Broken::lost)
+        };
+        let transcript = within(LOOKING, looking).await?;
+        self.told.looked_up();
+        let found =
+            transcript.as_ref().and_then(|transcript| Some((transcript, transcript.stored(&outcome.turn)?)));
+        match found {
+            // It may have been there before this terminal.
+            Some((transcript, turn)) => self.tell_others(transcript, Some(turn)),
+            // A message that no turn made, or nobody can say what it answers.
+            None => {
+                let turn = outcome.turn.clone();
+                self.finish(&turn, ChatEvent::Other(Other { said: String::new(), outcome }));
+            }
+        }
+        Ok(())
     }
 
     /// Tells the ends of own turns that are stored and were not heard.
     async fn look_for_own(&mut self) {
-        let looking = Transcript::fetch_with(&self.daemon, &self.session, MISSED, &self.own);
+        let wanted = Wanted { turns: &self.own, behind: None };
+        let looking = Transcript::fetch_with(&self.daemon, &self.session, MISSED, wanted);
         let transcript = timeout(LOOKING, looking).await.ok().and_then(Result::ok).flatten();
         self.look = Instant::now() + QUIET;
         let Some(transcript) = transcript else { return };
@@ -337,9 +353,11 @@ impl Remote {
             self.queue.push_front(Told::outside(ChatEvent::Link(words)));
             return Ok(());
         }
-        if !self.others.is_empty() {
-            self.look_up().await;
-            return Ok(());
+        // What is not acknowledged might be taken for somebody else's.
+        if !self.unsent.is_under_way()
+            && let Some(outcome) = self.told.waiting()
+        {
+            return self.look_up(outcome).await;
         }
         if let Some(socket) = &mut self.socket {
             let due = self.unsent.due();
@@ -442,7 +460,7 @@ impl Backend for Remote {
         self.session = session.to_owned();
         self.unsent.clear();
         self.own.clear();
-        self.others.clear();
+        self.told.leave();
         self.queue.clear();
         match self.open().await {
             Ok(()) => Ok(()),

@@ -7,8 +7,23 @@ use serde_json::Value;
 use super::event::{Other, Outcome};
 use crate::daemon::{Daemon, encoded};
 
-/// How many pages are read back for a turn that is not among the newest messages.
+/// How many messages are read at once when there are more than were looked for at first.
+const PAGE: usize = 100;
+
+/// How many pages are read back for an own turn that is not among the newest messages.
 const MOST_PAGES: usize = 50;
+
+/// How many are read back for what others said.
+const MOST_OF_OTHERS: usize = 10;
+
+/// What has to be among the messages that are read.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Wanted<'a> {
+    /// These turns.
+    pub(super) turns: &'a [String],
+    /// Whatever came behind this message.
+    pub(super) behind: Option<u64>,
+}
 
 /// The newest turns of a session.
 pub(super) struct Transcript {
@@ -20,6 +35,8 @@ pub(super) struct Transcript {
     pub(super) turns: Vec<Turn>,
     /// The number of the newest message.
     pub(super) newest: u64,
+    /// The number of the oldest one that was read.
+    oldest: u64,
     /// Where the messages before these end, if there are any.
     before: Option<String>,
 }
@@ -43,21 +60,21 @@ impl Transcript {
         Self::page(daemon, session, messages, None).await
     }
 
-    /// The same, and older messages until each of these turns is there: while a terminal was away, others may have said more
-    /// than is read at once.
+    /// The same, and older messages until what is wanted is there: while a terminal was away, others may have said more than is
+    /// read at once. There is a limit to that, and a wish that is not met is no error.
     pub(super) async fn fetch_with(
         daemon: &Daemon,
         session: &str,
         messages: usize,
-        turns: &[String],
+        wanted: Wanted<'_>,
     ) -> Result<Option<Self>> {
         let Some(mut newest) = Self::page(daemon, session, messages, None).await? else { return Ok(None) };
-        for _ in 0..MOST_PAGES {
-            let Some(before) = newest.before.take().filter(|_| turns.iter().any(|turn| !newest.knows(turn)))
-            else {
-                break;
-            };
-            let Some(older) = Self::page(daemon, session, messages, Some(&before)).await? else { break };
+        for pages in 1..MOST_PAGES {
+            let lacks_turn = wanted.turns.iter().any(|turn| !newest.knows(turn));
+            let lacks_others =
+                pages < MOST_OF_OTHERS && wanted.behind.is_some_and(|behind| !newest.reaches(behind));
+            let Some(before) = newest.before.take_if(|_| lacks_turn || lacks_others) else { break };
+            let Some(older) = Self::page(daemon, session, PAGE, Some(&before)).await? else { break };
             newest.prepend(older);
         }
         Ok(Some(newest))
@@ -80,6 +97,11 @@ impl Transcript {
         self.pending.contains(turn) || self.ended(turn).is_some()
     }
 
+    /// Whether all messages behind this one are here.
+    pub(super) fn reaches(&self, behind: u64) -> bool {
+        self.before.is_none() || self.oldest <= behind.saturating_add(1)
+    }
+
     /// Puts an older page before these. A turn may begin in the one and end in the other.
     fn prepend(&mut self, mut older: Self) {
         let is_split = older.turns.last().map(Turn::id) == self.turns.first().map(Turn::id);
@@ -90,17 +112,22 @@ impl Transcript {
         }
         older.turns.append(&mut self.turns);
         self.turns = older.turns;
+        if older.newest > 0 {
+            self.oldest = older.oldest;
+        }
         self.before = older.before;
     }
 
-    fn of(detail: &Value) -> Option<Self> {
+    /// What a page of the interface has.
+    pub(super) fn of(detail: &Value) -> Option<Self> {
         let pending = detail["pending"].as_array().into_iter().flatten();
         let pending: Vec<String> =
             pending.filter_map(|entry| entry["turn"].as_str()).map(str::to_owned).collect();
         let mut turns: Vec<Turn> = Vec::new();
-        let mut newest = 0;
+        let (mut oldest, mut newest) = (None, 0);
         for message in detail["messages"].as_array()? {
             let number = message["id"].as_str().and_then(|id| id.parse().ok()).unwrap_or(0);
+            oldest.get_or_insert(number);
             newest = newest.max(number);
             let Some(id) = message["turn"].as_str() else { continue };
             if turns.last().is_none_or(|turn| turn.other.outcome.turn != id) {
@@ -114,7 +141,13 @@ impl Transcript {
         }
         let has_more = detail["has_more"].as_bool() == Some(true);
         let before = detail["messages"][0]["id"].as_str().filter(|_| has_more).map(str::to_owned);
-        Some(Self { seq: detail["seq"].as_u64().unwrap_or(0), pending, turns, newest, before })
+        let (seq, oldest) = (detail["seq"].as_u64().unwrap_or(0), oldest.unwrap_or(0));
+        Some(Self { seq, pending, turns, newest, oldest, before })
+    }
+
+    /// A turn whose end is among the messages.
+    pub(super) fn stored(&self, id: &str) -> Option<&Turn> {
+        self.turns.iter().rev().find(|turn| turn.id() == id && turn.is_over)
     }
 
     /// A turn that is over.
@@ -125,7 +158,8 @@ impl Transcript {
 }
 
 impl Turn {
-    fn id(&self) -> &str {
+    /// Its id.
+    pub(super) fn id(&self) -> &str {
         &self.other.outcome.turn
     }
 

@@ -61,6 +61,11 @@ impl Unsent {
         self.0.is_empty()
     }
 
+    /// Whether one may be stored, and even answered, without anybody here having heard of it.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.0.iter().any(|message| message.refused.is_none())
+    }
+
     /// The frames to send on a new connection.
     pub(super) fn frames(&self) -> impl Iterator<Item = &Value> {
         self.0.iter().map(|message| &message.frame)

@@ -9,7 +9,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::message::Inbound;
 use aethon_core::session::{Clear, TurnRecord};
-use aethon_core::surface::Surface;
+use aethon_core::surface::{Onlookers, Surface};
 use aethon_core::tool::Toolbox;
 use async_trait::async_trait;
 use tokio::time::timeout;
@@ -77,6 +77,11 @@ impl Engine {
         self.0.watch(Arc::new(surface));
     }
 
+    /// Tells those who look on, until [`Self::shutdown`], how the turns end that other programs run on the same storage.
+    pub fn tell(&self, onlookers: Arc<dyn Onlookers>) {
+        self.0.tell_onlookers(onlookers);
+    }
+
     /// Has the main agent answer with other models from the next turn on; what runs goes on with those that it began with.
     /// `facts` is what was learnt of the new ones before.
     pub fn set_models(&self, models: AgentModels, facts: Vec<(ModelKey, ModelFact)>) {
@@ -103,6 +108,7 @@ impl Engine {
             }
         }
         self.0.watch.end().await;
+        self.0.elsewhere.end().await;
         if let Err(error) = self.0.services.owners.release().await {
             log_storage("other programs wait for the end of this one's lease", &error);
         }

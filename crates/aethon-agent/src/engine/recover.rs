@@ -16,7 +16,7 @@ use aethon_core::ids::SessionId;
 use aethon_core::message::{Block, EndReason, Failure, Intent, Message, Reply, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::session::{Begin, TurnPhase, TurnRecord};
-use aethon_core::surface::Surface;
+use aethon_core::surface::{Surface, TurnEvent};
 use jiff::SignedDuration;
 
 use super::shared::Shared;
@@ -103,7 +103,7 @@ impl Shared {
             let closed = if is_kept && (others_wait || !jobs.is_empty()) {
                 Err(Error::elsewhere("others come before it"))
             } else {
-                self.close_now(&record).await
+                self.close_now(&record, watchers).await
             };
             let closed = match closed {
                 Err(error) if error.is_elsewhere() => {
@@ -171,9 +171,10 @@ impl Shared {
         None
     }
 
-    /// Closes a turn of which nobody can know yet.
-    async fn close_now(&self, record: &TurnRecord) -> Result<()> {
+    /// Closes a turn for which nobody waits here; whoever looks on is told.
+    async fn close_now(&self, record: &TurnRecord, watchers: &Watchers) -> Result<()> {
         let (reply, delivers) = self.close(record).await?;
+        watchers(record).emit(&record.turn, TurnEvent::Done(reply.clone()));
         if delivers {
             self.services.wake.ring();
         }

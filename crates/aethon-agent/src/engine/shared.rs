@@ -1,7 +1,7 @@
 //! What all turns of an engine share.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::SessionId;
@@ -11,7 +11,9 @@ use aethon_core::message::Message;
 
 use super::agents::Agents;
 use super::compaction::Ahead;
+use super::elsewhere::Elsewhere;
 use super::long_ends::LongEnds;
+use super::recover::Watchers;
 use super::team::Team;
 use crate::agent::{Agent, AgentModels};
 use crate::caught::caught;
@@ -36,6 +38,9 @@ pub(crate) struct Shared {
     pub(super) long_ends: LongEnds,
     /// The one that looks after other programs.
     pub(super) watch: BackgroundTask,
+    /// Who watches the turns that are taken over.
+    pub(super) watchers: OnceLock<Arc<Watchers>>,
+    pub(super) elsewhere: Elsewhere,
 }
 
 /// The models of which somebody was told that nothing is known of them, so that it is said once.
@@ -58,6 +63,8 @@ impl Shared {
             ahead: Ahead::new(options.cache.sessions),
             told_models: ToldModels::default(),
             watch: BackgroundTask::default(),
+            watchers: OnceLock::new(),
+            elsewhere: Elsewhere::default(),
             long_ends: LongEnds::default(),
             queues: SessionQueues::new(options.queue_per_session, options.max_turns),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),

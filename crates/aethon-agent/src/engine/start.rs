@@ -44,13 +44,17 @@ impl Shared {
         message.turn = Some(job.turn.clone());
         let message = Arc::new(message);
         let (session, turn) = (job.session(), &job.turn);
+        // Another agent's window is of another size, and its counts are those of other models.
+        let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
+        if cached.is_none() {
+            // Perhaps because another program has said something here.
+            self.look_elsewhere().await;
+        }
         job.surface.emit(turn, TurnEvent::Started);
         self.services.bus.publish(|| Event::TurnStarted { session: session.clone(), turn: turn.clone() });
         if job.stage != Stage::LeftBehind {
             self.tell_message(session, &message);
         }
-        // Another agent's window is of another size, and its counts are those of other models.
-        let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
         // A session that is used once has nothing that could be read.
         let window = cached.or_else(|| {
             (fresh && job.inbound.oneshot && begun.after.is_none()).then(|| agent.new_window(&self.options))

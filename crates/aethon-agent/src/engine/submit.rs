@@ -30,7 +30,11 @@ impl Shared {
         let message = admit(&*self.services.log, &inbound, self.services.clock.now()).await?;
         let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
         let reply = live.reply.clone();
-        let position = self.queues.claim(job.session(), live)?;
+        let position = match self.queues.claim(job.session(), live) {
+            Ok(position) => position,
+            // What is stored already takes no place. Its sender would send it again behind what it says next.
+            Err(full) => return self.known_here(&job.inbound).await?.ok_or(full),
+        };
         let (answer, answered) = oneshot::channel();
         let shared = self.clone();
         self.tasks.spawn(async move { shared.take_in(job, position, reply, answer).await });
@@ -81,6 +85,20 @@ impl Shared {
         if let Some(next) = next {
             self.run_queue(next).await;
         }
+    }
+
+    /// Answers a duplicate delivery of a turn that has ended, or that waits or runs in this process.
+    async fn known_here(&self, inbound: &Inbound) -> Result<Option<Submitted>> {
+        let Some(dedupe) = &inbound.dedupe else { return Ok(None) };
+        let Some(record) = self.services.log.known(&inbound.channel, &dedupe.id).await? else {
+            return Ok(None);
+        };
+        same_content(inbound, &record)?;
+        let found = match record.reply {
+            Some(reply) => Some((PendingReply::ready(Arc::new(reply)), 0)),
+            None => self.queues.find(&record.inbound.session, &record.turn),
+        };
+        Ok(found.map(|(reply, queued)| Submitted { turn: record.turn, queued, is_new: false, reply }))
     }
 
     /// Answers a duplicate delivery with the stored outcome, or with the pending one.

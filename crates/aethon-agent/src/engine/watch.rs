@@ -21,7 +21,7 @@ use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 
 /// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
-const SIGNS: u32 = 4;
+pub(super) const SIGNS: u32 = 4;
 
 /// How late a sign of life may come.
 const LATE: Duration = Duration::from_secs(1);
@@ -35,6 +35,7 @@ impl Shared {
     /// Starts the task; one an engine.
     pub(super) fn watch(self: &Arc<Self>, watchers: Arc<Watchers>) {
         let every = self.services.owners.lease() / SIGNS;
+        let watchers = self.watchers.get_or_init(|| watchers).clone();
         self.watch.start(|| watch(Arc::downgrade(self), every, watchers));
     }
 
@@ -88,7 +89,8 @@ impl Shared {
         }
         // What the other program had waiting may have come behind what waits here.
         let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
-        let before = self.readmit(taken_over, true, &|_| Arc::new(Unattended)).await;
+        let watchers = self.watchers.get().cloned().unwrap_or_else(|| Arc::new(|_| Arc::new(Unattended)));
+        let before = self.readmit(taken_over, true, &*watchers).await;
         self.queues.step_back(job, before, &order)
     }
 

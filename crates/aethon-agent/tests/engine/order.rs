@@ -8,7 +8,7 @@ use aethon_core::message::Inbound;
 use aethon_core::model::StopReason;
 use aethon_core::testkit::{CollectingSurface, Gate, Step};
 
-use crate::harness::{House, Plan, THREE, quiet, says, says_behind, session, shown, three};
+use crate::harness::{House, Plan, THREE, quiet, says, says_behind, session, shown, three, with_id};
 
 #[tokio::test]
 async fn a_plain_turn_is_two_calls_of_the_storage() {
@@ -87,6 +87,22 @@ async fn a_full_queue_refuses_and_recovers() {
     gate.open();
     last.reply.wait().await.unwrap();
     harness.ask(&session("a"), "again").await;
+}
+
+#[tokio::test]
+async fn a_second_delivery_of_what_waits_in_a_full_queue_is_acknowledged() {
+    let gate = Gate::default();
+    let options = Options::default().with(|options| options.queue_per_session = 1);
+    let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
+    let harness = House::with([blocked], Plan { options, ..Plan::default() });
+    harness.say(&session("a"), "0").await;
+    let say = |id: &str| harness.engine.submit(with_id(&session("a"), id, id), quiet());
+    let first = say("1").await.unwrap();
+    assert!(say("2").await.unwrap_err().is_busy(), "the queue is full");
+    let again = say("1").await.unwrap();
+    assert_eq!((again.turn, again.queued, again.is_new), (first.turn, 1, false));
+    gate.open();
+    first.reply.wait().await.unwrap();
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use aethon_core::error::Result;
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::message::{Inbound, Message};
-use aethon_core::owner::Owners;
+use aethon_core::owner::{EndedElsewhere, Owners};
 use aethon_core::schedule::{BeginRun, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord};
 use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
@@ -137,6 +137,10 @@ impl Owners for FaultyStore {
             Ok(records)
         };
         self.write("take_over", take_over).await
+    }
+
+    async fn ended_elsewhere(&self, after: Option<MessageId>) -> Result<EndedElsewhere> {
+        self.read("ended_elsewhere", self.base.ended_elsewhere(after)).await
     }
 
     async fn release(&self) -> Result<()> {

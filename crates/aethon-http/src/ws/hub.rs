@@ -13,7 +13,7 @@ use aethon_core::assistant::Posting;
 use aethon_core::channel::made_of;
 use aethon_core::clock::Clock;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::surface::Surface;
+use aethon_core::surface::{Onlookers, Surface};
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -147,6 +147,17 @@ impl Hub {
     fn lock(&self) -> MutexGuard<'_, Rooms> {
         // The map is whole after every statement.
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Onlookers for Hub {
+    fn is_anybody_there(&self) -> bool {
+        self.lock().by_session.values().any(|room| room.is_watched())
+    }
+
+    fn of_ended(&self, session: &SessionId, turn: &TurnId) -> Option<Arc<dyn Surface>> {
+        let room = self.lock().by_session.get(session).cloned()?;
+        room.misses_end(turn).then(|| TurnSurface::open(&room) as _)
     }
 }
 

@@ -178,6 +178,11 @@ impl Log {
         self.entries.iter().rev().any(|entry| entry.turn.as_str() == turn)
     }
 
+    /// Whether the end of this turn is here.
+    pub(super) fn has_end(&self, turn: &TurnId) -> bool {
+        self.entries.iter().rev().any(|entry| entry.kind == Kind::Done && entry.turn == *turn)
+    }
+
     /// The number of the newest frame, or what numbering starts after.
     pub(super) fn newest(&self) -> u64 {
         self.newest

@@ -120,6 +120,14 @@ impl Room {
         state.open.iter().any(|open| open.turn.as_str() == turn) || state.log.knows_turn(turn)
     }
 
+    /// Whether somebody reads who hears of the end of this turn from nobody: it neither waits nor runs here, and no frame
+    /// has told its end.
+    pub(super) fn misses_end(&self, turn: &TurnId) -> bool {
+        let state = self.lock();
+        let is_open = state.open.iter().any(|open| open.turn == *turn);
+        !state.readers.is_empty() && !is_open && !state.log.has_end(turn)
+    }
+
     /// Whether a turn runs. Those that wait do not count: when the program stops, they are left for the next start.
     pub(super) fn is_running(&self) -> bool {
         self.lock().open.iter().any(|open| open.is_running)

@@ -30,7 +30,7 @@ mod tests {
     use aethon_core::channel::{DeliveryOutcome, NewDelivery, Outbox};
     use aethon_core::embed::EmbeddingCache;
     use aethon_core::history::{History, HistoryQuery};
-    use aethon_core::ids::{AgentName, SessionId, TurnId};
+    use aethon_core::ids::{AgentName, MessageId, SessionId, TurnId};
     use aethon_core::learned::{ModelFact, ModelKey, ModelMemory};
     use aethon_core::ledger::{Claim, Ledger, LedgerEntry, WorkKind};
     use aethon_core::memory::{
@@ -308,6 +308,7 @@ mod tests {
             store.renew().await.unwrap();
             store.orphaned().await.unwrap();
             store.take_over(&session).await.unwrap();
+            store.ended_elsewhere(Some(MessageId(0))).await.unwrap();
             store.pending(&session).await.unwrap();
             store.window(&session, 5).await.unwrap();
             let delivery = NewDelivery::new("x", "plan", Timestamp::UNIX_EPOCH);

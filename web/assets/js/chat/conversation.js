@@ -7,6 +7,9 @@ import { newTurn, turnsFromStored } from "./turn.js";
 /** @import { Attachment, Turn, SessionDetail, StoredMessage } from "./types.js" */
 /** @import { Unsent } from "./outbox.js" */
 
+/** What a turn that waits is told as well: a word about the wait, and its end where it was taken back. */
+const toldWaiting = new Set(["notice", "blocks", "done"]);
+
 export class Conversation {
   /** @type {StoredMessage[]} */ #stored = [];
   /** @type {Turn[]} The stored messages as turns, made once per change. */ #past = [];
@@ -22,7 +25,8 @@ export class Conversation {
     const past = this.#past.map((turn) => (turn.id && this.#live.get(turn.id)) || turn);
     const seen = new Set(past);
     const fresh = [...this.#live.values()].filter((turn) => !seen.has(turn));
-    const shown = [...past, ...fresh].filter((turn) => !turn.id || !this.#replaced.has(turn.id));
+    const [begun, waiting] = [fresh.filter((turn) => !turn.isWaiting), fresh.filter((turn) => turn.isWaiting)];
+    const shown = [...past, ...begun, ...waiting].filter((turn) => !turn.id || !this.#replaced.has(turn.id));
     return [...shown, ...this.#local.values()];
   }
 
@@ -58,6 +62,8 @@ export class Conversation {
     for (const [id, turn] of this.#live) if (!pending.has(id) && turn.born <= asked) this.#live.delete(id);
     for (const [id, turn] of this.#local) if (turn.request !== "message" && turn.born <= asked) this.#local.delete(id);
     for (const entry of pending.values()) this.#awaitTurn(entry);
+    const inOrder = [...pending.keys()].map((id) => /** @type {[string, Turn]} */ ([id, this.#live.get(id)]));
+    this.#live = new Map([...inOrder, ...[...this.#live].filter(([id]) => !pending.has(id))]);
   }
 
   /** @param {StoredMessage[]} older @param {boolean} [hasMore] whether there are still older ones, where that is known */
@@ -147,6 +153,7 @@ export class Conversation {
     }
     const isUnknown = !turn;
     turn ??= this.#adopt(newTurn(`t:${frame.turn}`), frame.turn, "running");
+    if (turn.isWaiting && !toldWaiting.has(frame.type)) this.#begin(turn);
     applyFrame(turn, frame);
     turn.heard = Date.now();
     return { turn, isUnknown };
@@ -161,10 +168,27 @@ export class Conversation {
     return undefined;
   }
 
+  /**
+   * A turn that waited begins, behind those that began before it. Others may have waited longer without anybody here having
+   * heard of them; what was taken back before it keeps its place.
+   * @param {Turn} turn
+   */
+  #begin(turn) {
+    for (const [id, other] of [...this.#live]) {
+      if (other.isWaiting && (other === turn || other.state === "done")) {
+        other.isWaiting = false;
+        this.#live.delete(id);
+        this.#live.set(id, other);
+      }
+      if (other === turn) return;
+    }
+  }
+
   /** @param {Turn} turn @param {string} id @param {"queued" | "running"} state */
   #adopt(turn, id, state) {
     turn.id = id;
     turn.state = state;
+    turn.isWaiting = state === "queued";
     turn.heard = Date.now();
     this.#replaced.delete(id);
     this.#live.set(id, turn);
@@ -191,6 +215,7 @@ export class Conversation {
     turn.base = stored?.reply ?? { blocks: [], extras: [], source: "" };
     turn.said ??= stored?.said ?? { text, files: [], at: null, state: "sent", error: "" };
     turn.state = state === "running" ? "running" : state === "stopped" ? "done" : "queued";
+    turn.isWaiting = state !== "running";
     if (state === "stopped") turn.stopReason = "withdrawn";
     turn.version += 1;
   }

@@ -162,6 +162,7 @@ class ChatPage {
       link: (link) => this.#linkChanged(link),
       loaded: () => {
         this.#problem = null;
+        this.#transcript.retryOlder();
       },
       failed: (problem) => this.#failed(problem),
       accepted: () => this.#accepted(),

@@ -22,6 +22,7 @@ export class Transcript {
   #isAtEnd = true;
   #hasNews = false;
   #hasOlder = false;
+  #hasOlderFailed = false;
   #loadOlder;
   #beginning;
   #height = 0;
@@ -184,11 +185,24 @@ export class Transcript {
       if (!(await this.#loadOlder())) return;
     } catch {
       this.#older.textContent = texts.turn.olderFailed;
+      this.#hasOlderFailed = true;
       return;
     }
     // What was under the reader's eyes stays there, although the column grew above it.
     if (first) this.element.scrollTop += first.getBoundingClientRect().top - place;
-    // Told anew whether the beginning is near: what came may have been short.
+    // What came may have been short.
+    this.#lookAtBeginning();
+  }
+
+  /** Asks again for older messages that did not come while the server was away, should the reader still be near the beginning. */
+  retryOlder() {
+    if (!this.#hasOlderFailed) return;
+    this.#hasOlderFailed = false;
+    this.#lookAtBeginning();
+  }
+
+  /** Has itself told anew whether the beginning is near. */
+  #lookAtBeginning() {
     this.#beginning.unobserve(this.#older);
     this.#beginning.observe(this.#older);
   }

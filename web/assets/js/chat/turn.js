@@ -9,7 +9,7 @@ export function newTurn(key, known = {}) {
   births += 1;
   return {
     key, id: null, said: null, reply: emptyReply(), state: "local", stopReason: "", failure: null, model: "", usage: null,
-    at: null, version: 0, base: null, born: births, request: "message", heard: 0, ...known,
+    at: null, version: 0, base: null, born: births, request: "message", heard: 0, isWaiting: false, ...known,
   };
 }
 
@@ -41,14 +41,12 @@ export function turnsFromStored(messages) {
 }
 
 /**
- * Puts messages in order, whichever way they came. Times are compared as times: as text, 05.4Z comes after 05.47Z,
- * and a whole second after both.
+ * Puts messages in order, whichever way they came. Their numbers grow in the order of the conversation; their times need not,
+ * because a message that waited is older than the answers before it.
  * @param {StoredMessage[]} messages
  */
 export function oldestFirst(messages) {
-  const first = Date.parse(messages[0]?.created_at ?? "");
-  const last = Date.parse(messages.at(-1)?.created_at ?? "");
-  return first > last ? [...messages].reverse() : messages;
+  return Number(messages[0]?.id) > Number(messages.at(-1)?.id) ? [...messages].reverse() : messages;
 }
 
 const failures = new Set(["error", "limit", "budget"]);

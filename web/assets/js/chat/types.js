@@ -31,7 +31,7 @@
  * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
  *   stopReason: string, failure: {code: string, message: string} | null, model: string, usage: Usage | null,
  *   at: string | null, version: number, base: Reply | null, born: number, request: "message" | "retry" | "edit",
- *   heard: number}} Turn
+ *   heard: number, isWaiting: boolean}} Turn
  *
  * @typedef {{id: string, role: string, content: any[], created_at?: string, model?: string, usage?: Usage, turn?: string,
  *   stop_reason?: string}} StoredMessage

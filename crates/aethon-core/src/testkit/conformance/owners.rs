@@ -191,3 +191,43 @@ pub async fn a_turn_that_another_program_works_on_is_not_begun_here(stage: Stage
     here.turns.finish(finish(&one, S, "1")).await.unwrap();
     assert!(there.turns.begin(&one, begin("one")).await.unwrap_err().is_invalid());
 }
+
+pub async fn what_another_program_has_ended_is_told_once_and_in_order(stage: Stage) {
+    let (here, there) = (&stage.storage, &stage.beside);
+    stage.turn(S, "before", "0").await;
+    let start = there.owners.ended_elsewhere(None).await.unwrap();
+    assert_eq!((start.turns.len(), start.through.is_some()), (0, true), "what was before is no news");
+    assert_eq!(there.owners.ended_elsewhere(start.through).await.unwrap(), start);
+
+    let (one, _) = begun(here, "one").await;
+    let begun_only = there.owners.ended_elsewhere(start.through).await.unwrap();
+    assert!(begun_only.turns.is_empty(), "it has not ended");
+    here.turns.finish(finish(&one, S, "1")).await.unwrap();
+    let (two, _) = begun(here, "two").await;
+    here.turns.finish(finish(&two, S, "2")).await.unwrap();
+    let (own, _) = begun(there, "own").await;
+    there.turns.finish(finish(&own, S, "3")).await.unwrap();
+    there.transcripts.post(&session(S), "k", message(Role::Assistant, "ping")).await.unwrap();
+
+    let ended = there.owners.ended_elsewhere(begun_only.through).await.unwrap();
+    assert_eq!(ended.turns, [(session(S), one), (session(S), two)]);
+    assert!(ended.through > begun_only.through);
+    assert!(there.owners.ended_elsewhere(ended.through).await.unwrap().turns.is_empty());
+    let theirs = here.owners.ended_elsewhere(start.through).await.unwrap();
+    assert_eq!(theirs.turns, [(session(S), own)], "each program hears of the other's");
+    assert_eq!(theirs.through, ended.through);
+}
+
+pub async fn what_a_program_took_over_is_its_own_end(stage: Stage) {
+    let (here, there) = (&stage.storage, &stage.beside);
+    let start = there.owners.ended_elsewhere(None).await.unwrap();
+    assert_eq!(start.through, None, "nothing is stored");
+    let one = stage.open_turn(S, "one").await;
+    let start = there.owners.ended_elsewhere(None).await.unwrap();
+    stage.advance(lease());
+    there.owners.take_over(&session(S)).await.unwrap();
+    there.turns.begin(&one, begin("one")).await.unwrap();
+    there.turns.finish(finish(&one, S, "1")).await.unwrap();
+    assert!(there.owners.ended_elsewhere(start.through).await.unwrap().turns.is_empty());
+    assert_eq!(here.owners.ended_elsewhere(start.through).await.unwrap().turns, [(session(S), one)]);
+}

@@ -58,6 +58,8 @@ list! { $
         a_program_that_leaves_in_order_frees_its_turns_at_once,
         a_turn_that_was_taken_over_takes_nothing_from_its_first_owner,
         a_turn_that_another_program_works_on_is_not_begun_here,
+        what_another_program_has_ended_is_told_once_and_in_order,
+        what_a_program_took_over_is_its_own_end,
     }
     conversations {
         a_whole_conversation_is_made_at_once_or_not_at_all,

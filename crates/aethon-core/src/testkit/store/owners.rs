@@ -6,8 +6,8 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use crate::error::Result;
-use crate::ids::{SessionId, TurnId};
-use crate::owner::{LEASE, Owners};
+use crate::ids::{MessageId, SessionId, TurnId};
+use crate::owner::{EndedElsewhere, LEASE, MOST_ENDED, Owners};
 use crate::session::TurnRecord;
 
 #[async_trait]
@@ -51,6 +51,31 @@ impl Owners for MemoryStore {
                 Ok(row.record.clone())
             })
             .collect()
+    }
+
+    async fn ended_elsewhere(&self, after: Option<MessageId>) -> Result<EndedElsewhere> {
+        let tables = self.enter("ended_elsewhere")?;
+        let mut ends = Vec::new();
+        let mut newest = after;
+        for (session, row) in &tables.sessions {
+            for message in &row.messages {
+                newest = newest.max(Some(message.id));
+                let Some(turn) = message.turn.as_ref().filter(|_| message.stop_reason.is_some()) else {
+                    continue;
+                };
+                let is_theirs = tables.turns.get(turn).is_some_and(|row| row.owner != Some(self.owner));
+                if is_theirs && after.is_some_and(|after| message.id > after) {
+                    ends.push((message.id, session.clone(), turn.clone()));
+                }
+            }
+        }
+        ends.sort_unstable_by_key(|(id, ..)| *id);
+        ends.truncate(MOST_ENDED);
+        let through = if ends.len() < MOST_ENDED { newest } else { ends.last().map(|(id, ..)| *id) };
+        Ok(EndedElsewhere {
+            turns: ends.into_iter().map(|(_, session, turn)| (session, turn)).collect(),
+            through,
+        })
     }
 
     async fn release(&self) -> Result<()> {

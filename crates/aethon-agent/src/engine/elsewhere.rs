@@ -1,0 +1,102 @@
+//! What other programs of the same storage have said, for those who look on here.
+//!
+//! A turn tells those who watch it while it runs, but only in its own program. What a terminal without a daemon has asked would
+//! be in the transcript and on nobody's screen. So the ends of such turns are looked for, more often while somebody looks on,
+//! and once more before a turn begins behind messages that were not seen here: what was said before it is told before it.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use aethon_core::error::Result;
+use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::surface::{Onlookers, TurnEvent};
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
+
+use super::shared::Shared;
+use super::watch::SIGNS;
+use crate::storage_log::log_storage;
+use crate::tasks::BackgroundTask;
+
+/// How often is looked while somebody looks on.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// What was heard of other programs.
+pub(super) struct Elsewhere {
+    onlookers: OnceLock<Arc<dyn Onlookers>>,
+    /// One look at a time, so that whoever waits for one knows that everything before it was told.
+    looking: Semaphore,
+    /// Up to which message the ends of turns are known.
+    through: Mutex<Option<MessageId>>,
+    task: BackgroundTask,
+}
+
+impl Default for Elsewhere {
+    fn default() -> Self {
+        let (onlookers, task) = (OnceLock::new(), BackgroundTask::default());
+        Self { onlookers, looking: Semaphore::new(1), through: Mutex::default(), task }
+    }
+}
+
+impl Elsewhere {
+    /// Ends the looks.
+    pub(super) async fn end(&self) {
+        self.task.end().await;
+    }
+
+    fn through(&self) -> Option<MessageId> {
+        *self.through.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_through(&self, through: Option<MessageId>) {
+        *self.through.lock().unwrap_or_else(PoisonError::into_inner) = through;
+    }
+}
+
+impl Shared {
+    /// Tells these from now on what other programs say.
+    pub(super) fn tell_onlookers(self: &Arc<Self>, onlookers: Arc<dyn Onlookers>) {
+        let seldom = self.services.owners.lease() / SIGNS;
+        if self.elsewhere.onlookers.set(onlookers).is_ok() {
+            self.elsewhere.task.start(|| look_on(Arc::downgrade(self), seldom));
+        }
+    }
+
+    /// Tells those who look on which turns other programs have ended since the last look. Returns whether anybody looks on.
+    pub(super) async fn look_elsewhere(&self) -> bool {
+        let Some(onlookers) = self.elsewhere.onlookers.get() else { return false };
+        // It is never closed.
+        let _looking = self.elsewhere.looking.acquire().await;
+        if let Err(error) = self.tell_ended(&**onlookers).await {
+            log_storage("what other programs have said could not be looked for; trying again", &error);
+        }
+        onlookers.is_anybody_there()
+    }
+
+    async fn tell_ended(&self, onlookers: &dyn Onlookers) -> Result<()> {
+        let ended = self.services.owners.ended_elsewhere(self.elsewhere.through()).await?;
+        for (session, turn) in &ended.turns {
+            self.tell_end_of(onlookers, session, turn).await?;
+        }
+        self.elsewhere.set_through(ended.through);
+        Ok(())
+    }
+
+    async fn tell_end_of(&self, onlookers: &dyn Onlookers, session: &SessionId, turn: &TurnId) -> Result<()> {
+        let Some(surface) = onlookers.of_ended(session, turn) else { return Ok(()) };
+        let reply = self.services.log.turn(turn).await?.and_then(|record| record.reply);
+        if let Some(reply) = reply {
+            surface.emit(turn, TurnEvent::Done(Arc::new(reply)));
+        }
+        Ok(())
+    }
+}
+
+async fn look_on(shared: Weak<Shared>, seldom: Duration) {
+    loop {
+        let Some(engine) = shared.upgrade() else { return };
+        let is_anybody_there = engine.look_elsewhere().await;
+        drop(engine);
+        sleep(if is_anybody_there { LOOK.min(seldom) } else { seldom }).await;
+    }
+}
