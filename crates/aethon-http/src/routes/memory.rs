@@ -286,8 +286,11 @@ mod tests {
         check("POST", "/api/memory", json!({"content": "x".repeat(8_001)}), 422, "content").await;
         check("POST", "/api/memory", json!({"content": "x", "category": "c".repeat(65)}), 422, "category")
             .await;
-        check("POST", "/api/memory", json!({"content": "password: hunter2"}), 422, "secret_detected").await;
-        check("PUT", "/api/memory/1", json!({"content": "password: hunter2"}), 422, "secret_detected").await;
+        for (method, target) in [("POST", "/api/memory"), ("PUT", "/api/memory/1")] {
+            let body = || json!({"content": "password: hunter2"});
+            check(method, target, body(), 422, "content").await;
+            assert_eq!(send(&bench, method, target, body()).await.code(), "secret_detected");
+        }
         check("PUT", "/api/memory/1", json!({"content": ""}), 422, "content").await;
         check("PUT", "/api/memory/7", json!({"content": "x"}), 404, "not_found").await;
         check("PUT", "/api/memory/soup", json!({"content": "x"}), 404, "not_found").await;
