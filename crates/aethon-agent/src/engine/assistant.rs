@@ -14,8 +14,8 @@ use aethon_core::tool::Toolbox;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
+use super::beside::Watchers;
 use super::delegation::Delegation;
-use super::recover::Watchers;
 use super::shared::Shared;
 use crate::agent::{Agent, AgentModels};
 use crate::control::Cause;

@@ -4,54 +4,20 @@
 //! be in the transcript and on nobody's screen. So the ends of such turns are looked for, more often while somebody looks on,
 //! and once more before a turn begins behind messages that were not seen here: what was said before it is told before it.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use aethon_core::error::Result;
-use aethon_core::ids::{MessageId, SessionId, TurnId};
+use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::{Onlookers, TurnEvent};
-use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
+use super::beside::SIGNS;
 use super::shared::Shared;
-use super::watch::SIGNS;
 use crate::storage_log::log_storage;
-use crate::tasks::BackgroundTask;
 
 /// How often is looked while somebody looks on.
 const LOOK: Duration = Duration::from_millis(500);
-
-/// What was heard of other programs.
-pub(super) struct Elsewhere {
-    onlookers: OnceLock<Arc<dyn Onlookers>>,
-    /// One look at a time, so that whoever waits for one knows that everything before it was told.
-    looking: Semaphore,
-    /// Up to which message the ends of turns are known.
-    through: Mutex<Option<MessageId>>,
-    task: BackgroundTask,
-}
-
-impl Default for Elsewhere {
-    fn default() -> Self {
-        let (onlookers, task) = (OnceLock::new(), BackgroundTask::default());
-        Self { onlookers, looking: Semaphore::new(1), through: Mutex::default(), task }
-    }
-}
-
-impl Elsewhere {
-    /// Ends the looks.
-    pub(super) async fn end(&self) {
-        self.task.end().await;
-    }
-
-    fn through(&self) -> Option<MessageId> {
-        *self.through.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set_through(&self, through: Option<MessageId>) {
-        *self.through.lock().unwrap_or_else(PoisonError::into_inner) = through;
-    }
-}
 
 impl Shared {
     /// Tells these from now on what other programs say.

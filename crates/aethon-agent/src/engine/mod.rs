@@ -3,11 +3,12 @@
 //! `compaction` (so that the request fits), `response` (what the model says), `calls` (what it has done), `repetition`
 //! (loops) and `outcome` (what is stored at last, long ones one by one: `long_ends`); `measure` is for telemetry; `agents` are those who answer, `delegation` is how one asks another, `knowledge` is what was learnt of their models, `recover` takes up what a
 //! crash left, `watch` renews the lease and takes over from programs that are gone, `elsewhere` tells those who look on what other
-//! programs have said, `session_ops` empties sessions.
+//! programs have said (what they share is in `beside`), `session_ops` empties sessions.
 
 mod agents;
 mod ask;
 mod assistant;
+mod beside;
 mod calls;
 mod compaction;
 mod delegation;

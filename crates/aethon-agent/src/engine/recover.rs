@@ -19,6 +19,7 @@ use aethon_core::session::{Begin, TurnPhase, TurnRecord};
 use aethon_core::surface::{Surface, TurnEvent};
 use jiff::SignedDuration;
 
+use super::beside::Watchers;
 use super::shared::Shared;
 use crate::admission::admit;
 use crate::caught::caught;
@@ -30,9 +31,6 @@ use crate::window::missing_results;
 const CUT_OFF: &str = "interrupted by a restart of the assistant; it may or may not have run";
 const CLOSING: &str = "an interrupted turn could not be closed; trying again";
 const NOTICE: &str = "The assistant was interrupted before it could answer; send the message again.";
-
-/// Who watches a turn that goes on.
-pub(super) type Watchers = dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync;
 
 impl Shared {
     /// Looks after all that is left over. Returns how many go on.

@@ -10,10 +10,9 @@ use aethon_core::live::Live;
 use aethon_core::message::Message;
 
 use super::agents::Agents;
+use super::beside::{Elsewhere, Watchers};
 use super::compaction::Ahead;
-use super::elsewhere::Elsewhere;
 use super::long_ends::LongEnds;
-use super::recover::Watchers;
 use super::team::Team;
 use crate::agent::{Agent, AgentModels};
 use crate::caught::caught;

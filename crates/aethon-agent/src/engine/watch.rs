@@ -14,14 +14,12 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::surface::{TurnEvent, Unattended};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::recover::{Watchers, stage_of};
+use super::beside::{SIGNS, Watchers};
+use super::recover::stage_of;
 use super::shared::Shared;
 use crate::dispatcher::Job;
 use crate::patience::until_stored;
 use crate::storage_log::log_storage;
-
-/// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
-pub(super) const SIGNS: u32 = 4;
 
 /// How late a sign of life may come.
 const LATE: Duration = Duration::from_secs(1);

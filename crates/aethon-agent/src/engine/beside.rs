@@ -1,0 +1,48 @@
+//! What an engine keeps beside other programs on the same storage; `watch`, `recover` and `elsewhere` work with it.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use aethon_core::ids::MessageId;
+use aethon_core::session::TurnRecord;
+use aethon_core::surface::{Onlookers, Surface};
+use tokio::sync::Semaphore;
+
+use crate::tasks::BackgroundTask;
+
+/// How often a lease is renewed while it lasts. Three signs of life may be late without harm.
+pub(super) const SIGNS: u32 = 4;
+
+/// Who watches a turn that goes on.
+pub(super) type Watchers = dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync;
+
+/// What was heard of other programs.
+pub(super) struct Elsewhere {
+    pub(super) onlookers: OnceLock<Arc<dyn Onlookers>>,
+    /// One look at a time, so that whoever waits for one knows that everything before it was told.
+    pub(super) looking: Semaphore,
+    /// Up to which message the ends of turns are known.
+    through: Mutex<Option<MessageId>>,
+    pub(super) task: BackgroundTask,
+}
+
+impl Default for Elsewhere {
+    fn default() -> Self {
+        let (onlookers, task) = (OnceLock::new(), BackgroundTask::default());
+        Self { onlookers, looking: Semaphore::new(1), through: Mutex::default(), task }
+    }
+}
+
+impl Elsewhere {
+    /// Ends the looks.
+    pub(super) async fn end(&self) {
+        self.task.end().await;
+    }
+
+    pub(super) fn through(&self) -> Option<MessageId> {
+        *self.through.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_through(&self, through: Option<MessageId>) {
+        *self.through.lock().unwrap_or_else(PoisonError::into_inner) = through;
+    }
+}
