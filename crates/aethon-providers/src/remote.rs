@@ -196,7 +196,7 @@ impl Remote {
         self.notebook.keep(lessons);
     }
 
-    /// Authorizes and sends a request.
+    /// Authorises and sends a request.
     async fn send(&self, outgoing: Outgoing) -> Result<Incoming, ModelError> {
         let outgoing = self.dialect.authorize(outgoing).await?;
         exchange(&self.client, &self.service, outgoing).await

@@ -16,7 +16,7 @@ const HEADERS: [&str; 7] = [
     "mistral-correlation-id",
     "x-correlation-id",
 ];
-/// No id is longer.
+/// The longest id, in bytes.
 const LONGEST: usize = 128;
 
 /// Returns the id in a response. It is shown to people, so anything that does not look like an id is ignored.

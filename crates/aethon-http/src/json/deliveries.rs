@@ -4,7 +4,7 @@ use aethon_core::channel::{DeliveryPage, DeliveryRecord};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// How much of a text is shown, in bytes.
+/// How much of a text is shown, in characters.
 const MOST_TEXT: usize = 500;
 
 /// A list of deliveries.

@@ -1,4 +1,4 @@
-//! Authorizes a request to Bedrock: with a bearer key if there is one, else with a signature.
+//! Authorises a request to Bedrock: with a bearer key if there is one, else with a signature.
 
 use std::sync::Arc;
 

@@ -21,7 +21,7 @@ pub(crate) struct Report {
     pub(super) is_page: bool,
 }
 
-/// How much of a message is kept, in bytes.
+/// How much of a message is kept, in characters.
 const LONGEST: usize = 300;
 
 impl Report {
