@@ -2,7 +2,8 @@
 //!
 //! A socket has a seat in each session it talks to: first the one its address names, then any that it names itself. A
 //! seat is a position in the log of the session's [`Room`]. Sending means reading on from there, so replayed and live
-//! frames are one stream. No text frame from a client closes the connection.
+//! frames are one stream. No text message within the size limit closes
+//! the connection.
 
 use std::sync::Arc;
 use std::time::Duration;
