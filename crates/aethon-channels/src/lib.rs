@@ -1,12 +1,13 @@
-//! The owner's messengers: a codec for each platform, over common rules of who is heard and how a reply arrives.
+//! The owner's messengers: a codec for each platform, over common rules on who may write and how a reply arrives.
 //!
-//! A platform knows its wire: how updates come, how a message is sent and edited. Everything else is the same for all and
-//! stands in `talk`: who may write, pairing, commands, sessions, questions for approval, replies that grow before the
-//! reader's eyes, parts that are settled one by one, one budget of calls for each chat. `text` turns a model's Markdown into
-//! styled text, from which each platform writes its own form.
+//! A platform knows its wire format: how updates arrive, how a message is sent and edited. Everything else is shared
+//! and lives in `talk`: access, pairing, commands, sessions, approval prompts, replies that grow as they are written,
+//! per-part delivery, and a rate budget for each chat. `text` converts a model's Markdown to styled text, from which
+//! each platform produces its own format.
 //!
-//! Requests go through the core's `Exchange`, sockets through [`socket::Dial`], mail has connections of its own, and what is
-//! remembered is in the core's `ChannelRecords`. The facade makes a [`Messenger`] of a platform, and runs it as a channel.
+//! Requests go through the core's `Exchange`, and sockets through [`socket::Dial`]; mail has its own connections.
+//! State is stored in the core's `ChannelRecords`. The facade turns a platform into a [`Messenger`] and runs it as a
+//! channel.
 
 pub mod discord;
 pub mod email;

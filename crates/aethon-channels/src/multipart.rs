@@ -1,4 +1,4 @@
-//! An attachment as a form.
+//! Encodes an attachment as a multipart form.
 
 use aethon_core::message::Attachment;
 use aethon_core::multipart;
@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::talk::Fault;
 
-/// The form: its content type and its bytes.
+/// Returns the content type and the bytes of the form.
 pub(crate) fn form(
     fields: &[(&str, String)],
     field: &str,

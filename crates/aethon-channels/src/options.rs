@@ -1,4 +1,4 @@
-//! What the owner has set for a channel, and what every channel is given.
+//! The owner's settings for a channel, and what the program provides to every channel.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,60 +13,62 @@ use aethon_core::person::Person;
 use aethon_core::program::Programs;
 use aethon_core::transcribe::Transcriber;
 
-/// A sender who is somebody in the household.
+/// A sender who belongs to the household.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// By the platform's own id, or the name there.
+    /// The platform's own id or name.
     pub sender: String,
-    /// Who it is.
+    /// The person it is.
     pub person: Person,
-    /// The conversation to which private messages go from this and other messengers; a chat is its own without one.
+    /// The conversation for private messages from all of this person's messengers. If `None`, each chat is its own
+    /// conversation.
     pub conversation: Option<String>,
 }
 
-/// What the owner has set for a channel.
+/// The owner's settings for a channel.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// The channel's name.
     pub channel: &'static str,
-    /// Who may write, by the platform's own ids. Empty: nobody but those who were paired. It counts as it is at the moment.
+    /// Who may write, by the platform's own ids. If empty, only people who were paired. Updated on reload.
     pub allowed: Live<Vec<String>>,
-    /// Who the owners are: they alone are asked for approval, and their words are not marked. `None` for everybody who may write.
+    /// The owners: only they are asked for approval, and their words are not marked as untrusted. `None` makes
+    /// everyone who may write an owner.
     pub owners: Option<Vec<String>>,
-    /// Who is who among the senders; `None` without a household.
+    /// The people behind the senders; `None` without a household.
     pub people: Option<Vec<Member>>,
     /// Which messages of a group are answered.
     pub groups: GroupMode,
-    /// How somebody comes to be heard.
+    /// How people gain access.
     pub pairing: Pairing,
-    /// What a stranger is told.
+    /// What strangers are told.
     pub strangers: Strangers,
     /// Whether a reply is shown while it is written.
     pub streams: bool,
-    /// Who gets what names no recipient.
+    /// The recipient of deliveries that name none.
     pub home: Option<String>,
-    /// The largest file that is taken, in bytes.
+    /// The largest file that is accepted, in bytes.
     pub max_file_bytes: u64,
-    /// The age above which a message is not answered.
+    /// Older messages are not answered.
     pub stale_after: Duration,
-    /// Whether the words of those who are no owners are marked as somebody else's.
+    /// Whether the words of people other than owners are marked as untrusted.
     pub marks_others: bool,
 }
 
-/// What every channel is given by the program.
+/// What the program provides to every channel.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// What it remembers.
+    /// The state that channels store.
     pub records: Arc<dyn ChannelRecords>,
-    /// Where it is noted who was let in.
+    /// The audit log, for pairings.
     pub audit: Arc<dyn AuditLog>,
-    /// Where questions are answered.
+    /// The pending approvals.
     pub desk: PendingApprovals,
-    /// The way out for what it says itself.
+    /// Delivers the channel's own messages through the outbox.
     pub courier: Arc<dyn Courier>,
-    /// What starts a program of the owner's, where one is named.
+    /// Starts a program of the owner's, if one is configured.
     pub programs: Arc<dyn Programs>,
-    /// What writes down voice messages; without it they are not heard.
+    /// Transcribes voice messages. Without it, they are not understood.
     pub transcriber: Option<Arc<dyn Transcriber>>,
     /// The time.
     pub clock: Arc<dyn Clock>,

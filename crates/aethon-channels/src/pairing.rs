@@ -1,8 +1,8 @@
-//! Codes by which somebody comes to be heard, and who was paired so far.
+//! Pairing codes, by which people gain access, and the people who were paired.
 //!
-//! A code is eight letters and digits that cannot be taken for one another, counts for ten minutes and once. With `invite`
-//! the owner makes it and hands it out; with `request` a stranger gets it, and the owner confirms it. All of it is in the
-//! database, so that the daemon and the command line see the same.
+//! A code consists of eight characters that cannot be confused with one another, and works once, for ten minutes.
+//! With `invite`, the owner creates it and hands it out; with `request`, a stranger receives it and the owner
+//! confirms it. All state is in the database, so that the daemon and the command line see the same.
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
@@ -11,40 +11,40 @@ use aethon_core::pairing::PairingCode;
 use jiff::SignedDuration;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-/// Letters and digits without I, O, 0 and 1: 32 of them, so that a byte gives one without bias.
+/// Letters and digits without I, O, 0 and 1: exactly 32, so that a random byte selects one without bias.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /// How long a code is.
 const LENGTH: usize = 8;
-/// How long one counts.
+/// How long a code is valid.
 pub(crate) const VALIDITY: SignedDuration = SignedDuration::from_mins(10);
-/// The time in which wrong codes are counted, and in which somebody may ask once.
+/// The period in which wrong codes are counted, and in which a stranger may ask once.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
-/// How many wrong codes are heard in it.
+/// How many wrong codes are accepted in that period.
 const MOST_TRIES: u32 = 5;
-/// How many requests wait for the owner at once.
+/// How many requests may wait for the owner.
 const MOST_REQUESTS: usize = 3;
 /// How many pairings are listed.
 const MOST_LISTED: usize = 1000;
 
-/// What becomes of a code that somebody has sent.
+/// The outcome of a code that someone sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Redeemed {
     /// They are paired.
     Paired,
     /// There is no such code.
     Wrong,
-    /// They have tried too often, and are not heard.
+    /// Too many attempts; ignored.
     Unheard,
 }
 
-/// Makes a code for the owner to hand out.
+/// Creates a code for the owner to hand out.
 pub async fn invite(records: &dyn ChannelRecords, clock: &dyn Clock, channel: &str) -> Result<PairingCode> {
     let code = PairingCode { code: fresh_code()?, expires_at: clock.now() + VALIDITY };
     records.put(channel, &format!("invite:{}", code.code), "", Some(code.expires_at)).await?;
     Ok(code)
 }
 
-/// Confirms the request with this code. Returns who was paired by it.
+/// Confirms the request with this code. Returns who was paired.
 pub async fn approve(records: &dyn ChannelRecords, channel: &str, code: &str) -> Result<Option<String>> {
     let Some(code) = read(code) else { return Ok(None) };
     let Some(sender) = records.take(channel, &format!("request:{code}")).await? else { return Ok(None) };
@@ -52,13 +52,13 @@ pub async fn approve(records: &dyn ChannelRecords, channel: &str, code: &str) ->
     Ok(Some(sender))
 }
 
-/// Who was paired with a channel.
+/// Lists who is paired with a channel.
 pub async fn paired(records: &dyn ChannelRecords, channel: &str) -> Result<Vec<String>> {
     let listed = records.list(channel, "paired:", MOST_LISTED).await?;
     Ok(listed.into_iter().filter_map(|(name, _)| Some(name.strip_prefix("paired:")?.to_owned())).collect())
 }
 
-/// Takes a pairing back. `false` when there was none.
+/// Revokes a pairing. Returns `false` if there was none.
 pub async fn revoke(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Result<bool> {
     Ok(records.take(channel, &format!("paired:{sender}")).await?.is_some())
 }
@@ -67,7 +67,7 @@ pub(crate) async fn is_paired(records: &dyn ChannelRecords, channel: &str, sende
     Ok(records.get(channel, &format!("paired:{sender}")).await?.is_some())
 }
 
-/// Somebody sends a code that they were given.
+/// Redeems a code that someone sends.
 pub(crate) async fn redeem(
     records: &dyn ChannelRecords,
     clock: &dyn Clock,
@@ -91,24 +91,25 @@ pub(crate) async fn redeem(
     Ok(Redeemed::Wrong)
 }
 
-/// Whether a code that the owner has made counts now.
+/// Returns whether a code created by the owner is valid now.
 pub(crate) async fn is_code_open(records: &dyn ChannelRecords, channel: &str) -> Result<bool> {
     Ok(!records.list(channel, "invite:", 1).await?.is_empty())
 }
 
-/// Whether a request of this sender waits for the owner.
+/// Returns whether a request of this sender waits for the owner.
 pub(crate) async fn has_asked(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Result<bool> {
     let requests = records.list(channel, "request:", MOST_REQUESTS).await?;
     Ok(requests.iter().any(|(_, asking)| asking == sender))
 }
 
-/// Whether somebody who asked now would get a code.
+/// Returns whether a stranger who asked now would get a code.
 pub(crate) async fn may_ask(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Result<bool> {
     let is_full = records.list(channel, "request:", MOST_REQUESTS).await?.len() >= MOST_REQUESTS;
     Ok(!is_full && records.get(channel, &format!("asked:{sender}")).await?.is_none())
 }
 
-/// Somebody asks to be heard. `None` while they have asked within the hour, or too many wait.
+/// Creates a request for access. Returns `None` if the stranger asked within the last hour, or too many requests
+/// wait.
 pub(crate) async fn request(
     records: &dyn ChannelRecords,
     clock: &dyn Clock,
@@ -129,14 +130,14 @@ async fn pair(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Resu
     records.put(channel, &format!("paired:{sender}"), "", None).await
 }
 
-/// A code as a person wrote it; `None` if it is none.
+/// Parses a code as typed by a person.
 fn read(code: &str) -> Option<String> {
     let code: String = code.chars().filter(|c| !c.is_whitespace() && *c != '-').collect();
     let code = code.to_ascii_uppercase();
     (code.len() == LENGTH && code.bytes().all(|byte| ALPHABET.contains(&byte))).then_some(code)
 }
 
-/// Letters and digits that nobody can guess.
+/// Generates an unguessable code.
 pub(crate) fn fresh_code() -> Result<String> {
     let mut bytes = [0; LENGTH];
     SystemRandom::new().fill(&mut bytes).map_err(|_| Error::internal("the system gives no random bytes"))?;

@@ -1,6 +1,6 @@
-//! A request to a platform and its whole answer, and what it means when there is none.
+//! A request to a platform with its complete response, and what it means if there is none.
 //!
-//! What a status means, and which words a platform has for a failure, its own codec knows.
+//! Each codec knows what a status means and how its platform reports errors.
 
 use std::io;
 use std::time::Duration;
@@ -13,19 +13,20 @@ use tokio::time::timeout;
 
 use crate::talk::Fault;
 
-/// How long a request may take that is answered at once.
+/// How long a request may take that returns immediately.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is written as it is in a part of an address.
+/// Characters that are not encoded in a path segment.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A part of an address.
+/// Encodes a path segment.
 pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
-/// Whether an address is an encrypted one on one of these hosts: on the very one, or below it where it begins with a dot. A host
-/// that is written with anything but letters, digits, dots and hyphens is none of them: programs read such ones differently.
+/// Returns whether an address is https on one of these hosts: exactly that host, or a subdomain if the entry begins
+/// with a dot. A host with anything but letters, digits, dots and hyphens never matches, because programs parse such
+/// hosts differently.
 pub(crate) fn is_on(address: &str, hosts: &[&str]) -> bool {
     let host = address.strip_prefix("https://").and_then(|rest| rest.split(['/', '?', '#']).next());
     host.is_some_and(|host| {
@@ -35,7 +36,7 @@ pub(crate) fn is_on(address: &str, hosts: &[&str]) -> bool {
     })
 }
 
-/// A whole answer.
+/// A complete response.
 pub(crate) struct RestAnswer {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
@@ -43,18 +44,18 @@ pub(crate) struct RestAnswer {
 }
 
 impl RestAnswer {
-    /// The first header of this name, which is written in lower case.
+    /// Returns the first header with this name, given in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON; null when it is none.
+    /// Returns the body as JSON, or null if it is not JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
-/// A request that got no answer.
+/// A request that got no response.
 #[derive(Debug)]
 pub(crate) struct Unanswered {
     pub(crate) message: String,
@@ -63,14 +64,14 @@ pub(crate) struct Unanswered {
 }
 
 impl Unanswered {
-    /// The same as a fault, told by whoever was asked.
+    /// Converts to a fault that names the platform.
     pub(crate) fn fault(self, who: &str) -> Fault {
         let message = format!("{who}: {}", self.message);
         if self.is_unsent { Fault::later(message) } else { Fault::Doubtful(message) }
     }
 }
 
-/// Sends a request and reads its answer, of which no more than `most` bytes are kept.
+/// Sends a request and reads its response, keeping at most `most` bytes.
 pub(crate) async fn ask(
     exchange: &dyn Exchange,
     request: ExchangeRequest,

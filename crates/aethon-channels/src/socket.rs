@@ -1,7 +1,7 @@
-//! A WebSocket to a platform, that speaks JSON and says what ended it.
+//! A WebSocket to a platform that exchanges JSON and reports what ended it.
 //!
-//! How a connection to a host comes about is a [`Dial`], so that tests need no network. Addresses often hold a ticket, so
-//! none is ever repeated in what goes wrong.
+//! Connecting goes through [`Dial`], so that tests need no network. Addresses often contain a ticket, so they never
+//! appear in errors.
 
 use std::io;
 use std::net::IpAddr;
@@ -20,26 +20,26 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
-/// How long a connection may take to come about.
+/// How long opening a connection may take.
 const OPENING: Duration = Duration::from_secs(20);
-/// How long a frame may take to go out.
+/// How long sending a frame may take.
 const SENDING: Duration = Duration::from_secs(10);
-/// How long a farewell may take.
+/// How long closing may take.
 const CLOSING: Duration = Duration::from_secs(2);
 /// The longest message, in bytes.
 const MOST_MESSAGE: usize = 8 << 20;
-/// What is read at once. The usual 128 KiB would be most of what an idle channel costs.
+/// The size of the read buffer. The default of 128 KiB would be most of what an idle channel costs.
 const READ_BUFFER: usize = 8 << 10;
 
-/// Bytes both ways.
+/// A byte stream in both directions.
 pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
-/// Connects to hosts.
+/// Opens connections to hosts.
 #[async_trait]
 pub trait Dial: Send + Sync {
-    /// A connection to this port of a host, not encrypted yet.
+    /// Opens a connection, not encrypted yet, to this port of a host.
     async fn dial(&self, host: &str, port: u16) -> io::Result<Box<dyn Wire>>;
 }
 
@@ -55,10 +55,10 @@ impl Dial for Network {
     }
 }
 
-/// What ended a socket.
+/// Why a socket ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// The code of the other side, if it said one.
+    /// The peer's close code, if it sent one.
     pub(crate) code: Option<u16>,
     pub(crate) message: String,
 }
@@ -76,8 +76,8 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Opens the address that the platform has handed out. `api_base` is the address that the owner has set: only if that is
-    /// plain http to this machine may the socket be unencrypted, and then to this machine.
+    /// Opens the address that the platform provided. The socket may be unencrypted only if `api_base`, the address
+    /// the owner configured, is plain http to this machine, and only to this machine.
     pub(crate) async fn open(dial: &Arc<dyn Dial>, address: &str, api_base: &str) -> Result<Self, Ended> {
         let (host, port) = target(address, api_base).map_err(Ended::broken)?;
         let opening = async {
@@ -94,7 +94,7 @@ impl Socket {
         Ok(Self { inner, heard: Instant::now() })
     }
 
-    /// The next message. Dropping the future loses nothing. Nothing heard for so long counts as the end.
+    /// Returns the next message. Cancel safe. Silence of this duration counts as the end.
     pub(crate) async fn next(&mut self, silence: Duration) -> Result<Value, Ended> {
         loop {
             let Ok(heard) = timeout_at(self.heard + silence, self.inner.next()).await else {
@@ -123,12 +123,12 @@ impl Socket {
         self.put(Message::text(message.to_string())).await
     }
 
-    /// Sends a sign of life that the other side answers.
+    /// Sends a ping.
     pub(crate) async fn ping(&mut self) -> Result<(), Ended> {
         self.put(Message::Ping(Bytes::new())).await
     }
 
-    /// Leaves with this code. The other side sees the connection end either way.
+    /// Closes the socket with this code. The peer sees the connection end either way.
     pub(crate) async fn close(mut self, code: u16) {
         let frame = CloseFrame { code: CloseCode::from(code), reason: "".into() };
         let _ = timeout(CLOSING, self.inner.close(Some(frame))).await;
@@ -142,7 +142,7 @@ impl Socket {
     }
 }
 
-/// What went wrong, without any address.
+/// Describes an error without any address.
 fn told(error: &Error) -> String {
     match error {
         Error::Io(error) => format!("the socket broke: {error}"),
@@ -156,7 +156,7 @@ fn told(error: &Error) -> String {
     }
 }
 
-/// Where a socket leads, if it may be opened.
+/// Returns the host and port of a socket, if it may be opened.
 fn target(address: &str, api_base: &str) -> Result<(String, u16), &'static str> {
     let uri: Uri = address.parse().map_err(|_| "the address of the socket is none")?;
     let host = uri.host().ok_or("the address of the socket names no host")?.to_owned();
@@ -169,7 +169,7 @@ fn target(address: &str, api_base: &str) -> Result<(String, u16), &'static str> 
     }
 }
 
-/// Whether the owner has pointed the channel at a server on this machine, without encryption.
+/// Returns whether the owner pointed the channel at a server on this machine, without encryption.
 pub(crate) fn is_plain_and_here(address: &str) -> bool {
     let uri: Option<Uri> = address.parse().ok();
     uri.is_some_and(|uri| uri.scheme_str() == Some("http") && uri.host().is_some_and(is_this_machine))

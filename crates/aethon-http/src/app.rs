@@ -1,7 +1,7 @@
-//! The application: what it serves, and what is derived from its options.
+//! The application: everything it serves, and the state derived from its options.
 //!
-//! All connections share one [`App`]. A handler does not get it whole: it names the parts that it works with as the type of
-//! its first parameter, and `App::part` hands them over.
+//! All connections share one [`App`]. A handler does not receive all of it: the type of its first parameter names the
+//! parts it works with, and `App::part` supplies them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -25,42 +25,42 @@ use crate::ws::Feed;
 pub struct App {
     /// The settings.
     pub(crate) options: Options,
-    /// The parts that it serves.
+    /// The parts of the program that it serves.
     pub(crate) deps: Deps,
-    /// Who may do what; a reload replaces it.
+    /// Access rules, replaced on reload.
     pub(crate) rules: Live<Rules>,
-    /// What runs, and how it is set up; a reload replaces it.
+    /// The running parts and their configuration, replaced on reload.
     setup: Live<Setup>,
     is_loopback: bool,
-    /// The sign-ins of browsers, and what was taken back of them.
+    /// Sign-ins of browsers, including revoked ones.
     pub(crate) sign_ins: Arc<SignIns>,
-    /// The signatures of webhooks that were taken; a reload forgets none.
+    /// Webhook signatures already used. A reload keeps them.
     pub(crate) taken: Arc<Taken>,
     /// Wrong tokens, by address.
     pub(crate) attempts: Arc<Attempts>,
-    /// Who is connected, and what was answered.
+    /// Connection counts and response counts.
     pub(crate) traffic: Arc<Traffic>,
-    /// What happens, for the dashboards that are open.
+    /// Live events for the open dashboards.
     pub(crate) feed: Feed,
-    /// Names for answers.
+    /// Generates the ids of responses.
     pub(crate) request_ids: RequestIds,
-    /// What the program says of itself.
+    /// Version, start time and mode of the program.
     pub(crate) about: About,
 }
 
-/// What the program says of itself.
+/// Version, start time and mode of the program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
-    /// Its version.
+    /// The version.
     pub(crate) version: &'static str,
-    /// When it began.
+    /// When the program started.
     pub(crate) started: Instant,
-    /// Whether the offline model stands in for one that is to be configured.
+    /// Whether the offline model stands in because no model is configured.
     pub(crate) is_demo: bool,
 }
 
 impl App {
-    /// The application as it runs on this address.
+    /// Creates the application for a listener on this address.
     pub fn new(options: Options, deps: Deps, address: SocketAddr) -> Arc<Self> {
         let is_loopback = address.ip().to_canonical().is_loopback();
         let clock = Arc::clone(&deps.runtime.clock);
@@ -82,43 +82,43 @@ impl App {
         })
     }
 
-    /// Takes over what can change while it runs: the token, webhooks, hosts, origins, proxies, the budget, and what is told
-    /// of the set-up. Requests that have begun keep what they began with, but with another token every socket and download
-    /// ends at once that came in under the old one. What only a restart changes (the address, the limits) stays.
+    /// Applies what can change at run time: the token, webhooks, hosts, origins, proxies, the budget, and the setup
+    /// shown to clients. Requests in progress keep the rules they started with, but a new token immediately ends
+    /// every socket and download admitted under the old one. The address and the limits change only on restart.
     pub fn reload(&self, options: &Options, setup: Setup) {
         self.rules.set(Rules::new(options, self.is_loopback, &self.sign_ins));
         self.setup.set(setup);
         self.sign_ins.look_again();
     }
 
-    /// Whether nobody has to show anything: no token is set, and only this machine gets here.
+    /// Returns whether anyone who connects has access: no token is set, and the listener is on loopback.
     pub(crate) fn is_open_to_all(&self) -> bool {
         self.is_loopback && self.rules.get().token_auth.is_open()
     }
 
-    /// The right to be here of what came in under this sign-in.
+    /// Returns the standing of whatever was admitted under this sign-in.
     pub(crate) fn standing(&self, sign_in: SignIn) -> Standing {
         Standing::new(self.rules.clone(), Arc::clone(&self.sign_ins), sign_in)
     }
 
-    /// What a handler works with, by the type of its first parameter.
+    /// Returns the parts a handler works with, chosen by the type of its first parameter.
     pub(crate) fn part<T: FromApp>(&self) -> T {
         T::from_app(self)
     }
 
-    /// The time for a `Date` header.
+    /// Returns the current time as a `Date` header value.
     pub(crate) fn date(&self) -> String {
         httpdate::fmt_http_date(SystemTime::from(self.deps.runtime.clock.now()))
     }
 }
 
-/// A part of the application that a handler can ask for. A tuple asks for several.
+/// A part of the application that a handler can request. A tuple requests several.
 pub(crate) trait FromApp {
-    /// The part.
+    /// Extracts the part.
     fn from_app(app: &App) -> Self;
 }
 
-/// Parts that are cloned out of the application.
+/// Parts that are cloned from the application.
 macro_rules! parts {
     ($($part:ty: $field:ident $(. $inner:ident)*;)*) => {
         $(impl FromApp for $part {

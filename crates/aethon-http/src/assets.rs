@@ -1,5 +1,5 @@
-//! The embedded files below `/dashboard/static/`, and how any embedded file is sent: compressed where the client takes
-//! it, with an ETag, and for ever where the address carries the hash of the whole tree.
+//! The embedded files below `/dashboard/static/`, and how every embedded file is sent: compressed if the client
+//! accepts it, with an ETag, and cached forever if the path contains the hash of the whole tree.
 
 use aethon_web::Asset;
 use http::StatusCode;
@@ -13,27 +13,27 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// For how long an answer may be kept.
+/// How long clients may cache a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caching {
     /// Not at all.
     Never,
-    /// As long as the server confirms it.
+    /// Only after revalidation with the server.
     Revalidate,
-    /// For ever: the address changes with the content.
+    /// Forever: the address changes with the content.
     Immutable,
 }
 
 /// `GET /dashboard/static/*`.
 pub(crate) fn serve(_: (), request: &Request) -> HandlerResult {
-    // Only the table of embedded names is searched, with the path as it came: nothing leads out of it.
+    // The raw path is only looked up in the table of embedded names, so no path traversal is possible.
     let found = aethon_web::find(request.params.rest());
     let found = found.ok_or_else(|| Problem::not_found("there is no such file"))?;
     let caching = if found.is_immutable { Caching::Immutable } else { Caching::Revalidate };
     Ok(respond(found.asset, &request.head.headers, caching))
 }
 
-/// The file, or 304 when the client has it.
+/// Returns the file, or 304 if the client's copy is current.
 pub(crate) fn respond(asset: &'static Asset, headers: &HeaderMap, caching: Caching) -> Response {
     if !has_current(headers, asset.etag) {
         return whole(asset, headers, caching);
@@ -43,7 +43,7 @@ pub(crate) fn respond(asset: &'static Asset, headers: &HeaderMap, caching: Cachi
     answer
 }
 
-/// The file, whatever the client has.
+/// Returns the file even if the client's copy is current.
 pub(crate) fn whole(asset: &'static Asset, headers: &HeaderMap, caching: Caching) -> Response {
     let gzip = asset.gzip().filter(|_| takes_gzip(headers));
     let body = gzip.unwrap_or_else(|| asset.body());
@@ -71,14 +71,14 @@ fn describe(answer: &mut Response, asset: &'static Asset, caching: Caching) {
     }
 }
 
-/// Whether one of the tags that the client names is this one; weakly compared, as it must be for a GET.
+/// Returns whether the client sent this ETag. GET requires the weak comparison.
 fn has_current(headers: &HeaderMap, etag: &str) -> bool {
     let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     let named = headers.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     named.flat_map(|value| value.split(',')).any(|tag| tag.trim() == "*" || opaque(tag) == opaque(etag))
 }
 
-/// Whether the client takes gzip: named with a quality that is not zero, or by `*`.
+/// Returns whether the client accepts gzip, by name or by `*`, with a nonzero quality.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut any = false;

@@ -1,9 +1,9 @@
-//! The access token: where a request may carry it, and whether it is the right one.
+//! The access token: where a request may carry it, and whether it is right.
 //!
-//! The first of cookie, `Authorization: Bearer` and `?token=` that is present and not empty is the candidate. It is
-//! compared as bytes and in constant time, by its HMAC under a key of this process, so that neither length nor alphabet
-//! matters. The cookie that the server sets does not hold the token but names a sign-in (`sign_in`), which ends by
-//! itself, with the token, or when it is taken back.
+//! The candidate is the first of cookie, `Authorization: Bearer` and `?token=` that is present and not empty.
+//! Candidates are compared in constant time by their HMAC under a per-process key, so the comparison reveals neither
+//! length nor content. The cookie that the server sets does not hold the token. It names a sign-in (`sign_in`), which
+//! ends when it expires, when the token changes, or when it is revoked.
 
 mod carriers;
 mod register;
@@ -26,41 +26,41 @@ use carriers::{COOKIE_NAME, bearer, cookie, query_token};
 
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
 
-/// Knows the token and compares candidates with it.
+/// Knows the token and checks candidates against it.
 pub(crate) struct TokenAuth {
     keys: Option<Keys>,
     sign_ins: Arc<SignIns>,
 }
 
 struct Keys {
-    /// Under this key candidates are compared; it never leaves the process.
+    /// The key under which candidates are compared. It never leaves the process.
     compare: hmac::Key,
-    /// The right token under that key.
+    /// The right token's HMAC under that key.
     token: hmac::Tag,
-    /// Signs the cookies of sign-ins with this token.
+    /// Signs the cookies of sign-ins under this token.
     cookies: hmac::Key,
 }
 
-/// What a request's token comes to.
+/// The result of checking a request's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenCheck {
-    /// No token is configured: everybody may.
+    /// No token is configured, so everyone is admitted.
     Open,
-    /// The right one.
+    /// The right token.
     Granted(Carrier),
-    /// None at all.
+    /// No token.
     Missing,
-    /// A wrong one.
+    /// A wrong token.
     Wrong,
 }
 
 impl TokenCheck {
-    /// Whether the request may go on.
+    /// Returns whether the request is admitted.
     pub(crate) fn is_granted(self) -> bool {
         matches!(self, Self::Open | Self::Granted(_))
     }
 
-    /// Whether the right token came in the Authorization header.
+    /// Returns whether the right token came in the Authorization header.
     pub(crate) fn is_bearer(self) -> bool {
         self == Self::Granted(Carrier::Bearer)
     }
@@ -73,17 +73,17 @@ pub(crate) enum Carrier {
     Cookie,
     /// The Authorization header.
     Bearer,
-    /// The address.
+    /// The query string.
     Query,
 }
 
 impl TokenAuth {
-    /// The check for this token; open to everybody if the token is empty or of blanks only.
+    /// Creates the check for this token. An empty or blank token admits everyone.
     pub(crate) fn new(token: &Secret, sign_ins: Arc<SignIns>) -> Self {
         if token.is_empty() {
             return Self { keys: None, sign_ins };
         }
-        // A header value cannot carry blanks at its ends, so they do not belong to the token.
+        // Header values cannot begin or end with whitespace, so it is trimmed from the token.
         let token = token.expose().trim().as_bytes();
         let compare = sign_ins.key(b"compare", b"");
         let keys =
@@ -91,19 +91,19 @@ impl TokenAuth {
         Self { keys: Some(keys), sign_ins }
     }
 
-    /// Whether no token is configured.
+    /// Returns whether no token is configured.
     pub(crate) fn is_open(&self) -> bool {
         self.keys.is_none()
     }
 
-    /// Judges a request by its headers and its query.
+    /// Checks a request by its headers and query.
     pub(crate) fn check(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
         let Some(keys) = &self.keys else { return TokenCheck::Open };
         let Some(bearer) = bearer(headers) else { return TokenCheck::Wrong };
         let judge =
             |is_right: bool, carrier| if is_right { TokenCheck::Granted(carrier) } else { TokenCheck::Wrong };
         if let Some(cookie) = cookie(headers) {
-            // Both are looked at always, so that the time does not tell which one it was.
+            // Both checks always run, so that timing does not reveal which one matched.
             let is_signed_in = self.sign_ins.named(&keys.cookies, cookie).is_some();
             judge(keys.is_token(cookie) | is_signed_in, Carrier::Cookie)
         } else if let Some(bearer) = bearer {
@@ -115,8 +115,8 @@ impl TokenAuth {
         }
     }
 
-    /// Like [`TokenAuth::check`], for opening the dashboard: a right token in the address is enough, so that a stale cookie
-    /// does not lock the owner out.
+    /// Like [`TokenAuth::check`], but for opening the dashboard: a right token in the query suffices, so that a stale
+    /// cookie does not lock the owner out.
     pub(crate) fn check_entrance(&self, headers: &HeaderMap, query: Option<&str>) -> TokenCheck {
         if let Some(keys) = &self.keys
             && bearer(headers).is_some()
@@ -127,9 +127,9 @@ impl TokenAuth {
         self.check(headers, query)
     }
 
-    /// Whether the request carries something that would have to be judged, and no cookie of a sign-in that stands: what a
-    /// guess looks like. Nobody can guess such a cookie, because it is signed with a key that only this server has; a cookie
-    /// that holds the token itself is a guess like any other.
+    /// Returns whether the request could be a guess: it carries a credential, but no valid sign-in cookie. Nobody can
+    /// guess such a cookie, because it is signed with a key only this server has. A cookie that holds the token
+    /// itself counts as a guess like any other.
     pub(crate) fn may_be_guess(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
         let Some(keys) = &self.keys else { return false };
         match (cookie(headers), bearer(headers)) {
@@ -139,7 +139,7 @@ impl TokenAuth {
         }
     }
 
-    /// Under what a request came in that was granted like this.
+    /// Returns the sign-in under which a request with this check result was admitted.
     pub(crate) fn sign_in(&self, check: TokenCheck, headers: &HeaderMap) -> SignIn {
         let Some(keys) = &self.keys else { return SignIn::Open };
         let token = keys.token;
@@ -152,7 +152,7 @@ impl TokenAuth {
         }
     }
 
-    /// Whether what came in like this may still be here.
+    /// Returns whether whatever was admitted under this sign-in is still allowed.
     pub(crate) fn stands(&self, sign_in: &SignIn) -> bool {
         let is_same =
             |token: &hmac::Tag| self.keys.as_ref().is_none_or(|keys| keys.token.as_ref() == token.as_ref());
@@ -164,7 +164,7 @@ impl TokenAuth {
         }
     }
 
-    /// The `Set-Cookie` that signs a browser in, with a sign-in of its own.
+    /// Starts a new sign-in for a browser and returns its `Set-Cookie`.
     pub(crate) fn sign_in_cookie(&self, address: IpAddr, is_https: bool) -> Option<HeaderValue> {
         let keys = self.keys.as_ref()?;
         let secure = if is_https { "; Secure" } else { "" };
@@ -175,12 +175,12 @@ impl TokenAuth {
         Some(value)
     }
 
-    /// The sign-ins that stand, newest first.
+    /// Returns the active sign-ins, newest first.
     pub(crate) fn sign_ins(&self) -> Vec<Begun> {
         self.keys.as_ref().map(|keys| self.sign_ins.standing(&keys.cookies)).unwrap_or_default()
     }
 
-    /// The `Set-Cookie` that signs a browser out.
+    /// Returns the `Set-Cookie` that signs a browser out.
     pub(crate) fn sign_out_cookie(is_https: bool) -> HeaderValue {
         if is_https {
             HeaderValue::from_static("aethon_dash=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0; Secure")
@@ -195,7 +195,7 @@ impl Keys {
         hmac::verify(&self.compare, candidate, self.token.as_ref()).is_ok()
     }
 
-    /// A `+` in an address may be meant as itself or as a blank.
+    /// A `+` in a query may be a literal plus or an encoded space, so both readings are tried.
     fn is_query_token(&self, raw: &str) -> bool {
         let literal: Vec<u8> = percent_decode_str(raw).collect();
         self.is_token(&literal)

@@ -1,8 +1,8 @@
-//! The body of a response: bytes that are there, or chunks that come one after the other.
+//! Response bodies: complete bytes, or chunks sent as they are produced.
 //!
-//! A stream is bounded: whoever writes waits until the client has taken what was written before, so that a slow reader
-//! costs a few chunks of memory and no more. The status goes out with the first chunk. What fails after that cannot become
-//! an error document: the connection is cut before the end of the body, and the client knows that something is missing.
+//! A stream is bounded: its writer waits until the client has taken earlier chunks, so a slow reader costs only a few
+//! chunks of memory. The status goes out with the first chunk, so a later failure cannot become an error document.
+//! Instead the connection is cut before the end of the body, which tells the client that something is missing.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,15 +16,15 @@ use crate::progress::Sending;
 /// A response.
 pub(crate) type Response = http::Response<Body>;
 
-/// How many chunks wait between the writer and the connection.
+/// How many chunks may wait between the writer and the connection.
 const WAITING_CHUNKS: usize = 4;
 
 /// The body of every response.
 pub(crate) struct Body {
     content: Content,
-    /// Tells the connection when the body has been handed over or dropped.
+    /// Notifies the connection when the body has been sent or dropped.
     sending: Option<Sending>,
-    /// When this resolves, a stream is cut off.
+    /// Cuts off a stream when it resolves.
     ends: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -35,11 +35,11 @@ enum Content {
 
 enum Chunk {
     Bytes(Bytes),
-    /// The writer has said everything. A stream that ends without it was cut off.
+    /// The writer is done. A stream that ends without this was cut off.
     End,
 }
 
-/// The writing end of a streamed body.
+/// The writing half of a streamed body.
 pub(crate) struct BodyWriter(mpsc::Sender<Chunk>);
 
 /// The body ended before its writer had finished.
@@ -47,29 +47,29 @@ pub(crate) struct BodyWriter(mpsc::Sender<Chunk>);
 #[error("the body was cut off before its end")]
 pub(crate) struct CutOff;
 
-/// The client has gone, and nobody reads the rest.
+/// The client has disconnected, and nobody reads the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientGone;
 
 impl Body {
-    /// A body that is streamed, and the end to write it at. The response is cut off when the writer is dropped without
-    /// [`BodyWriter::finish`].
+    /// Creates a streamed body and its writer. Dropping the writer without [`BodyWriter::finish`] cuts the response
+    /// off.
     pub(crate) fn stream() -> (BodyWriter, Self) {
         let (sender, receiver) = mpsc::channel(WAITING_CHUNKS);
         (BodyWriter(sender), Self { content: Content::Chunks(receiver), sending: None, ends: None })
     }
 
-    /// Whether it is a stream.
+    /// Returns whether the body is a stream.
     pub(crate) fn is_stream(&self) -> bool {
         matches!(self.content, Content::Chunks(_))
     }
 
-    /// Cuts a stream off when this resolves, because whoever reads it may not be here any more.
+    /// Cuts off a stream when `end` resolves, because the client has lost its access.
     pub(crate) fn end_with(&mut self, end: impl Future<Output = ()> + Send + 'static) {
         self.ends = Some(Box::pin(end));
     }
 
-    /// Keeps the connection marked as busy until this body is over.
+    /// Keeps the connection marked as busy until this body ends.
     pub(crate) fn mark_sending(&mut self, sending: Sending) {
         self.sending = Some(sending);
     }
@@ -82,17 +82,17 @@ impl<T: Into<Bytes>> From<T> for Body {
 }
 
 impl BodyWriter {
-    /// Writes a chunk, once there is room for it.
+    /// Writes a chunk, waiting for room.
     pub(crate) async fn write(&self, bytes: impl Into<Bytes>) -> Result<(), ClientGone> {
         let bytes = bytes.into();
-        // An empty chunk would be read as the end by a client.
+        // In chunked encoding, an empty chunk would end the body.
         if bytes.is_empty() {
             return Ok(());
         }
         self.0.send(Chunk::Bytes(bytes)).await.map_err(|_| ClientGone)
     }
 
-    /// Ends the body as it should end.
+    /// Ends the body properly.
     pub(crate) async fn finish(self) -> Result<(), ClientGone> {
         self.0.send(Chunk::End).await.map_err(|_| ClientGone)
     }
@@ -108,7 +108,7 @@ impl http_body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, CutOff>>> {
         if self.ends.as_mut().is_some_and(|ends| ends.as_mut().poll(cx).is_ready()) {
             self.ends = None;
-            // Nobody reads the rest: its writer learns of it.
+            // Dropping the receiver lets the writer notice that nobody reads the rest.
             self.content = Content::Chunks(mpsc::channel(1).1);
         }
         match &mut self.content {

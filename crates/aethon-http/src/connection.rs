@@ -1,4 +1,4 @@
-//! One connection: hyper parses and frames, the application answers, and the end of the server is passed on.
+//! One connection: hyper parses and frames, the application answers, and the server's shutdown reaches both.
 
 use std::net::IpAddr;
 use std::pin::pin;
@@ -20,18 +20,18 @@ use crate::progress::Progress;
 use crate::request::RequestBody;
 use crate::service::{self, Admitted, ResponseFuture};
 
-/// How far the end of the server has come.
+/// How far shutdown has progressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
-    /// It has not begun.
+    /// Shutdown has not begun.
     Serving,
-    /// Requests are finished, nothing new begins.
+    /// Running requests finish, and new ones are not accepted.
     Draining,
-    /// What is left is dropped.
+    /// Remaining connections are dropped.
     Cut,
 }
 
-/// Serves one connection to its end, or until it has become a WebSocket.
+/// Serves one connection until it closes or becomes a WebSocket.
 pub(crate) async fn serve(
     stream: TcpStream,
     peer: IpAddr,
@@ -56,7 +56,7 @@ pub(crate) async fn serve(
                 }
                 return;
             }
-            // An error means that the server is gone, and with it the wish to serve.
+            // An error means that the server is gone, so the connection is cut.
             next = phase.wait_for(|phase| *phase > known) => next.map_or(Phase::Cut, |phase| *phase),
         };
         if next == Phase::Cut {
@@ -67,7 +67,7 @@ pub(crate) async fn serve(
     }
 }
 
-/// The application for one connection.
+/// The application as a service for one connection.
 struct Service {
     app: Arc<App>,
     progress: Arc<Progress>,
@@ -93,7 +93,7 @@ impl hyper::service::Service<http::Request<Incoming>> for Service {
     }
 }
 
-/// Notes that a response is there. With a body that nobody has read, the connection cannot be used again.
+/// Records that a response is ready. A connection whose request body was left unread cannot be reused.
 fn begin_sending(progress: &Arc<Progress>, response: &mut Response) {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return progress.upgrade();

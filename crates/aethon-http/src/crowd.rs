@@ -1,9 +1,10 @@
-//! Who is connected: no address takes the connections of all others.
+//! Open connections by address, so that no address can take up all of them.
 //!
-//! An address holds a quarter of the connections. When it opens one more, the one that has been idle longest is closed: of
-//! those that never showed a valid token first, because the owner's browser and somebody else's page may share an
-//! address. Where all are taken, the address that holds the most gives one up in the same way. What is being answered is
-//! never closed. Trusted proxies hold connections for many, so the quarter does not count for them.
+//! An address may hold a quarter of the connections. If it opens one more, its longest idle connection is closed.
+//! Connections that never showed a valid token go first, because the owner's browser and a stranger may share an
+//! address. When all connections are taken, the address that holds the most gives one up in the same way. A
+//! connection with a request in progress is never closed. The quarter does not apply to trusted proxies, which
+//! connect on behalf of many clients.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,17 +15,17 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::limits::neighbourhood;
 use crate::progress::Progress;
 
-/// With fewer connections than this in all, a quarter would be too few for one person.
+/// Below this total, a quarter would be too few for one person.
 const FEWEST_TO_SHARE: usize = 16;
 
 /// All connections, by address.
 pub(crate) struct Crowd {
     by_address: Mutex<HashMap<IpAddr, Vec<Arc<Progress>>>>,
-    /// How many an address holds at most; `None` where there are too few to share.
+    /// How many each address may hold, or `None` if there are too few to share.
     most_each: Option<usize>,
 }
 
-/// A connection's place among all; it holds the server's permit.
+/// One connection's entry in the crowd. It holds the server's permit.
 pub(crate) struct Seat {
     crowd: Arc<Crowd>,
     address: IpAddr,
@@ -34,13 +35,13 @@ pub(crate) struct Seat {
 }
 
 impl Crowd {
-    /// Of so many connections in all.
+    /// Creates a crowd for this many connections in total.
     pub(crate) fn new(most: usize) -> Self {
         let most_each = (most >= FEWEST_TO_SHARE).then_some(most / 4);
         Self { by_address: Mutex::default(), most_each }
     }
 
-    /// Takes a new connection in. If its address holds too many with it, the longest idle one is closed.
+    /// Adds a connection. If its address now holds too many, its longest idle one is closed.
     pub(crate) fn sit(self: &Arc<Self>, peer: IpAddr, permit: OwnedSemaphorePermit, is_proxy: bool) -> Seat {
         let (address, progress) = (neighbourhood(peer), Arc::new(Progress::default()));
         let mut all = self.lock();
@@ -52,7 +53,7 @@ impl Crowd {
         Seat { crowd: Arc::clone(self), address, progress, is_proxys: is_proxy, _permit: permit }
     }
 
-    /// Has the address that holds the most give one up. `false` when nothing can be closed.
+    /// Makes the address with the most connections give one up. Returns `false` if none can be closed.
     pub(crate) fn make_room(&self) -> bool {
         let all = self.lock();
         let most = all.values().max_by_key(|connections| connections.len());
@@ -60,18 +61,18 @@ impl Crowd {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Vec<Arc<Progress>>>> {
-        // The map is whole after every statement.
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.by_address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Seat {
-    /// Where the connection stands.
+    /// Returns the progress of the connection.
     pub(crate) fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// Whether a trusted proxy holds it, for whomever it likes.
+    /// Returns whether a trusted proxy holds the connection, on behalf of others.
     pub(crate) fn is_proxys(&self) -> bool {
         self.is_proxys
     }
@@ -89,7 +90,7 @@ impl Drop for Seat {
     }
 }
 
-/// Closes the connection that has been idle longest, of those without a valid token first.
+/// Closes the connection that has been idle longest, preferring those without a valid token.
 fn close_one(connections: &[Arc<Progress>]) -> bool {
     let idle = connections.iter().filter(|connection| connection.is_idle());
     let first = idle.min_by_key(|connection| (connection.is_known(), connection.touched()));

@@ -1,7 +1,7 @@
-//! The parts of the program that the application serves, handed over by the facade.
+//! The parts of the program that the application serves, supplied by the facade.
 //!
-//! They come in groups of what belongs together, so that a handler names the one or two groups that it works with. Each
-//! group is a handful of shared pointers and cheap to clone.
+//! They come in groups, so that a handler names only the one or two it works with. Each group is a few shared
+//! pointers and cheap to clone.
 
 use std::sync::Arc;
 
@@ -34,111 +34,111 @@ use crate::ws::Hub;
 /// Everything that the application serves.
 #[derive(Clone)]
 pub struct Deps {
-    /// Where conversations are had and looked up.
+    /// Conversations.
     pub chat: Chat,
-    /// What happened, and what happens now.
+    /// Past and live activity.
     pub activity: Activity,
-    /// Workflows and timed jobs.
+    /// Workflows and scheduled jobs.
     pub workflows: Workflows,
-    /// What is known beyond a conversation.
+    /// Knowledge beyond a conversation.
     pub knowledge: Knowledge,
-    /// What runs, and how it is set up.
+    /// The running parts and their configuration.
     pub setup: Setup,
-    /// The time, and the end of the program.
+    /// The clock, storage health and shutdown.
     pub runtime: Runtime,
 }
 
-/// Conversations: to speak, to read and to decide.
+/// Conversations: sending messages, reading transcripts, deciding approvals.
 #[derive(Clone)]
 pub struct Chat {
-    /// The one door for messages.
+    /// The single entry point for messages.
     pub assistant: Arc<dyn Assistant>,
-    /// What is kept of conversations.
+    /// Stored conversations.
     pub transcripts: Arc<dyn Transcripts>,
-    /// The open questions.
+    /// The pending approvals.
     pub approvals: PendingApprovals,
     /// The live conversations of the chat sockets.
     pub hub: Arc<Hub>,
 }
 
-/// What happened, and what happens now.
+/// Past and live activity.
 #[derive(Clone)]
 pub struct Activity {
-    /// What happens, live.
+    /// Live events.
     pub bus: EventBus,
     /// The newest log records.
     pub logs: LogBook,
-    /// What was spent.
+    /// Spending.
     pub ledger: Arc<dyn Ledger>,
     /// What was allowed and what was refused.
     pub audit: Arc<dyn AuditLog>,
-    /// What each agent does, and what agents have done.
+    /// What agents do now, and what they have done.
     pub agents: AgentBoard,
-    /// What was measured.
+    /// Telemetry.
     pub telemetry: Arc<dyn TelemetryLog>,
-    /// What is on its way to channels, or was given up.
+    /// Deliveries to channels that are waiting or were given up.
     pub outbox: Arc<dyn Outbox>,
-    /// The way there for what the doors see.
+    /// Adds the HTTP side's entries to the audit log.
     pub trail: AuditTrail,
 }
 
-/// Workflows and timed jobs.
+/// Workflows and scheduled jobs.
 #[derive(Clone)]
 pub struct Workflows {
     /// The SOPs.
     pub sops: Arc<dyn SopCatalog>,
-    /// What was run of them.
+    /// The runs of SOPs.
     pub sop_runs: Arc<dyn SopRuns>,
-    /// Who takes up a run that has lost its turn.
+    /// Resumes a run that lost its turn.
     pub sop_runner: Arc<dyn SopRunner>,
-    /// The timed jobs.
+    /// The scheduled jobs.
     pub schedule: Arc<dyn Schedule>,
-    /// Work that takes more than one turn.
+    /// Multi-turn work.
     pub work: Arc<dyn WorkBook>,
 }
 
-/// What is known beyond a conversation.
+/// Knowledge beyond a conversation.
 #[derive(Clone, Default)]
 pub struct Knowledge {
-    /// Long-term memory, which refuses secrets; `None` when it is switched off.
+    /// Long-term memory, which refuses secrets. `None` if it is switched off.
     pub memory: Option<Arc<dyn Memory>>,
-    /// Recordings of sessions; `None` where there is no place for them.
+    /// Recordings of sessions. `None` if there is no place to keep them.
     pub archive: Option<Archive>,
 }
 
-/// Recordings of sessions, and what a recording is gone on with.
+/// Recordings of sessions, and the means to resume one.
 #[derive(Clone)]
 pub struct Archive {
     /// The recordings.
     pub recordings: Arc<dyn Recordings>,
-    /// Where a session is made of one.
+    /// Creates a session from a recording.
     pub sessions: Arc<dyn SessionImport>,
 }
 
-/// What runs, and how it is set up.
+/// The running parts and their configuration.
 #[derive(Clone)]
 pub struct Setup {
-    /// The configuration as it may be shown.
+    /// The configuration with secrets masked.
     pub config: Arc<dyn ConfigView>,
-    /// The model, for what `/api/status` tells of it.
+    /// The model provider, for `/api/status`.
     pub provider: Arc<dyn ModelProvider>,
-    /// The channels that run, `webchat` among them.
+    /// The running channels, including `webchat`.
     pub channels: Channels,
-    /// Who was let in to the messengers by a code.
+    /// People admitted to messengers by a code.
     pub pairings: Arc<dyn Pairings>,
-    /// What the assistant can read and run, a sentence each.
+    /// What the assistant can read and run, one sentence each.
     pub reach: Arc<[String]>,
-    /// What it can do right now.
+    /// What the assistant can do right now.
     pub features: Features,
 }
 
-/// The time, whether things can be stored, and the end of the program.
+/// The clock, storage health and shutdown.
 #[derive(Clone)]
 pub struct Runtime {
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Whether the storage takes what it is given.
+    /// Whether the storage accepts writes.
     pub health: StorageHealth,
-    /// The wish to stop.
+    /// The request to shut down.
     pub shutdown: Shutdown,
 }

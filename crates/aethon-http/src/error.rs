@@ -1,7 +1,7 @@
-//! What can go wrong: an [`Error`] of the server itself, and a [`Problem`], which is an answer to a client.
+//! Failures: an [`Error`] of the server itself, and a [`Problem`], which is a response to a client.
 //!
-//! Every error that a client sees is `application/problem+json` (RFC 9457) with a stable snake_case `code`. It carries a
-//! sentence; the cause goes to the log.
+//! Every error a client sees is `application/problem+json` (RFC 9457) with a stable snake_case `code`. The client
+//! gets a sentence; the cause goes to the log.
 
 use std::borrow::Cow;
 use std::io;
@@ -12,19 +12,19 @@ use serde::Serialize;
 
 use crate::body::Response;
 
-/// What every 401 asks for. Browsers open no window for it.
+/// The challenge of every 401. It does not make browsers open a login dialog.
 pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm=\"aethon\"");
 
-/// The word of a refusal because nothing can be stored, for HTTP and for the sockets.
+/// Code for a refusal because nothing can be stored, for HTTP and sockets.
 pub(crate) const STORAGE_UNAVAILABLE: &str = "storage_unavailable";
 
-/// After how many seconds it makes sense to ask a storage again that failed.
+/// After how many seconds to retry when the storage has failed.
 pub(crate) const STORAGE_RETRY_SECONDS: u64 = 5;
 
 /// A shorthand.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The server could not be started or went on no longer.
+/// The server could not start or could not continue.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -38,7 +38,7 @@ impl Error {
         Self { message: message.into(), source }
     }
 
-    /// Whether another program listens on the address already.
+    /// Returns whether another program already listens on the address.
     pub fn is_address_in_use(&self) -> bool {
         self.source.kind() == io::ErrorKind::AddrInUse
     }
@@ -76,12 +76,12 @@ struct Document<'a> {
 }
 
 impl Problem {
-    /// A problem: its status, its stable word, and a sentence.
+    /// Creates a problem from its status, its stable code and a sentence.
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Content { status, code, detail: detail.into(), fields: Vec::new(), header: None }))
     }
 
-    /// 400: the request itself is not well formed.
+    /// 400: the request is malformed.
     pub(crate) fn bad_request(code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }
@@ -101,13 +101,13 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not_found", detail)
     }
 
-    /// 405, with what is allowed instead.
+    /// 405, with the allowed methods.
     pub(crate) fn method_not_allowed(allow: HeaderValue) -> Self {
         let detail = "this address does not know that method; the Allow header lists the ones that it knows";
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with_header(ALLOW, allow)
     }
 
-    /// 422: one field is missing or makes no sense.
+    /// 422: one field is missing or invalid.
     pub(crate) fn invalid(
         field: impl Into<Cow<'static, str>>,
         message: impl Into<Cow<'static, str>>,
@@ -119,7 +119,7 @@ impl Problem {
         problem
     }
 
-    /// 422: these fields are missing or make no sense.
+    /// 422: these fields are missing or invalid.
     pub(crate) fn invalid_fields(
         faults: impl IntoIterator<Item = (impl Into<Cow<'static, str>>, impl Into<Cow<'static, str>>)>,
     ) -> Self {
@@ -134,7 +134,7 @@ impl Problem {
         problem
     }
 
-    /// 500: something of ours failed.
+    /// 500: an internal error.
     pub(crate) fn internal() -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -143,20 +143,20 @@ impl Problem {
         )
     }
 
-    /// With another stable word.
+    /// Replaces the stable code.
     #[must_use]
     pub(crate) fn with_code(mut self, code: &'static str) -> Self {
         self.0.code = code;
         self
     }
 
-    /// With the seconds after which trying again makes sense.
+    /// Adds the number of seconds after which to retry.
     #[must_use]
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.with_header(RETRY_AFTER, HeaderValue::from(seconds.max(1)))
     }
 
-    /// With a header.
+    /// Adds a header.
     #[must_use]
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.header = Some((name, value));
@@ -169,13 +169,13 @@ impl Problem {
         self.0.status
     }
 
-    /// The answer.
+    /// Converts the problem to a response.
     pub(crate) fn into_response(self) -> Response {
         let (answer, body) = self.into_parts();
         answer.map(|()| body.into())
     }
 
-    /// The answer's head and its body as bytes.
+    /// Returns the head of the response and its body as bytes.
     pub(crate) fn into_parts(self) -> (http::Response<()>, Vec<u8>) {
         let Content { status, code, detail, fields, header } = *self.0;
         let document = Document {
@@ -186,7 +186,7 @@ impl Problem {
             code,
             errors: &fields,
         };
-        // Strings and a number: this cannot fail, and an empty body would still carry the status.
+        // Serialising strings and a number cannot fail; even an empty body would still carry the status.
         let body = serde_json::to_vec(&document).unwrap_or_default();
         let mut answer = http::Response::new(());
         *answer.status_mut() = status;
@@ -200,7 +200,7 @@ impl Problem {
 }
 
 impl From<aethon_core::error::Error> for Problem {
-    /// Errors of the core's traits: their sentences are for clients, their causes for the log.
+    /// Converts errors of the core's traits: their messages go to clients, their causes to the log.
     fn from(error: aethon_core::error::Error) -> Self {
         if error.is_not_found() {
             Self::not_found(error.to_string())

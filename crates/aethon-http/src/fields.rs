@@ -11,7 +11,7 @@ use crate::request;
 pub(crate) struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// Parses a body. 400 when it is not JSON, 422 when it is no object.
+    /// Parses a body. Returns 400 if it is not JSON, 422 if it is not an object.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, Problem> {
         match request::parse(body)? {
             Value::Object(fields) => Ok(Self(fields)),
@@ -19,7 +19,7 @@ impl Fields {
         }
     }
 
-    /// A string. `None` when it is absent or null; 422 when it is something else.
+    /// Returns a string, or `None` if it is absent or null. Any other type is 422.
     pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, Problem> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
@@ -28,7 +28,7 @@ impl Fields {
         }
     }
 
-    /// A whole number that is not below zero. `None` when it is absent or null; 422 when it is something else.
+    /// Returns a non-negative integer, or `None` if it is absent or null. Anything else is 422.
     pub(crate) fn whole_number(&mut self, name: &'static str) -> Result<Option<u32>, Problem> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
@@ -39,12 +39,12 @@ impl Fields {
         }
     }
 
-    /// A value of any kind. `None` when it is absent or null.
+    /// Returns a value of any type, or `None` if it is absent or null.
     pub(crate) fn value(&mut self, name: &'static str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())
     }
 
-    /// A string that must be there and hold more than blanks.
+    /// Returns a string that must be present and not blank.
     pub(crate) fn required_text(&mut self, name: &'static str) -> Result<String, Problem> {
         match self.text(name)? {
             None => Err(Problem::invalid(name, "is required")),
@@ -53,7 +53,7 @@ impl Fields {
         }
     }
 
-    /// A whole number in this range, or its default.
+    /// Returns an integer in this range, or the default.
     pub(crate) fn number(
         &mut self,
         name: &'static str,
@@ -70,7 +70,7 @@ impl Fields {
         })
     }
 
-    /// A string that counts as absent when it holds only blanks.
+    /// Returns a string, treating a blank one as absent.
     pub(crate) fn optional_text(&mut self, name: &'static str) -> Result<Option<String>, Problem> {
         Ok(self.text(name)?.filter(|text| !text.trim().is_empty()))
     }

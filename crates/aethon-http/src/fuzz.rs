@@ -1,4 +1,5 @@
-//! What strangers and models send, damaged: bodies, authorities, and Markdown whose HTML another parser reads.
+//! Fuzz tests with damaged input from strangers and models: bodies, authorities, and Markdown whose HTML a second
+//! parser checks.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ const MARKDOWN: [&str; 6] = [
 const AUTHORITIES: [&str; 6] =
     ["localhost:8000", "[::1]:80", "a.example", "127.0.0.1", "[fe80::1%25eth0]:1", "http://a.example:8000"];
 
-/// Reads HTML with another parser than wrote it, and finds nothing that runs, loads or leaves.
+/// Parses HTML with an independent parser and asserts that nothing in it executes, loads or navigates off-site.
 fn assert_harmless(html: &str) {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
@@ -51,7 +52,7 @@ fn assert_harmless(html: &str) {
     }
 }
 
-/// Follows a text piece by piece, and ends where the whole does.
+/// Renders a text incrementally and asserts that the result equals rendering the whole.
 fn follow(text: &str) {
     let mut incremental = Incremental::default();
     let mut shown: Vec<String> = Vec::new();
@@ -73,7 +74,7 @@ fn follow(text: &str) {
     }
     assert_eq!(shown.concat(), finished.html, "{text:?}");
     let whole = render(text);
-    // Where a processor is wanted by others a text may take longer than is waited for, and is shown as it is then.
+    // On a busy machine, rendering can exceed the deadline, and the text is then shown as plain text.
     if began.elapsed() < Duration::from_millis(900) {
         assert_eq!(finished.html, whole, "{text:?}");
     }

@@ -1,10 +1,10 @@
-//! The socket as hyper sees it: its time-outs, its limits, its end.
+//! The socket as hyper sees it, with timeouts and limits on every wait.
 //!
-//! hyper parses and frames; this adds what a server in the open needs besides. A head that comes too slowly is answered
-//! 408, an idle connection is closed after a while, a reader that takes nothing is given up, and the bare answers that
-//! hyper gives to what it cannot parse are replaced by whole ones, with a body and our headers. Only what begins a response
-//! can be replaced, never a part of one that is on its way. When a connection is closed while the client still sends, the
-//! rest is read for a moment, because a reset would take the answer away from the client before it was read.
+//! hyper parses and frames. This stream adds what an exposed server also needs. A head that arrives too slowly is
+//! answered with 408, an idle connection is closed, a client that stops reading is dropped, and hyper's bare
+//! responses to unparsable input are replaced by complete ones with a body and our headers. Only the start of a
+//! response can be replaced, never part of one in progress. If a connection is closed while the client still sends,
+//! the rest is read for a moment, because a reset could destroy the response before the client reads it.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -24,53 +24,53 @@ use crate::progress::Progress;
 use crate::response;
 use crate::traffic::{Kind, Present};
 
-/// The largest head of a request. More is 431.
+/// The largest request head in bytes. A larger one is answered with 431.
 pub(crate) const MAX_HEAD: usize = 32 * 1024;
-/// How long the rest of a head may take once the program stops.
+/// How long the rest of a head may take once the program shuts down.
 const LAST_CALL: Duration = Duration::from_secs(1);
-/// How long a client may take nothing of what is written to it. A large answer may take longer than this as a whole.
+/// How long a client may accept no bytes at all. A large response as a whole may take longer.
 const STALL: Duration = Duration::from_secs(30);
-/// How much may wait in the system unsent. Room for more is told as soon as a part of that is sent, and not when a third of a
-/// buffer of megabytes is free, so a slow reader is known to be reading.
+/// How many unsent bytes the kernel may buffer. A low mark makes the socket writable again as soon as a part of that
+/// is sent, rather than when a third of a multi-megabyte buffer is free, so progress of a slow reader is noticed.
 const UNSENT: u32 = 128 << 10;
-/// For how long the rest of what a client sends is read after an answer that did not wait for it.
+/// How long to keep reading what a client sends after a response that did not wait for it.
 const LINGER: Duration = Duration::from_secs(3);
 
-/// What the stream waits for while no request is being answered.
+/// What the stream waits for while no request is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Awaited {
     /// The first byte of the first head.
     First,
     /// The rest of a head.
     Rest,
-    /// The first byte of a further head.
+    /// The first byte of a subsequent head.
     Next,
 }
 
-/// Sets up a socket that was accepted.
+/// Sets the options of an accepted socket.
 pub(crate) fn set_options(stream: &TcpStream) {
-    // Small answers must not wait for more to come. An error here means that the peer is gone, which reading tells too.
+    // Small responses must not wait for more data. An error means that the peer is gone, which reading reveals too.
     let _ = stream.set_nodelay(true);
     #[cfg(target_os = "linux")]
     let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
 }
 
-/// The guarded socket. Its seat goes with it, into a WebSocket too.
+/// The guarded socket. It keeps its seat, even after becoming a WebSocket.
 pub(crate) struct GuardedStream {
     stream: TcpStream,
     app: Arc<App>,
     progress: Arc<Progress>,
     awaited: Awaited,
     since: Instant,
-    /// How long the wait for a further head may take.
+    /// How long the wait for the next head may take.
     idle: Duration,
-    /// How many answers there were when the wait began.
+    /// The number of responses when the wait began.
     answered: u32,
     read_timer: Option<Pin<Box<Sleep>>>,
     write_timer: Option<Pin<Box<Sleep>>>,
-    /// Bytes of ours that go out in place of hyper's.
+    /// Bytes of ours that replace hyper's.
     own: Vec<u8>,
-    /// Whether the last write took only a part, so that the next one begins in the middle of something.
+    /// Whether the last write was partial, so that the next one starts mid-response.
     is_mid_write: bool,
     is_shut: bool,
     _present: Present,
@@ -78,7 +78,7 @@ pub(crate) struct GuardedStream {
 }
 
 impl GuardedStream {
-    /// Guards a socket. Whoever holds it holds the seat too.
+    /// Guards a socket and holds its seat.
     pub(crate) fn new(stream: TcpStream, app: Arc<App>, seat: Seat) -> Self {
         Self {
             stream,
@@ -98,7 +98,7 @@ impl GuardedStream {
         }
     }
 
-    /// Notes that bytes came: perhaps the first of a head.
+    /// Records that bytes arrived, possibly the first of a head.
     fn heard(&mut self) {
         if self.progress.is_waiting() && (self.has_new_wait() || self.awaited != Awaited::Rest) {
             self.awaited = Awaited::Rest;
@@ -106,13 +106,13 @@ impl GuardedStream {
         }
     }
 
-    /// Whether an answer was given since the stream last looked, so that a new wait begins.
+    /// Returns whether a response was sent since the last check, so that a new wait begins.
     fn has_new_wait(&mut self) -> bool {
         let answered = self.progress.answered();
         std::mem::replace(&mut self.answered, answered) != answered
     }
 
-    /// Bounds the wait for bytes.
+    /// Limits the wait for incoming bytes.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.progress.is_waiting() {
             if self.progress.is_upgraded() {
@@ -128,7 +128,7 @@ impl GuardedStream {
         let mut limit =
             if self.awaited == Awaited::Next { self.idle } else { self.app.options.limits.header_timeout };
         if self.app.deps.runtime.shutdown.is_requested() {
-            // Nothing runs for a head that may never end, so it does not hold the end of the program up.
+            // No request runs yet for an unfinished head, so it must not delay shutdown.
             limit = limit.min(LAST_CALL);
         }
         let deadline = self.since + limit;
@@ -138,7 +138,8 @@ impl GuardedStream {
                 timer.as_mut().reset(deadline);
             }
             ready!(timer.as_mut().poll(cx));
-            // The timer is left where it is when a new wait begins, which is cheaper than moving it for each request.
+            // When a new wait begins, the timer is left alone: checking the deadline here is cheaper than resetting
+            // it per request.
             if Instant::now() >= deadline {
                 return Poll::Ready(self.give_up());
             }
@@ -146,14 +147,15 @@ impl GuardedStream {
         }
     }
 
-    /// How long the connection may be idle: strangers give their place back soon, because it costs them nothing to take one.
+    /// Returns how long the connection may idle. The limit is short for strangers, since occupying a connection costs
+    /// them nothing.
     fn idle_limit(&self) -> Duration {
         let limits = &self.app.options.limits;
         let is_known = self.progress.is_known() || self.seat.is_proxys() || self.app.is_open_to_all();
         if is_known { limits.idle } else { limits.idle_unknown }
     }
 
-    /// The end of a wait: an unfinished head is answered, an idle connection just ends.
+    /// Ends a wait: an unfinished head is answered, an idle connection is simply closed.
     fn give_up(&mut self) -> io::Result<()> {
         if self.awaited != Awaited::Rest {
             return Ok(());
@@ -163,7 +165,8 @@ impl GuardedStream {
             "header_timeout",
             "the head of the request did not arrive in time (`server.header_timeout_seconds`)",
         );
-        // Nothing else is on its way out, so this fits into the socket's buffer; if not, the client is told by the end.
+        // Nothing else is being sent, so this fits in the socket's buffer. If not, the client only sees the
+        // connection close.
         let _ = self.stream.try_write(&self.whole(problem));
         Err(io::ErrorKind::TimedOut.into())
     }
@@ -172,10 +175,10 @@ impl GuardedStream {
         response::raw(problem, self.app.request_ids.next(), &self.app.date())
     }
 
-    /// Takes a bare answer of hyper out of the way and a whole one in its place.
+    /// Replaces a bare response of hyper with a complete one.
     fn replaces(&mut self, head: &[u8]) -> bool {
         if !self.progress.is_waiting() || self.is_mid_write {
-            // A body and a WebSocket may say anything, and a write may begin anywhere in them.
+            // The data of a body or a WebSocket may look like such a response, and a write can start anywhere in it.
             return false;
         }
         let Some(problem) = unparsable(head) else { return false };
@@ -198,7 +201,7 @@ impl GuardedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Bounds the wait for a client that takes nothing.
+    /// Limits the wait for a client that accepts no bytes.
     fn poll_stall(
         &mut self,
         cx: &mut Context<'_>,
@@ -210,12 +213,12 @@ impl GuardedStream {
         }
         let timer = self.write_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(STALL)));
         ready!(timer.as_mut().poll(cx));
-        // A WebSocket says why before it goes, and gets the time for that.
+        // A WebSocket sends its close code before it ends, and gets the time for that.
         self.write_timer = None;
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Reads what the client still sends, until it has seen our end or the moment is over.
+    /// Reads what the client still sends, until it sees our end or the time is up.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut waste = [0; 8192];
         loop {
@@ -242,7 +245,8 @@ impl AsyncRead for GuardedStream {
         let read = Pin::new(&mut this.stream).poll_read(cx, buffer);
         if read.is_pending() {
             this.progress.tell(cx.waker());
-            // Looked at after that, so that it is not missed. The end of the input ends whatever reads here.
+            // Checked after registering the waker, so that a close is not missed. End of input ends whatever reads
+            // here.
             return if this.progress.is_closed() { Poll::Ready(Ok(())) } else { this.poll_patience(cx) };
         }
         if buffer.filled().len() > before {
@@ -306,7 +310,8 @@ impl AsyncWrite for GuardedStream {
     }
 }
 
-/// The problem behind one of hyper's own answers, which it gives to what it cannot parse. Ours carry a request id.
+/// Returns the problem that corresponds to one of hyper's own responses to unparsable input. Our responses carry a
+/// request id.
 fn unparsable(head: &[u8]) -> Option<Problem> {
     let status = head.strip_prefix(b"HTTP/1.1 ").filter(|rest| rest.first() == Some(&b'4'))?.get(..3)?;
     let name = response::X_REQUEST_ID;
@@ -342,7 +347,7 @@ mod tests {
         GuardedStream::new(socket, crate::service::tests::app(), seat)
     }
 
-    /// What a client reads when these bytes are written at this stage.
+    /// Returns what a client reads when these bytes are written at this stage.
     async fn written(progress: &Arc<Progress>, bytes: &[u8]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -360,7 +365,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_reads_like_an_answer_of_the_library_stays_as_it_is() {
         for bytes in [BARE, b"HTTP/1.1 414 x", b"HTTP/1.1 431 Request Header Fields Too Large\r\n\r\n"] {
-            // However the body is cut: each part may begin with such words.
+            // However the body is split, each part may begin like a response head.
             for parts in [vec![bytes], vec![b"x".as_slice(), bytes], vec![bytes, bytes]] {
                 let progress = Arc::new(Progress::default());
                 progress.begin();
@@ -378,7 +383,7 @@ mod tests {
         let whole = written(&progress, BARE).await;
         assert!(whole.contains("x-request-id") && whole.contains("bad_request"), "{whole}");
 
-        // The same bytes as a part of a body are what the body says.
+        // As part of a body, the same bytes are passed on unchanged.
         progress.begin();
         let sending = progress.sending();
         assert_eq!(written(&progress, BARE).await.as_bytes(), BARE);

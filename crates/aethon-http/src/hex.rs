@@ -1,13 +1,13 @@
 //! Bytes as hexadecimal digits and back, for signatures and the names of sign-ins.
 
-/// The digits, in lower case.
+/// Encodes bytes as lowercase digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }
 
-/// The bytes that so many hex digits in either case stand for.
+/// Decodes exactly `N` bytes from hex digits in either case.
 pub(crate) fn unhex<const N: usize>(hex: &[u8]) -> Option<[u8; N]> {
     if hex.len() != 2 * N {
         return None;

@@ -1,9 +1,9 @@
-//! The Host of a request, against DNS rebinding: a page on a foreign name that resolves to this machine must not reach
-//! what acts without a credential.
+//! Checks the Host of a request, against DNS rebinding: a page on a foreign name that resolves to this machine must
+//! not reach anything that acts without a credential.
 //!
-//! The rule is INTERFACE section 4: on a loopback bind, whatever could act without a credential answers only to loopback
-//! names and `channels.webchat.allowed_hosts`; everything else answers to any well-formed Host, unless that list is not
-//! empty. The decision whether a bind is loopback is here as well, for the refusal to start.
+//! The rule is INTERFACE section 4: on a loopback bind, whatever could act without a credential answers only to
+//! loopback names and `channels.webchat.allowed_hosts`. Everything else answers to any well-formed Host, unless that
+//! list is not empty. This module also decides whether a bind is loopback, for the check that refuses to start.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr};
@@ -14,8 +14,8 @@ use http::{StatusCode, Uri};
 use crate::error::Problem;
 use crate::options::Options;
 
-/// Whether everything that this host name or address stands for is this machine alone. An IPv4-mapped IPv6 address
-/// counts as its IPv4 address; a name counts by all addresses that it resolves to.
+/// Returns whether this host name or address only ever means this machine. An IPv4-mapped IPv6 address counts as its
+/// IPv4 address. A name is loopback only if all addresses it resolves to are.
 pub async fn is_loopback_host(host: &str) -> io::Result<bool> {
     let host = unbracketed(host);
     if let Ok(address) = host.parse::<IpAddr>() {
@@ -25,21 +25,21 @@ pub async fn is_loopback_host(host: &str) -> io::Result<bool> {
     Ok(addresses.peek().is_some() && addresses.all(|address| address.ip().to_canonical().is_loopback()))
 }
 
-/// The host without the brackets that an IPv6 address may stand in.
+/// Strips the brackets of an IPv6 address.
 pub(crate) fn unbracketed(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
-/// A host and perhaps a port, as they stand in a Host header, an Origin or an absolute target.
+/// A host and optional port, as in a Host header, an Origin or an absolute-form target.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Authority<'a> {
-    /// Without brackets and without a trailing dot; case as it came.
+    /// Without brackets and trailing dot; case is preserved.
     host: &'a str,
     port: Option<u16>,
 }
 
 impl<'a> Authority<'a> {
-    /// Reads `name`, `name:port`, `1.2.3.4:port` or `[v6]:port`. `None` when it is not well formed.
+    /// Parses `name`, `name:port`, `1.2.3.4:port` or `[v6]:port`. Returns `None` if malformed.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let (host, rest) = match text.strip_prefix('[') {
             Some(inner) => {
@@ -64,18 +64,18 @@ impl<'a> Authority<'a> {
         Some(Self { host, port })
     }
 
-    /// The port, or the scheme's own.
+    /// Returns the port, or this default of the scheme.
     pub(crate) fn port_or(&self, default: u16) -> u16 {
         self.port.unwrap_or(default)
     }
 
-    /// Whether both name the same host, whatever the port.
+    /// Returns whether both name the same host, ignoring the port.
     pub(crate) fn is_same_host(&self, other: &Authority<'_>) -> bool {
         self.host.eq_ignore_ascii_case(other.host)
             || self.address().is_some_and(|address| Some(address) == other.address())
     }
 
-    /// Whether it is a name or an address of this machine alone.
+    /// Returns whether it is a loopback name or address.
     fn is_loopback(&self) -> bool {
         self.host.eq_ignore_ascii_case("localhost")
             || self.address().is_some_and(|address| address.is_loopback())
@@ -105,7 +105,7 @@ pub(crate) struct HostRules {
 }
 
 impl HostRules {
-    /// The rules for these settings on this kind of address.
+    /// Creates the rules for these settings on this kind of address.
     pub(crate) fn new(options: &Options, is_loopback: bool) -> Self {
         Self {
             allowed: options.allowed_hosts.iter().map(|host| host.trim().to_owned()).collect(),
@@ -115,8 +115,8 @@ impl HostRules {
         }
     }
 
-    /// The authority that a request is for. 400 when there is none, more than one or a malformed one, 421 when this
-    /// service is not reached under it.
+    /// Returns the authority of a request. Returns 400 if it is missing, repeated or malformed, and 421 if this
+    /// service does not answer to it.
     pub(crate) fn check<'r>(&self, uri: &'r Uri, headers: &'r HeaderMap) -> Result<Authority<'r>, Problem> {
         let authority = authority(uri, headers)?;
         let (acts_alone, is_exempt) = self.exposure(uri.path());
@@ -128,11 +128,11 @@ impl HostRules {
         }
     }
 
-    /// Whether a request to this path could act without a credential on an address where that matters, and whether it
-    /// is free of any rule.
+    /// Returns two flags for a path: whether a request to it could act without a credential on an address where that
+    /// matters, and whether it is exempt from all rules.
     fn exposure(&self, path: &str) -> (bool, bool) {
         if path == "/health" {
-            // Probes come by address, and it says nothing that a stranger could use.
+            // Probes connect by IP address, and the response tells a stranger nothing useful.
             (false, true)
         } else if !self.is_loopback {
             (false, false)
@@ -149,12 +149,12 @@ impl HostRules {
     }
 }
 
-/// An IPv6 address as people write it into a list of names, without brackets.
+/// Reads an IPv6 address without brackets, as people write it in a list of names.
 fn bare_v6(host: &str) -> Option<Authority<'_>> {
     host.parse::<Ipv6Addr>().is_ok().then_some(Authority { host, port: None })
 }
 
-/// The authority that a request is for, whichever it is.
+/// Returns the authority of a request, whatever it is.
 pub(crate) fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Result<Authority<'r>, Problem> {
     let mut hosts = headers.get_all(HOST).iter();
     let header = hosts.next().ok_or_else(|| malformed("the Host header is missing"))?;

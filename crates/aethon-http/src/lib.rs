@@ -1,10 +1,10 @@
 //! The HTTP application of Aethon: pages, JSON API, WebSockets and webhooks on one address.
 //!
-//! A request's way: [`server`] accepts the connection and bounds it, `service` checks Host, access, method and origin by
-//! the one table in `routes`, a handler there or in `webhook`, `pages`, `assets` or `ws` answers, and `response` puts the
-//! headers on that every answer carries. What the program hands over is in [`deps`], by groups of which a handler names
-//! those that it needs; what the program can be told is in [`options::Options`]; what a conversation looks like as JSON is
-//! in [`json`]. hyper is named in this crate and nowhere else.
+//! [`server`] accepts a connection and limits it. `service` checks Host, access, method and origin against the table
+//! in `routes`. A handler there or in `webhook`, `pages`, `assets` or `ws` answers, and `response` adds the headers
+//! that every response carries. [`deps`] holds the parts the facade supplies, in groups from which a handler names
+//! those it needs. [`options::Options`] has the settings, and [`json`] defines how conversations look as JSON. No
+//! other crate uses hyper.
 
 pub mod app;
 mod assets;

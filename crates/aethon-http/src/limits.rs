@@ -1,9 +1,9 @@
-//! How often one address may be wrong about the token.
+//! Limits how often one address may send a wrong token.
 //!
-//! Sixty a minute. Past that, what may be a guess waits a second before it is judged, sixteen at a time from one address, and
-//! what comes beside those is not judged at all. So guesses are few whatever their number, the right token works even while
-//! somebody else at the same address guesses, and a browser that is signed in never meets this. Memory is bounded: when the
-//! table is full, the oldest entries make room.
+//! The limit is sixty a minute. Beyond it, any request that may be a guess waits a second before it is checked. At
+//! most sixteen requests of an address wait at a time, and others are refused unchecked. So the number of guesses is
+//! bounded, the right token works even if someone else guesses from the same address, and a signed-in browser never
+//! notices. Memory is bounded too: when the table is full, the oldest entries are dropped.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 const PER_WINDOW: u32 = 60;
 const WINDOW: Duration = Duration::from_secs(60);
 const MOST_ADDRESSES: usize = 4096;
-/// How long what may be a guess waits past the limit.
+/// How long a possible guess waits once its address is over the limit.
 pub(crate) const WAIT: Duration = Duration::from_secs(1);
-/// How many of one address wait at a time.
+/// How many requests of one address may wait at a time.
 const MOST_WAITING: usize = 16;
-/// How many wait at a time, wherever they come from.
+/// How many requests may wait at a time in total.
 const MOST_WAITING_OF_ALL: usize = 512;
 
 /// Counts wrong tokens by address.
@@ -27,18 +27,18 @@ pub(crate) struct Attempts {
     waiting: Mutex<Vec<IpAddr>>,
 }
 
-/// How a wrong token stands among those of its address in this minute.
+/// The rank of a wrong token among those of its address in this minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strike {
     /// The first.
     First,
-    /// Neither the first nor the last.
+    /// Any between the first and the last.
     Further,
     /// The last before the address has to wait.
     Last,
 }
 
-/// A place among those that wait to be judged.
+/// A place in the queue of requests that wait to be checked.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     attempts: Arc<Attempts>,
@@ -61,14 +61,14 @@ struct Window {
 }
 
 impl Attempts {
-    /// Whether this address has been wrong so often that what it sends has to wait.
+    /// Returns whether this address is over the limit, so that its possible guesses must wait.
     pub(crate) fn is_over(&self, address: IpAddr, now: Instant) -> bool {
         let windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let window = windows.get(&neighbourhood(address));
         window.is_some_and(|window| window.count >= PER_WINDOW && now.duration_since(window.began) < WINDOW)
     }
 
-    /// A place to wait at; `None` when as many wait as may.
+    /// Takes a place to wait, or returns `None` if too many requests wait already.
     pub(crate) fn queue(self: &Arc<Self>, address: IpAddr) -> Option<Waiting> {
         let address = neighbourhood(address);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -80,7 +80,7 @@ impl Attempts {
         Some(Waiting { attempts: Arc::clone(self), address })
     }
 
-    /// Counts one. Errs with the seconds to wait when there were too many.
+    /// Counts a wrong token. Returns an error with the seconds to wait if there were too many.
     pub(crate) fn count(&self, address: IpAddr, now: Instant) -> Result<Strike, u64> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let address = neighbourhood(address);
@@ -104,7 +104,7 @@ impl Attempts {
     }
 }
 
-/// The address itself, or of an IPv6 one its /64, which is what one subscriber has.
+/// Returns the address itself, or the /64 of an IPv6 address, which is what one subscriber has.
 pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
@@ -112,8 +112,8 @@ pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Drops what is over and, if that is nothing, the older quarter at once, so that a flood of addresses does not pay for
-/// a search with each of them.
+/// Drops expired entries. If there are none, drops the oldest quarter at once, so that a flood of addresses does not
+/// trigger a scan for each of them.
 fn make_room(windows: &mut HashMap<IpAddr, Window>, now: Instant) {
     windows.retain(|_, window| now.duration_since(window.began) < WINDOW);
     if windows.len() < MOST_ADDRESSES {

@@ -1,10 +1,10 @@
-//! Markdown to safe HTML, the only way in which text of a model becomes markup.
+//! Converts Markdown to safe HTML. Text of a model becomes markup nowhere else.
 //!
-//! [`render`] and [`blocks`] take a whole text; [`Incremental`] follows a text that is still growing and tells which
-//! blocks changed. What comes out holds no markup but ours: raw HTML is shown as text, links lead to http, https and
-//! mail addresses only, and a picture is a link to it, so that showing a reply never asks a foreign server for anything.
-//! The dialect is CommonMark with tables, task lists, strikethrough and bare links. Time, depth and size are bounded;
-//! what goes beyond is shown as the text that it is.
+//! [`render`] and [`blocks`] take a complete text; [`Incremental`] follows a growing text and reports which blocks
+//! changed. The output contains only our own markup: raw HTML is shown as text, links lead only to http, https and
+//! mail addresses, and a picture becomes a link, so displaying a reply never contacts a foreign server. The dialect
+//! is CommonMark with tables, task lists, strikethrough and bare links. Time, depth and size are bounded; anything
+//! beyond is shown as plain text.
 
 mod incremental;
 mod inline;
@@ -14,7 +14,7 @@ mod tree;
 pub(crate) use incremental::Incremental;
 pub(crate) use parse::blocks;
 
-/// The whole text as HTML.
+/// Renders the whole text as HTML.
 pub(crate) fn render(markdown: &str) -> String {
     blocks(markdown).concat()
 }

@@ -1,41 +1,41 @@
-//! The OpenAPI 3.1 document, made from the table of routes.
+//! The OpenAPI 3.1 document, generated from the table of routes.
 //!
-//! A row brings its path, its method, who may ask and what body it takes, and in a line what only people know: tag,
-//! summary, answers, query parameters, body. A type that only this row has is spelled out there, behind its name:
-//! `{"Clock": {"now": "time"}}`. Those that several rows share have a line each in `schemas.json` beside this file. Both are in
-//! a short form that is described here; a test holds them against real answers.
+//! A row provides its path, method, access and body type, and in one line what only people know: tag, summary,
+//! responses, query parameters, body. A type used by one row only is spelled out there after its name: `{"Clock":
+//! {"now": "time"}}`. Types shared by several rows have a line each in `schemas.json` beside this file. Both use a
+//! short form described here; a test checks them against real responses.
 
 use std::sync::OnceLock;
 
 use http::Method;
 use serde_json::{Map, Value, json};
 
-/// A row of the table of routes, as far as the document tells it.
+/// A row of the table of routes, reduced to what the document needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     /// The method.
     pub(crate) method: &'static Method,
     /// Literal segments, `{name}` for one segment, a last `*` for the rest.
     pub(crate) pattern: &'static str,
-    /// Whether the token is asked for.
+    /// Whether a token is required.
     pub(crate) is_gated: bool,
     /// Whether it takes a JSON document.
     pub(crate) takes_json: bool,
-    /// What people say of it: `[tag, summary, answers, query parameters, body]`.
+    /// The hand-written description: `[tag, summary, responses, query parameters, body]`.
     pub(crate) told: &'static str,
 }
 
-/// The document but for its version.
+/// The document without its version.
 static DOCUMENT: OnceLock<Value> = OnceLock::new();
 
-/// The document of this version; the rows of the table are always the same.
+/// Returns the document for this version. The rows are the same on every call.
 pub(crate) fn document(version: &str, rows: impl Iterator<Item = Row>) -> Value {
     let mut document = DOCUMENT.get_or_init(|| build(rows)).clone();
     document["info"]["version"] = version.into();
     document
 }
 
-/// Text of this crate that is no JSON is found by the tests; a program that runs has an emptier document.
+/// Parses text of this crate. The tests catch invalid JSON; at run time the document would merely lack that part.
 fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
@@ -90,7 +90,7 @@ fn operation(route: &Row, line: &Value) -> Value {
     operation
 }
 
-/// `get_api_sessions_id`.
+/// Builds an operation id such as `get_api_sessions_id`.
 fn id(route: &Row) -> String {
     let words = route.pattern.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let words: Vec<String> = words.map(str::to_lowercase).collect();
@@ -144,20 +144,20 @@ fn response(status: &str, form: &Value) -> Value {
     json!({ "description": words, "content": { media: { "schema": schema } } })
 }
 
-/// The types that several rows share.
+/// Returns the types that several rows share.
 fn shared() -> Map<String, Value> {
     let short = read(include_str!("openapi/schemas.json"));
     let full = |(name, fields): (&String, &Value)| (name.clone(), object(fields));
     short.as_object().into_iter().flatten().map(full).collect()
 }
 
-/// Adds the types that a row spells out, in its answers and its body.
+/// Adds the types that a row spells out in its responses and its body.
 fn define_row(line: &Value, schemas: &mut Map<String, Value>) {
     let answers = line[2].as_object().into_iter().flat_map(Map::values);
     answers.chain([&line[4]]).for_each(|form| define(form, schemas));
 }
 
-/// Adds the types that a short form spells out: it, and those of its fields.
+/// Adds the types that a short form spells out, including those of its fields.
 fn define(form: &Value, schemas: &mut Map<String, Value>) {
     for (name, fields) in form.as_object().into_iter().flatten() {
         schemas.insert(name.trim_end_matches('?').to_owned(), object(fields));
@@ -166,7 +166,7 @@ fn define(form: &Value, schemas: &mut Map<String, Value>) {
     form.as_array().into_iter().flatten().for_each(|item| define(item, schemas));
 }
 
-/// An object: a field whose name ends in a question mark may be absent.
+/// Describes an object. A field whose name ends in a question mark is optional.
 fn object(fields: &Value) -> Value {
     let (mut properties, mut required) = (Map::new(), Vec::new());
     for (name, form) in fields.as_object().into_iter().flatten() {
@@ -179,8 +179,8 @@ fn object(fields: &Value) -> Value {
     json!({ "type": "object", "properties": properties, "required": required })
 }
 
-/// What a short form means: a plain type, `time`, a range such as `1-100`, words such as `on|off`, or the name of a type, alone
-/// or with its fields as `{NAME: {…}}`; a list of one of these; a question mark behind it allows null.
+/// Translates a short form: a plain type, `time`, a range such as `1-100`, words such as `on|off`, the name of a
+/// type, alone or with its fields as `{NAME: {…}}`, or a list of one of these. A trailing question mark allows null.
 fn schema_of(form: &Value) -> Value {
     if let Some((name, _)) = form.as_object().and_then(|named| named.iter().next()) {
         return schema_of(&json!(name));

@@ -1,7 +1,7 @@
-//! What the HTTP application can be told.
+//! The settings of the HTTP application.
 //!
-//! The facade fills this from the configuration, references resolved and values checked. Two groups of their own keep the
-//! list short: [`Webhooks`] and [`Limits`].
+//! The facade fills them in from the configuration, with references resolved and values validated. [`Webhooks`] and
+//! [`Limits`] are groups of their own to keep the list short.
 
 use std::fs::File;
 use std::net::IpAddr;
@@ -18,68 +18,69 @@ pub struct Options {
     pub host: String,
     /// The port to bind; 0 takes a free one.
     pub port: u16,
-    /// The shared access token (`dashboard.auth_token`). Empty, or of blanks only: no authentication.
+    /// The shared access token (`dashboard.auth_token`). Empty or blank means no authentication.
     pub token: Secret,
-    /// Signs the cookies of browsers. Kept by the home, so that a restart signs nobody out; empty: made anew each time.
+    /// Signs the cookies of browsers. The home keeps it, so that a restart signs nobody out. If empty, a new key is
+    /// created each time.
     pub sign_in_key: Secret,
-    /// Where the home keeps who signed in and what was taken back, open for reading and appending.
+    /// The home's file of sign-ins and revocations, open for reading and appending.
     pub sign_ins: Option<Arc<File>>,
     /// Inbound webhooks.
     pub webhooks: Webhooks,
-    /// Whether the dashboard and its interface exist.
+    /// Whether the dashboard and its API exist.
     pub dashboard_enabled: bool,
-    /// Whether what webhooks bring is marked as untrusted (`security.mark_untrusted_content`).
+    /// Whether webhook content is marked as untrusted (`security.mark_untrusted_content`).
     pub mark_untrusted: bool,
-    /// Origins besides the own one that browsers may come from, such as `https://home.example`.
+    /// Allowed browser origins besides our own, such as `https://home.example`.
     pub allowed_origins: Vec<String>,
-    /// Names under which the service may be reached, any port.
+    /// Host names under which the service may be reached, on any port.
     pub allowed_hosts: Vec<String>,
     /// Peers that may set `X-Forwarded-*`.
     pub trusted_proxies: Vec<Network>,
-    /// What may be spent in a day.
+    /// Limit on daily spending.
     pub budget: Budget,
-    /// Bounds on connections and requests.
+    /// Limits on connections and requests.
     pub limits: Limits,
-    /// The version that `/api/status` and the sockets tell.
+    /// The version shown by `/api/status` and the sockets.
     pub version: &'static str,
-    /// Whether the offline model stands in, because no model is configured (`--demo`).
+    /// Whether the offline model stands in because no model is configured (`--demo`).
     pub demo: bool,
 }
 
 /// Settings of the webhook routes.
 #[derive(Debug, Clone, Default)]
 pub struct Webhooks {
-    /// Whether they exist.
+    /// Whether the webhook routes are enabled.
     pub enabled: bool,
-    /// With it set, every request must be signed. Without it they exist on loopback only.
+    /// If set, every request must be signed. If empty, the routes exist on loopback only.
     pub secret: Secret,
 }
 
 impl Webhooks {
-    /// Whether they are there at all: beyond loopback only with a secret.
+    /// Returns whether the routes exist. Beyond loopback they require a secret.
     pub fn exist(&self, is_loopback: bool) -> bool {
         self.enabled && (is_loopback || !self.secret.is_empty())
     }
 }
 
-/// Bounds on connections and requests.
+/// Limits on connections and requests.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// The largest request body, in bytes.
     pub max_body_bytes: usize,
-    /// How many connections are open at once.
+    /// How many connections may be open at once.
     pub max_connections: usize,
-    /// How long the head of a request may take.
+    /// How long the head of a request may take to arrive.
     pub header_timeout: Duration,
-    /// How long a connection may be idle between requests that showed who asks.
+    /// How long a connection may idle once it has shown a valid token.
     pub idle: Duration,
-    /// The same for one on which nobody has shown a valid token yet.
+    /// The same for a connection that has not shown a valid token yet.
     pub idle_unknown: Duration,
-    /// How long the body of a request may take.
+    /// How long the body of a request may take to arrive.
     pub body_timeout: Duration,
     /// How long a webhook waits for its reply.
     pub webhook_timeout: Duration,
-    /// How long running requests get when the server stops.
+    /// How long running requests may take to finish at shutdown.
     pub shutdown_grace: Duration,
 }
 
@@ -128,7 +129,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Reads `10.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`. An IPv4-mapped address counts as its IPv4 address.
+    /// Parses `10.0.0.1`, `10.0.0.0/8`, `::1` or `fd00::/8`. An IPv4-mapped address counts as its IPv4 address.
     pub fn parse(text: &str) -> Option<Self> {
         let (base, prefix) = match text.trim().split_once('/') {
             Some((base, prefix)) => (base, Some(prefix.parse::<u8>().ok()?)),
@@ -145,7 +146,7 @@ impl Network {
         (prefix <= bits).then_some(Self { base, prefix })
     }
 
-    /// Whether the address lies in it.
+    /// Returns whether the network contains the address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.base, address.to_canonical()) {
             (IpAddr::V4(base), IpAddr::V4(address)) => {

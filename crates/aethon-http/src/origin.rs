@@ -1,7 +1,7 @@
-//! The Origin of a request, against other web pages in the owner's browser.
+//! Checks the Origin of a request, against other web pages in the owner's browser.
 //!
-//! An Origin is our own when its host and port are those of the Host header, whatever the scheme (TLS may end at a
-//! proxy), or when it stands in `channels.webchat.allowed_origins`. `null`, look-alikes and doubled headers fail.
+//! An Origin is our own if its host and port match the Host header, whatever the scheme (TLS may end at a proxy).
+//! Those listed in `channels.webchat.allowed_origins` pass as well. `null`, look-alikes and repeated headers fail.
 
 use http::StatusCode;
 use http::header::{HeaderMap, HeaderName, ORIGIN};
@@ -11,31 +11,31 @@ use crate::host::Authority;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Which origins are served.
+/// Which origins are allowed.
 #[derive(Debug)]
 pub(crate) struct OriginRules {
     allowed: Vec<String>,
 }
 
 impl OriginRules {
-    /// The own origin and these.
+    /// Allows our own origin and these.
     pub(crate) fn new(allowed: &[String]) -> Self {
         Self {
             allowed: allowed.iter().map(|origin| origin.trim().trim_end_matches('/').to_owned()).collect(),
         }
     }
 
-    /// Whether the request comes from one of our pages, or from no page at all.
+    /// Returns whether the request comes from an allowed page, or from no page at all.
     pub(crate) fn allows(&self, headers: &HeaderMap, host: &Authority<'_>) -> bool {
         self.kind(headers, host) != OriginKind::Foreign
     }
 
-    /// Refuses what a page of another site sends to change something.
+    /// Refuses a state-changing request from a page of another site.
     pub(crate) fn check_change(&self, headers: &HeaderMap, host: &Authority<'_>) -> Result<(), Problem> {
         let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
         let is_cross_site = sites.any(|site| site.as_bytes().eq_ignore_ascii_case(b"cross-site"));
         match self.kind(headers, host) {
-            // An origin that the owner listed is of another site by nature.
+            // A listed origin is cross-site by nature.
             OriginKind::Listed => Ok(()),
             OriginKind::Own if !is_cross_site => Ok(()),
             OriginKind::Own | OriginKind::Foreign => Err(Problem::new(
@@ -70,9 +70,9 @@ impl OriginRules {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OriginKind {
-    /// Our own, or no browser's request.
+    /// Our own, or not from a page at all.
     Own,
-    /// One that the owner allows.
+    /// One that the owner listed.
     Listed,
     /// Any other.
     Foreign,

@@ -1,14 +1,14 @@
-//! One log line a minute for what a flood brings about again and again: whoever floods the listener does not fill the log as well.
+//! Limits a repeated log line to one a minute, so that flooding the listener does not flood the log as well.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How far apart two lines are.
+/// The minimum time between two lines.
 const APART: Duration = Duration::from_secs(60);
 
-/// Lets a line through once a minute, and counts the others.
+/// Lets one line a minute through and counts the others.
 #[derive(Debug, Default)]
 pub(crate) struct Pace(Mutex<PaceState>);
 
@@ -19,9 +19,10 @@ struct PaceState {
 }
 
 impl Pace {
-    /// Whether a line is due: how often the same happened since the last one, without this time. `None` when it is too soon.
+    /// Returns how often the event was suppressed since the last line if a new line is due, or `None` if it is too
+    /// soon.
     pub(crate) fn line(&self) -> Option<u64> {
-        // Both fields are set together.
+        // Both fields are updated together, so a poisoned lock is usable.
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.last.is_some_and(|last| last.elapsed() < APART) {
             state.silent += 1;

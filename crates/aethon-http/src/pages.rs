@@ -1,4 +1,4 @@
-//! The two pages, and the one that asks for the token.
+//! The HTML pages: chat, dashboard, API documentation, and the sign-in page.
 
 use std::sync::Arc;
 
@@ -19,8 +19,9 @@ pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
     Ok(page(aethon_web::chat_page(), &request.head.headers))
 }
 
-/// `GET /dashboard`, for those who may. Opened with the token in the address or the Authorization header, it signs the
-/// browser in; a navigation is sent on to the plain address, so that the token leaves the address bar and the history.
+/// `GET /dashboard`, for those with access. If opened with the token in the query or the Authorization header, it
+/// signs the browser in. A navigation is redirected to the plain address, so that the token leaves the address bar
+/// and the history.
 pub(crate) fn dashboard((auth, trail): (Arc<TokenAuth>, Trail), request: &Request) -> HandlerResult {
     let is_signed_in = !matches!(request.token, TokenCheck::Granted(Carrier::Query | Carrier::Bearer));
     if is_signed_in {
@@ -32,19 +33,19 @@ pub(crate) fn dashboard((auth, trail): (Arc<TokenAuth>, Trail), request: &Reques
             answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/dashboard"));
             answer
         }
-        // Never a 304 here: the cookie must arrive.
+        // Never a 304 here, because the cookie must arrive.
         _ => assets::whole(aethon_web::dashboard_page(), &request.head.headers, Caching::Never),
     };
     sign_in(&auth, &trail, request, &mut answer);
     Ok(answer)
 }
 
-/// `GET /docs`: the documentation of the interface.
+/// `GET /docs`: the API documentation.
 pub(crate) fn docs(_: (), request: &Request) -> HandlerResult {
     Ok(page(aethon_web::docs_page(), &request.head.headers))
 }
 
-/// What `/dashboard` answers, with 401, to those who may not.
+/// The 401 response of `/dashboard` to those without access.
 pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
     let mut answer = assets::whole(aethon_web::sign_in_page(), headers, Caching::Never);
     *answer.status_mut() = StatusCode::UNAUTHORIZED;
@@ -52,7 +53,7 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
     answer
 }
 
-/// Puts the cookie on an answer.
+/// Signs the browser in by adding the cookie to a response.
 pub(crate) fn sign_in(auth: &TokenAuth, trail: &Trail, request: &Request, answer: &mut Response) {
     let Client { address, is_https } = request.client;
     if let Some(cookie) = auth.sign_in_cookie(address, is_https) {

@@ -1,7 +1,8 @@
-//! The patterns of the routes table, and the values that a path gives to their parameters.
+//! The patterns of the routes table, and the parameter values in a path.
 //!
-//! A pattern is made of literal segments, `{name}` for exactly one segment, and a last `*` for the rest. Paths are matched
-//! as they came, still encoded: a `%2f` never separates segments, and a parameter is decoded only when it is asked for.
+//! A pattern consists of literal segments, `{name}` for exactly one segment, and a trailing `*` for the rest. Paths
+//! are matched in their encoded form: a `%2f` never separates segments, and a parameter is decoded only when it is
+//! requested.
 
 use std::str::FromStr;
 
@@ -12,19 +13,19 @@ use percent_encoding::percent_decode_str;
 pub(crate) struct Params(Vec<(&'static str, String)>);
 
 impl Params {
-    /// A parameter, decoded and read as what it stands for. `None` when it is not UTF-8 or cannot be read as that.
+    /// Decodes and parses a parameter. Returns `None` if it is not UTF-8 or does not parse.
     pub(crate) fn get<T: FromStr>(&self, name: &str) -> Option<T> {
         let (_, value) = self.0.iter().find(|(own, _)| *own == name)?;
         percent_decode_str(value).decode_utf8().ok()?.parse().ok()
     }
 
-    /// The rest that a `*` stands for, as it came.
+    /// Returns the rest that `*` matched, still encoded.
     pub(crate) fn rest(&self) -> &str {
         self.0.iter().find(|(name, _)| *name == "*").map_or("", |(_, value)| value)
     }
 }
 
-/// The parameters of a path that has this pattern; `None` for one that has not.
+/// Matches a path against a pattern and returns its parameters.
 pub(crate) fn matches(pattern: &'static str, path: &str) -> Option<Params> {
     if pattern == path {
         return Some(Params::default());
@@ -54,7 +55,7 @@ pub(crate) fn matches(pattern: &'static str, path: &str) -> Option<Params> {
     }
 }
 
-/// What stands before a pattern's first parameter, if it has one.
+/// Returns the part before a pattern's first parameter, if there is one.
 pub(crate) fn literal_start(pattern: &str) -> Option<&str> {
     pattern.find(['{', '*']).map(|end| &pattern[..end])
 }

@@ -1,7 +1,9 @@
-//! Calls of messengers' platforms, such as Meta's for WhatsApp: handed to the channel, which knows whether they come from there.
+//! HTTP calls from messenger platforms, such as Meta for WhatsApp. They are passed to the channel, which checks that
+//! the platform sent them.
 //!
-//! The address is the channel's while that is on, whatever holds for webhooks, and under any Host: nothing is read that does
-//! not bear the platform's signature. The answer is given as soon as what came is stored, before anybody works on it.
+//! The route exists while the channel is on, regardless of the webhook settings, and under any Host: nothing is
+//! processed without the platform's signature. The response is sent as soon as the call is stored, before anything
+//! processes it.
 
 use std::sync::Arc;
 
@@ -16,30 +18,30 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// Where Meta calls.
+/// The path that Meta calls.
 pub(crate) const WHATSAPP: &str = "/webhook/whatsapp";
-/// The channel there.
+/// The channel behind it.
 const CHANNEL: &str = "whatsapp";
 const SIGNATURE: HeaderName = HeaderName::from_static("x-hub-signature-256");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
-/// The longest challenge that is repeated, in bytes.
+/// The longest challenge that is echoed, in bytes.
 const LONGEST_CHALLENGE: usize = 256;
-/// After how many seconds a call may come again that found no room.
+/// After how many seconds to repeat a call for which there was no room.
 const RETRY_SECONDS: u64 = 30;
 
-/// Whether a platform calls under this path.
+/// Returns whether a platform calls this path.
 pub(crate) fn is_on(app: &App, path: &str) -> bool {
     path == WHATSAPP && calls(&app.part()).is_some()
 }
 
-/// The one signature of a request.
+/// Returns the signature of a request, unless it is missing or repeated.
 pub(crate) fn signature(request: &Request) -> Option<&str> {
     let mut signatures = request.head.headers.get_all(SIGNATURE).iter();
     let first = signatures.next()?.to_str().ok()?;
     signatures.next().is_none().then_some(first)
 }
 
-/// The answer to a call that is not signed as it must be.
+/// The response to a call without a valid signature.
 pub(crate) fn refusal() -> Problem {
     Problem::new(
         StatusCode::FORBIDDEN,
@@ -48,7 +50,7 @@ pub(crate) fn refusal() -> Problem {
     )
 }
 
-/// `GET /webhook/whatsapp`: repeats the challenge to whoever knows the word.
+/// `GET /webhook/whatsapp`: echoes the challenge to a caller that knows the verify token.
 pub(crate) fn challenge(setup: Setup, request: &Request) -> HandlerResult {
     let query = request.head.uri.query().unwrap_or_default();
     let parameters: Vec<(String, String)> =
@@ -66,7 +68,7 @@ pub(crate) fn challenge(setup: Setup, request: &Request) -> HandlerResult {
     }
 }
 
-/// `POST /webhook/whatsapp`: stores what Meta brings.
+/// `POST /webhook/whatsapp`: stores what Meta sends.
 pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
     let body = request.read().await?;
     let (Some(calls), Some(signature)) = (calls(&setup), signature(&request)) else { return Err(refusal()) };
@@ -106,7 +108,7 @@ mod tests {
     use crate::options::Options;
     use crate::service::tests::Bench;
 
-    /// A channel whose platform signs with the word `right`.
+    /// A channel that accepts the word `right` as its platform's signature.
     #[derive(Default)]
     struct Called(Mutex<Vec<String>>);
 

@@ -1,7 +1,7 @@
-//! Where a connection stands, as the application knows it and its stream needs it.
+//! The progress of a connection, shared by the application and the stream below hyper.
 //!
-//! The stream below hyper bounds the wait for a request, and must not do so while one is being answered. The application
-//! notes here when a request begins, whether its body was read, and when the last of the response was handed over.
+//! The stream limits the wait for a request, and must not do so while one is being answered. The application records
+//! here when a request begins, whether its body was read, and when the response is complete.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -17,23 +17,23 @@ const UPGRADED: u8 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     stage: AtomicU8,
-    /// How many requests were answered.
+    /// The number of answered requests.
     answered: AtomicU32,
-    /// Whether a body is on its way that nobody has read to its end.
+    /// Whether a request body is arriving that nobody has read to the end.
     is_unread: AtomicBool,
     /// Whether a request on it has shown a valid token.
     is_known: AtomicBool,
-    /// When it was last used, on a scale of its own.
+    /// When it was last used, as a logical time.
     touched: AtomicU64,
-    /// Whether it is to be closed for others, and whom to tell of it.
+    /// Whether it is to be closed to make room, and the task to wake for that.
     is_closed: AtomicBool,
     reader: AtomicWaker,
 }
 
-/// The scale on which uses are ordered.
+/// The logical clock that orders uses.
 static USES: AtomicU64 = AtomicU64::new(0);
 
-/// A response that is on its way. While this lives the connection is busy with it.
+/// A response being sent. The connection stays busy while this exists.
 #[derive(Debug)]
 pub(crate) struct Sending(Arc<Progress>);
 
@@ -45,91 +45,91 @@ impl Drop for Sending {
 }
 
 impl Progress {
-    /// It is being used.
+    /// Marks the connection as just used.
     pub(crate) fn touch(&self) {
         self.touched.store(USES.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// When it was last used, compared with others.
+    /// Returns the logical time of the last use.
     pub(crate) fn touched(&self) -> u64 {
         self.touched.load(Ordering::Relaxed)
     }
 
-    /// A request on it has shown a valid token.
+    /// Records that a request on it has shown a valid token.
     pub(crate) fn know(&self) {
         self.is_known.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a request on it has shown a valid token.
+    /// Returns whether a request on it has shown a valid token.
     pub(crate) fn is_known(&self) -> bool {
         self.is_known.load(Ordering::Relaxed)
     }
 
-    /// Whether it could be closed: nothing is being answered on it, and it is not closing yet.
+    /// Returns whether it can be closed: no request is in progress, and it is not closing already.
     pub(crate) fn is_idle(&self) -> bool {
         self.stage.load(Ordering::Relaxed) != BUSY && !self.is_closed()
     }
 
-    /// Has it closed, to make room for others.
+    /// Closes it to make room for others.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.reader.wake();
     }
 
-    /// Whether it is to be closed.
+    /// Returns whether it is to be closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Tells this reader when it is to be closed.
+    /// Registers the waker to notify when it is to be closed.
     pub(crate) fn tell(&self, reader: &Waker) {
         self.reader.register(reader);
     }
 
-    /// A request has come.
+    /// Records the start of a request.
     pub(crate) fn begin(&self) {
         self.touch();
         self.is_unread.store(false, Ordering::Relaxed);
         self.stage.store(BUSY, Ordering::Relaxed);
     }
 
-    /// A response begins to be sent; its body holds what this returns.
+    /// Records the start of a response, whose body must hold the returned value.
     pub(crate) fn sending(self: &Arc<Self>) -> Sending {
         Sending(Arc::clone(self))
     }
 
-    /// The connection has become a WebSocket.
+    /// Records that the connection has become a WebSocket.
     pub(crate) fn upgrade(&self) {
         self.answered.fetch_add(1, Ordering::Relaxed);
         self.stage.store(UPGRADED, Ordering::Relaxed);
     }
 
-    /// The body of a request is on its way.
+    /// Records that a request body is arriving.
     pub(crate) fn expect_body(&self) {
         self.is_unread.store(true, Ordering::Relaxed);
     }
 
-    /// The body of a request was read to its end.
+    /// Records that the request body was read to the end.
     pub(crate) fn body_is_read(&self) {
         self.is_unread.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a request's body was left unread, so that the connection cannot be used again.
+    /// Returns whether a request body was left unread, so that the connection cannot be reused.
     pub(crate) fn is_unread(&self) -> bool {
         self.is_unread.load(Ordering::Relaxed)
     }
 
-    /// Whether no request is being answered.
+    /// Returns whether no request is in progress.
     pub(crate) fn is_waiting(&self) -> bool {
         self.stage.load(Ordering::Relaxed) == WAITING
     }
 
-    /// Whether it is a WebSocket now.
+    /// Returns whether it has become a WebSocket.
     pub(crate) fn is_upgraded(&self) -> bool {
         self.stage.load(Ordering::Relaxed) == UPGRADED
     }
 
-    /// How many requests were answered so far.
+    /// Returns the number of answered requests so far.
     pub(crate) fn answered(&self) -> u32 {
         self.answered.load(Ordering::Relaxed)
     }

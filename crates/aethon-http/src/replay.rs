@@ -1,9 +1,9 @@
-//! Which signatures of webhooks have been taken: a request that somebody has captured runs nothing a second time.
+//! Webhook signatures that were already used, so that a captured request cannot be replayed.
 //!
-//! A signature of the second version does not cover the address, so the same request could be sent to another one, or to the
-//! same one without an `Idempotency-Key`. Each is therefore remembered for as long as its time counts, and taken once. Only
-//! the repetition under the same key at the same address passes: it gets the stored answer. What is remembered is bounded, and
-//! only who knows the secret adds to it. It ends with the process.
+//! A version 2 signature does not cover the address, so the same request could be sent to another address, or to the
+//! same one without an `Idempotency-Key`. Each signature is therefore remembered while its timestamp is valid, and
+//! accepted once. Only a repetition with the same key at the same address passes; it gets the stored response. The
+//! memory is bounded, only holders of the secret can add to it, and it does not survive the process.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,19 +12,19 @@ use jiff::Timestamp;
 
 use crate::signature::{Refusal, Signed, WINDOW};
 
-/// How many are remembered. Past it no other is taken until the oldest have lost their time.
+/// How many are remembered. When full, no new signature is accepted until the oldest expire.
 const MOST: usize = 65_536;
 
-/// The signatures that were taken, each with the place of its request, oldest first.
+/// Used signatures in order of their time, each with the place of its request.
 #[derive(Default)]
 pub(crate) struct Taken(Mutex<BTreeMap<Signed, Option<Place>>>);
 
-/// A hash of a key and the address that it was sent to.
+/// A hash of an idempotency key and the address it was sent to.
 pub(crate) type Place = [u8; 32];
 
 impl Taken {
-    /// Takes a signature for a request, which has a place where it has an `Idempotency-Key`. `true` when it is new; an error
-    /// when it was taken before, by anything but this.
+    /// Uses up a signature for a request, whose place is set if it has an `Idempotency-Key`. Returns whether the
+    /// signature is new, and an error if another request used it before.
     pub(crate) fn take(&self, signed: Signed, place: Option<Place>, now: Timestamp) -> Result<bool, Refusal> {
         let mut taken = self.lock();
         if let Some(known) = taken.get(&signed) {
@@ -39,13 +39,13 @@ impl Taken {
         Ok(true)
     }
 
-    /// Forgets a signature whose request came to nothing, so that it can be sent again.
+    /// Forgets a signature whose request was not accepted, so that it can be sent again.
     pub(crate) fn give_back(&self, signed: &Signed) {
         self.lock().remove(signed);
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Signed, Option<Place>>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! A request as handlers see it: its head, its parameters, who sent it, and a body that is read within bounds.
+//! A request as handlers see it: its head, its parameters, its client, and a body read within limits.
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
@@ -26,31 +26,31 @@ const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto
 
 /// A request.
 pub(crate) struct Request {
-    /// Method, target, headers.
+    /// Method, target and headers.
     pub(crate) head: http::request::Parts,
     /// The values of the pattern's parameters.
     pub(crate) params: Params,
     /// Who sent it.
     pub(crate) client: Client,
-    /// How the token came, if one was needed.
+    /// The result of the token check, if a token was needed.
     pub(crate) token: crate::auth::TokenCheck,
     /// The body, not read yet.
     pub(crate) body: RequestBody,
-    /// What its body may take.
+    /// Limits on its body.
     pub(crate) limits: BodyLimits,
 }
 
-/// What the body of a request may take.
+/// Limits on the body of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BodyLimits {
-    /// Its length in bytes.
+    /// Its maximum length.
     bytes: usize,
-    /// Time to arrive in.
+    /// How long it may take to arrive.
     time: Duration,
 }
 
 impl BodyLimits {
-    /// Those of the options.
+    /// Takes the limits from the options.
     pub(crate) fn of(limits: &Limits) -> Self {
         Self { bytes: limits.max_body_bytes, time: limits.body_timeout }
     }
@@ -60,9 +60,9 @@ impl BodyLimits {
 pub(crate) enum RequestBody {
     /// The request has none.
     Empty,
-    /// On its way. The progress is told when all of it was read, because only then the connection can be used again.
+    /// Arriving. The progress is updated once it is read completely, because only then can the connection be reused.
     Incoming(Incoming, Arc<Progress>),
-    /// Here, as tests bring it.
+    /// Complete, as tests supply it.
     #[cfg(test)]
     Whole(Bytes),
 }
@@ -70,21 +70,21 @@ pub(crate) enum RequestBody {
 /// Who sent a request, as far as can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Client {
-    /// The address: the peer's, or what a trusted proxy says.
+    /// The peer's address, or the one reported by a trusted proxy.
     pub(crate) address: IpAddr,
-    /// Whether the request came by https, which only a trusted proxy can say.
+    /// Whether the client used https, which only a trusted proxy can say.
     pub(crate) is_https: bool,
 }
 
 impl Client {
-    /// Reads who sent a request that came from this peer.
+    /// Determines the client of a request from this peer.
     pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
         let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));
         let mut address = peer.to_canonical();
         if proxies.is_empty() || !is_proxy(address) {
             return Self { address, is_https: false };
         }
-        // The last hop is what the proxy itself has seen. What stands before it may be anybody's invention.
+        // The proxy itself saw only the last hop. Anything before it could be forged.
         let last = headers.get_all(X_FORWARDED_FOR).iter().next_back().and_then(|value| value.to_str().ok());
         if let Some(hop) = last.and_then(|value| hop_address(value.rsplit(',').next()?.trim())) {
             address = hop;
@@ -95,7 +95,7 @@ impl Client {
     }
 }
 
-/// `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5`.
+/// Parses `1.2.3.4`, `1.2.3.4:5`, `::1` or `[::1]:5`.
 fn hop_address(hop: &str) -> Option<IpAddr> {
     let plain = hop.parse::<IpAddr>().or_else(|_| crate::host::unbracketed(hop).parse());
     let address = plain.or_else(|_| hop.parse::<std::net::SocketAddr>().map(|address| address.ip()));
@@ -103,7 +103,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 }
 
 impl RequestBody {
-    /// Takes over what the connection brings.
+    /// Wraps the body that arrives on a connection.
     pub(crate) fn incoming(body: Incoming, progress: &Arc<Progress>) -> Self {
         if body.is_end_stream() {
             return Self::Empty;
@@ -118,12 +118,12 @@ impl RequestBody {
 }
 
 impl Request {
-    /// Whether the method is one that changes something.
+    /// Returns whether the method changes state.
     pub(crate) fn changes_state(&self) -> bool {
         !matches!(self.head.method, Method::GET | Method::HEAD | Method::OPTIONS | Method::TRACE)
     }
 
-    /// Refuses a body that is not JSON. Where none is wanted, none need come.
+    /// Refuses a body that is not JSON. Where no body is wanted, none is required.
     pub(crate) fn check_content_type(&self, is_json_wanted: bool) -> Result<(), Problem> {
         let mut types = self.head.headers.get_all(CONTENT_TYPE).iter();
         let is_json = match (types.next(), types.next()) {
@@ -144,7 +144,7 @@ impl Request {
         ))
     }
 
-    /// Refuses a body that says of itself that it is too large, before any of it is read.
+    /// Refuses a body whose declared length is too large, before reading any of it.
     pub(crate) fn check_length(&self) -> Result<(), Problem> {
         let length =
             self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
@@ -154,7 +154,7 @@ impl Request {
         }
     }
 
-    /// Reads the body, within its bounds of size and time.
+    /// Reads the body within its limits of size and time.
     pub(crate) async fn read(&mut self) -> Result<Bytes, Problem> {
         let limits = self.limits;
         match std::mem::replace(&mut self.body, RequestBody::Empty) {
@@ -172,7 +172,7 @@ impl Request {
         }
     }
 
-    /// A query parameter that is there and not empty.
+    /// Returns a query parameter that is present and not empty.
     pub(crate) fn query(&self, name: &str) -> Option<String> {
         let pairs = url::form_urlencoded::parse(self.head.uri.query().unwrap_or_default().as_bytes());
         pairs
@@ -182,7 +182,7 @@ impl Request {
             .filter(|it| !it.is_empty())
     }
 
-    /// A number in the query, or its default. 422 when it is no number or out of range.
+    /// Returns a number from the query, or the default. Returns 422 if it is not a number or out of range.
     pub(crate) fn number(
         &self,
         name: &'static str,
@@ -198,7 +198,7 @@ impl Request {
         })
     }
 
-    /// `true` or `false` in the query; false when it is not there. 422 for anything else.
+    /// Returns a boolean from the query, false if absent. Anything but `true` or `false` is 422.
     pub(crate) fn flag(&self, name: &'static str) -> Result<bool, Problem> {
         match self.query(name).as_deref() {
             None | Some("false") => Ok(false),
@@ -207,7 +207,7 @@ impl Request {
         }
     }
 
-    /// Whether a header holds this word, in any case.
+    /// Returns whether a header contains this token, ignoring case.
     pub(crate) fn header_is(&self, name: &str, word: &str) -> bool {
         self.head
             .headers
@@ -215,7 +215,7 @@ impl Request {
             .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// Whether it asks for a WebSocket in a form that can be answered with one.
+    /// Returns whether it is a well-formed WebSocket upgrade.
     pub(crate) fn is_upgrade(&self) -> bool {
         let headers = &self.head.headers;
         let asks_for = |name: HeaderName, word: &str| {
@@ -231,7 +231,7 @@ impl Request {
     }
 }
 
-/// Parses JSON bytes. 400 when they are not JSON, 422 when they are of another form.
+/// Parses JSON bytes. Returns 400 if they are not JSON, 422 if they have another shape.
 pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(|error| {
         if error.is_data() {
@@ -262,7 +262,7 @@ async fn collect(mut body: Incoming, limits: BodyLimits) -> Result<Bytes, Proble
         if first.len() + all.len() + data.len() > limits.bytes {
             return Err(too_large(limits));
         }
-        // A body that comes in one piece, as most do, is used where it lies.
+        // A body in one piece, as most are, is used without copying.
         if first.is_empty() && all.is_empty() {
             first = data;
         } else {

@@ -1,6 +1,7 @@
-//! Answers, and the headers that every one of them carries.
+//! Responses, and the headers that all of them carry.
 //!
-//! [`finish`] is the one place where the common headers are put on; a handler sets only what is its own, such as `Cache-Control` where an answer may be kept.
+//! [`finish`] is the only place that adds the common headers. A handler sets only its own, such as `Cache-Control`
+//! where a response may be cached.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +16,10 @@ use serde::Serialize;
 use crate::body::{Body, Response};
 use crate::error::Problem;
 
-/// What a handler comes to.
+/// What a handler returns.
 pub(crate) type HandlerResult = Result<Response, Problem>;
 
-/// The name of the header that names an answer.
+/// The header that carries the request id.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -35,7 +36,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// Room for the common headers and a handler's own, so that the map is allocated once.
 const HEADERS: usize = 12;
 
-/// An answer with this body and no header yet.
+/// Creates a response with this body and no headers.
 pub(crate) fn with_body(status: StatusCode, body: impl Into<Body>) -> Response {
     let mut answer = Response::new(body.into());
     *answer.status_mut() = status;
@@ -43,7 +44,7 @@ pub(crate) fn with_body(status: StatusCode, body: impl Into<Body>) -> Response {
     answer
 }
 
-/// 200 with a body that is JSON already.
+/// 200 with a body that is already JSON.
 pub(crate) fn json_bytes(body: impl Into<Body>) -> Response {
     let mut answer = with_body(StatusCode::OK, body);
     answer.headers_mut().insert(CONTENT_TYPE, JSON);
@@ -61,19 +62,19 @@ pub(crate) fn json(value: &impl Serialize) -> HandlerResult {
     }
 }
 
-/// 201 with what was made.
+/// 201 with the created value.
 pub(crate) fn created(value: &impl Serialize) -> HandlerResult {
     let mut answer = json(value)?;
     *answer.status_mut() = StatusCode::CREATED;
     Ok(answer)
 }
 
-/// 204: it is done, and there is nothing to say.
+/// 204: success without content.
 pub(crate) fn no_content() -> Response {
     with_body(StatusCode::NO_CONTENT, Vec::new())
 }
 
-/// Puts the headers on that every answer carries. What a handler has not allowed to be kept is not kept.
+/// Adds the headers that every response carries. Unless a handler allowed caching, it is forbidden.
 pub(crate) fn finish<B>(answer: &mut http::Response<B>, id: HeaderValue) {
     let headers = answer.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, POLICY);
@@ -85,22 +86,23 @@ pub(crate) fn finish<B>(answer: &mut http::Response<B>, id: HeaderValue) {
     headers.entry(CACHE_CONTROL).or_insert(NO_STORE);
 }
 
-/// Names answers: a random word of the process and a counter, so that a name costs no more than its sixteen digits.
+/// Generates request ids: a random word for the process and a counter, so an id costs no more than its sixteen
+/// digits.
 pub(crate) struct RequestIds {
     process: u32,
     next: AtomicU64,
 }
 
 impl RequestIds {
-    /// A new series.
+    /// Starts a new series.
     pub(crate) fn new() -> Self {
         let mut word = [0; 4];
-        // Without randomness the names are still unique within the process.
+        // Without randomness, ids are still unique within the process.
         let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut word);
         Self { process: u32::from_le_bytes(word), next: AtomicU64::new(1) }
     }
 
-    /// The next name.
+    /// Returns the next id.
     pub(crate) fn next(&self) -> HeaderValue {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let number =
@@ -113,7 +115,7 @@ impl RequestIds {
     }
 }
 
-/// An answer as bytes, for where hyper has no part in it: it closes the connection.
+/// Serialises a response that bypasses hyper. It closes the connection.
 pub(crate) fn raw(problem: Problem, id: HeaderValue, date: &str) -> Vec<u8> {
     let (mut answer, body) = problem.into_parts();
     finish(&mut answer, id);
@@ -125,7 +127,7 @@ pub(crate) fn raw(problem: Problem, id: HeaderValue, date: &str) -> Vec<u8> {
         body.len()
     );
     for (name, value) in answer.headers() {
-        // Writing into a string does not fail; all our values are plain ASCII.
+        // Writing to a string cannot fail, and all our values are ASCII.
         let _ = write!(text, "{name}: {}\r\n", value.to_str().unwrap_or_default());
     }
     text.push_str("\r\n");

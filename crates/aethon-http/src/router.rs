@@ -1,31 +1,31 @@
-//! From a raw path to a row of the table.
+//! Maps a raw path to a row of the table.
 //!
-//! Public is what the table says is public, and there only in a clean spelling; everything else, known or not, is gated.
-//! How a pattern is matched is told in `pattern`.
+//! A path is public only if the table says so and it is spelled cleanly. Everything else, known or not, is gated.
+//! `pattern` describes how patterns match.
 
 use http::{HeaderValue, Method};
 
 use crate::pattern::{Params, literal_start, matches};
 use crate::routes::{Access, Needs, ROUTES, Route};
 
-/// What a path and a method lead to.
+/// What a path and a method resolve to.
 pub(crate) enum Target {
-    /// A row, with the values of its parameters.
+    /// A row and the values of its parameters.
     Route(&'static Route, Params),
-    /// A path that is known under these other methods only.
+    /// The path exists, but only with these other methods.
     OtherMethods(HeaderValue),
     /// No row has this path.
     Nothing,
 }
 
-/// Whether a path may be asked for without a token.
+/// Returns whether a path may be requested without a token.
 pub(crate) fn access(path: &str) -> Access {
     let is_public =
         ROUTES.iter().any(|route| route.access == Access::Public && is_in_area(route.pattern, path));
     if is_public { Access::Public } else { Access::Gated }
 }
 
-/// Finds the row for a method and a path, among those whose condition `exists` confirms.
+/// Finds the row for a method and a path, among those for which `exists` returns true.
 pub(crate) fn resolve(method: &Method, path: &str, exists: impl Fn(Needs) -> bool) -> Target {
     let mut others: Vec<&str> = Vec::new();
     for route in ROUTES.iter().filter(|route| exists(route.needs)) {
@@ -41,8 +41,8 @@ pub(crate) fn resolve(method: &Method, path: &str, exists: impl Fn(Needs) -> boo
     HeaderValue::try_from(others.join(", ")).map_or(Target::Nothing, Target::OtherMethods)
 }
 
-/// Whether the path lies in the area of a public pattern: the pattern itself, or anything clean below what stands before
-/// its first parameter.
+/// Returns whether the path lies in the area of a public pattern: the pattern itself, or any clean path below the
+/// part before its first parameter.
 fn is_in_area(pattern: &str, path: &str) -> bool {
     match literal_start(pattern) {
         None => pattern == path,
@@ -50,7 +50,7 @@ fn is_in_area(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Whether it is spelled in the one way that no proxy, browser or file system reads differently.
+/// Returns whether no proxy, browser or file system could read this spelling differently.
 fn is_clean(rest: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     rest.split('/').all(|segment| !matches!(segment, "" | "." | "..") && segment.bytes().all(is_plain))

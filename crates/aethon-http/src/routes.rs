@@ -1,10 +1,10 @@
-//! The table of everything that can be asked for: method, pattern, access, when it exists, what it takes, who answers.
+//! The table of all routes: method, pattern, access, condition, body and handler.
 //!
-//! The handlers of the JSON interface lie below, one file a resource; those of the pages, the files, the webhooks and the
-//! sockets have modules of their own. A route is a row here and a function there, and nothing else: the second line of a
-//! row is its part of the OpenAPI document, whose short form `openapi` reads.
+//! The handlers of the JSON API are in the files below, one per resource; those of the pages, files, webhooks and
+//! sockets have modules of their own. A route is a row here and a function there, and nothing else. The second line
+//! of a row is its part of the OpenAPI document, in the short form that `openapi` reads.
 //!
-//! Access is a column, and whatever is not in the table is gated: a row that forgets about it yields 401.
+//! Access is a column, and whatever is not in the table is gated, so a forgotten row yields 401.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -48,75 +48,75 @@ pub(crate) struct Route {
     pub(crate) method: Method,
     /// Literal segments, `{name}` for one segment, a last `*` for the rest.
     pub(crate) pattern: &'static str,
-    /// Who may ask.
+    /// Who may call it.
     pub(crate) access: Access,
     /// When it exists.
     pub(crate) needs: Needs,
-    /// What body it takes.
+    /// Which body it takes.
     pub(crate) takes: Takes,
-    /// Who answers.
+    /// The handler.
     pub(crate) handler: Handler,
-    /// What the document of the interface says of it: `[tag, summary, answers, query parameters, body]` in JSON.
+    /// Its description in the OpenAPI document: `[tag, summary, responses, query parameters, body]` in JSON.
     pub(crate) told: Told,
 }
 
-/// Who may ask.
+/// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Anybody who reaches the address; this is for the few rows that the specification names.
+    /// Everyone who reaches the address; only for the few rows that the specification names.
     Public,
-    /// Who has the token, when one is set.
+    /// Requires the token, if one is set.
     Gated,
 }
 
 /// When a route exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// The route exists whatever is configured.
+    /// Always.
     Nothing,
-    /// While `dashboard.enabled`.
+    /// While `dashboard.enabled` is set.
     Dashboard,
     /// While webhooks are enabled, and with a secret or on loopback.
     Webhooks,
-    /// While the channel runs whose platform calls there.
+    /// While the channel runs whose platform calls it.
     PlatformCalls,
 }
 
-/// What body a route takes.
+/// Which body a route takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
-    /// None; one that comes is not read.
+    /// None; a body is ignored.
     Nothing,
     /// A JSON document; any other content type is 415.
     Json,
 }
 
-/// Who answers.
+/// How a route is answered.
 pub(crate) enum Handler {
-    /// At once, from memory.
+    /// Immediately, from memory.
     Sync(fn(&App, &Request) -> HandlerResult),
-    /// After reading a body or asking other parts of the program.
+    /// After reading a body or querying other parts of the program.
     Async(fn(&App, Request) -> HandlerFuture),
     /// By becoming a WebSocket.
     Socket(SocketKind),
 }
 
-/// An answer to come.
+/// The future of a response.
 pub(crate) type HandlerFuture = Pin<Box<dyn Future<Output = HandlerResult> + Send>>;
 
 impl Route {
-    /// Whether the row answers this method.
+    /// Returns whether the row answers this method.
     pub(crate) fn answers(&self, method: &Method) -> bool {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
     }
 
-    /// What the document of the interface tells of it.
+    /// Returns the row as the OpenAPI document describes it.
     pub(crate) fn described(&'static self) -> Row {
         let (is_gated, takes_json) = (self.access == Access::Gated, self.takes == Takes::Json);
         Row { method: &self.method, pattern: self.pattern, is_gated, takes_json, told: self.told }
     }
 
-    /// The methods for an `Allow` header.
+    /// Returns the methods for an `Allow` header.
     pub(crate) fn methods(&self) -> &'static [&'static str] {
         match self.method {
             Method::POST => &["POST"],
@@ -135,12 +135,12 @@ const fn get(pattern: &'static str, access: Access, needs: Needs, handler: Handl
     Route { method: Method::GET, pattern, access, needs, takes: Takes::Nothing, handler, told }
 }
 
-/// `GET /openapi.json`: what this table says, for programs to read.
+/// `GET /openapi.json`: this table in machine-readable form.
 fn openapi_document(about: About, _request: &Request) -> HandlerResult {
     response::json(&openapi::document(about.version, ROUTES.iter().map(Route::described)))
 }
 
-/// A gated row of the dashboard's interface.
+/// A gated row of the dashboard's API.
 const fn api(method: Method, pattern: &'static str, takes: Takes, handler: Handler, told: Told) -> Route {
     Route { method, pattern, access: Access::Gated, needs: Needs::Dashboard, takes, handler, told }
 }
@@ -150,7 +150,7 @@ const fn hook(pattern: &'static str, handler: Handler, told: Told) -> Route {
     Route { method: Method::POST, pattern, access, needs, takes: Takes::Json, handler, told }
 }
 
-/// What a platform calls, which shows by its own signature that it is that platform.
+/// A row for calls from a platform, which authenticates with its own signature.
 const fn called(method: Method, pattern: &'static str, takes: Takes, handler: Handler, told: Told) -> Route {
     Route { method, pattern, access: Access::Public, needs: Needs::PlatformCalls, takes, handler, told }
 }
@@ -159,21 +159,21 @@ use Access::{Gated, Public};
 use Needs::{Dashboard, Nothing};
 use Takes::Json;
 
-/// A handler that answers at once. What it asks of the application is the type of its first parameter.
+/// A handler that answers immediately. The type of its first parameter names the parts of the application it needs.
 macro_rules! sync {
     ($handler:path) => {
         Handler::Sync(|app, request| $handler(app.part(), request))
     };
 }
 
-/// A handler that reads a body or asks other parts of the program.
+/// A handler that reads a body or queries other parts of the program.
 macro_rules! later {
     ($handler:path) => {
         Handler::Async(|app, request| Box::pin($handler(app.part(), request)))
     };
 }
 
-/// The table. `/health` comes first because it is asked for most often.
+/// The table. `/health` comes first because it is requested most often.
 #[rustfmt::skip]
 pub(crate) static ROUTES: &[Route] = &[
     get("/health", Public, Nothing, sync!(status::health),

@@ -1,5 +1,5 @@
-//! What decides who may do what here: the token, hosts, origins, webhooks and proxies, all derived from the options at once,
-//! so that a reload replaces them at once.
+//! The rules for access: the token, hosts, origins, webhooks and proxies. They are derived from the options together,
+//! so that a reload replaces them all at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,30 +20,30 @@ pub(crate) struct Rules {
     pub(crate) hosts: HostRules,
     /// The check of the Origin header.
     pub(crate) origins: OriginRules,
-    /// What holds for webhooks.
+    /// The rules for webhooks.
     pub(crate) webhooks: Arc<WebhookRules>,
     /// Peers that may set `X-Forwarded-*`.
     pub(crate) trusted_proxies: Vec<Network>,
-    /// What may be spent in a day.
+    /// Limit on daily spending.
     pub(crate) budget: Budget,
-    /// Whether the offline model stands in for one that is to be configured.
+    /// Whether the offline model stands in because no model is configured.
     pub(crate) is_demo: bool,
 }
 
-/// What holds for webhooks.
+/// The rules for webhooks.
 pub(crate) struct WebhookRules {
-    /// The check of their signatures.
+    /// The check of signatures.
     pub(crate) signatures: Verifier,
-    /// Whether what they bring is marked as untrusted.
+    /// Whether their content is marked as untrusted.
     pub(crate) mark_untrusted: bool,
     /// How long a caller waits for a reply.
     pub(crate) timeout: Duration,
-    /// Whether their routes exist: switched on, and with a secret or on loopback.
+    /// Whether the routes exist: enabled, and with a secret or on loopback.
     pub(crate) exist: bool,
 }
 
 impl Rules {
-    /// The rules of these options, on loopback or beyond.
+    /// Derives the rules from these options, for a listener on loopback or beyond.
     pub(crate) fn new(options: &Options, is_loopback: bool, sign_ins: &Arc<SignIns>) -> Self {
         Self {
             token_auth: Arc::new(TokenAuth::new(&options.token, Arc::clone(sign_ins))),

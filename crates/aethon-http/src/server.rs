@@ -1,8 +1,8 @@
-//! The listener: binds, accepts within the limit, and ends in order.
+//! The listener: binds, accepts within the limit, and shuts down in order.
 //!
-//! When as many connections are open as may be and none can give way, a further one is answered 503 and closed. When the program stops, the
-//! listener closes first, idle connections end at once, running requests finish, and after the grace what is left is
-//! cut. WebSockets count as connections until they are closed.
+//! When all connections are taken and none can give way, a further one is answered with 503 and closed. At shutdown
+//! the listener closes first, idle connections end at once, and running requests finish; what remains after the grace
+//! period is cut. A WebSocket counts as a connection until it closes.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -28,19 +28,19 @@ use crate::response;
 use crate::twin::Twin;
 use crate::ws::SWEEP;
 
-/// How long accepting pauses when the system has no descriptors left.
+/// How long accepting pauses when the system is out of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How many refused connections are answered at once; further ones are just closed.
+/// How many refused connections are answered at a time. Further ones are just closed.
 const MOST_REFUSALS: usize = 64;
-/// How long a refused client has to read its answer.
+/// How long a refused client has to read its response.
 const REFUSAL: Duration = Duration::from_secs(1);
 
-/// The server, bound and not yet serving.
+/// The server, bound but not yet serving.
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     app: Arc<App>,
-    /// Nobody else may be `localhost` on this port.
+    /// Keeps other programs from being `localhost` on this port.
     twin: Option<Twin>,
 }
 
@@ -59,23 +59,23 @@ impl Server {
         Ok(Self { app: App::new(options, deps, address), listener, address, twin: Twin::hold(address) })
     }
 
-    /// The same over an application and a listener that are there.
+    /// Creates a server from an existing application and listener.
     #[cfg(test)]
     pub(crate) fn over(app: Arc<App>, listener: TcpListener) -> io::Result<Self> {
         Ok(Self { address: listener.local_addr()?, listener, app, twin: None })
     }
 
-    /// The address that was bound, with the port that the system chose where 0 was asked for.
+    /// Returns the bound address, with the port the system chose if 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// The application, for whoever reloads it.
+    /// Returns the application, for reloads.
     pub fn app(&self) -> Arc<App> {
         Arc::clone(&self.app)
     }
 
-    /// Serves until stopping is asked for and everything has ended, or the grace is over.
+    /// Serves until shutdown is requested and everything has ended or the grace period is over.
     pub async fn serve(self, mut shutdown: Shutdown) {
         let limits = &self.app.options.limits;
         let (grace, most) = (limits.shutdown_grace, limits.max_connections.clamp(1, Semaphore::MAX_PERMITS));
@@ -90,7 +90,7 @@ impl Server {
             let accepted = tokio::select! {
                 biased;
                 () = shutdown.requested() => break,
-                // Not only when somebody comes: the logs of conversations that rest would stay as long as nobody does.
+                // Also without new connections, or the logs of idle conversations would stay until someone connects.
                 _ = sweeps.tick() => {
                     self.app.deps.chat.hub.sweep();
                     continue;
@@ -126,7 +126,7 @@ impl Server {
         }
         drop((self.listener, self.twin));
         phase.send_replace(Phase::Draining);
-        // Each connection holds a permit to its end: having all of them means that all have ended.
+        // Each connection holds a permit until it ends, so acquiring all permits means that all have ended.
         let all = u32::try_from(most).unwrap_or(u32::MAX);
         if tokio::time::timeout(grace, connections.acquire_many(all)).await.is_err() {
             let left = most - connections.available_permits();
@@ -136,7 +136,7 @@ impl Server {
     }
 }
 
-/// What a new connection needs to come in.
+/// What is needed to admit a new connection.
 struct Entrance {
     app: Arc<App>,
     crowd: Arc<Crowd>,
@@ -152,7 +152,8 @@ impl Entrance {
         tokio::spawn(connection::serve(stream, peer, seat, self.app, self.phases));
     }
 
-    /// Where all are taken, one that idles may give way. A client that does not read its refusal in time goes without.
+    /// Admits a connection if an idle one can give way, and refuses it otherwise. A client that does not read its
+    /// refusal in time gets none.
     async fn admit_or_refuse(self, stream: TcpStream, peer: IpAddr) {
         if self.crowd.make_room() {
             let permit = Arc::clone(&self.connections).acquire_owned();
@@ -164,7 +165,8 @@ impl Entrance {
     }
 }
 
-/// Errors of one connection are its own affair; without descriptors there is nothing to do but wait for some.
+/// Waits after an error of accept. Errors of a single connection need no pause; without file descriptors there is
+/// nothing to do but wait.
 async fn pause_after(error: &io::Error, pace: &Pace) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
@@ -182,7 +184,7 @@ async fn refuse(mut stream: TcpStream, app: &App) -> io::Result<()> {
     let answer = response::raw(problem, app.request_ids.next(), &app.date());
     stream.write_all(&answer).await?;
     stream.shutdown().await?;
-    // What the client sends is read away, because a reset would take the answer from it.
+    // Drain what the client sends, because a reset could destroy the response before it is read.
     let mut waste = [0; 1024];
     while stream.read(&mut waste).await? > 0 {}
     Ok(())

@@ -1,9 +1,9 @@
-//! What happens to every request, in the order of INTERFACE section 4: Host, public or gated, token, route and method,
-//! content type and Origin of what changes something, length, handler, headers.
+//! The checks of every request, in the order of INTERFACE section 4: Host, public or gated, token, route and method,
+//! content type and Origin of state-changing requests, length, handler, headers.
 //!
-//! An answer that needs no waiting is made at once, without a task or a box; only handlers that read a body or ask the
-//! rest of the program are futures of their own, so that an idle connection stays small. A panic in a handler is caught
-//! here, logged, and answered with 500.
+//! A response that needs no waiting is made at once, without a task or a boxed future. Only handlers that read a body
+//! or query the rest of the program are futures of their own, so that an idle connection stays small. A panic in a
+//! handler is caught here, logged, and answered with 500.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -38,7 +38,7 @@ use crate::standing::Standing;
 use crate::trail::{Removal, Trail};
 use crate::ws::{self, SocketKind};
 
-/// What hyper waits for: a response that is there, or the future of one.
+/// What hyper waits for: a finished response, or its future.
 pub(crate) enum ResponseFuture {
     /// Made at once.
     Sync(Option<Response>),
@@ -60,11 +60,11 @@ impl Future for ResponseFuture {
     }
 }
 
-/// Marks the answer to a request that showed a valid token.
+/// Marks the response to a request that showed a valid token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Admitted;
 
-/// Answers a request that came from this peer. `after` is called when the answer is there.
+/// Answers a request from this peer. Calls `after` when the response is ready.
 pub(crate) fn call(
     app: &Arc<App>,
     head: http::request::Parts,
@@ -120,7 +120,7 @@ fn panicked(panic: &(dyn Any + Send), id: &HeaderValue) -> Problem {
     Problem::internal()
 }
 
-/// Past the limit of its address, what may be a guess at the token waits before it is judged, or is not judged at all.
+/// If an address is over its limit, delays a possible guess before checking it, or refuses it unchecked.
 fn unless_guessed(app: &Arc<App>, rules: &Rules, request: Request) -> Step {
     let address = request.client.address;
     if !app.attempts.is_over(address, Instant::now())
@@ -136,7 +136,7 @@ fn unless_guessed(app: &Arc<App>, rules: &Rules, request: Request) -> Step {
     Step::Pending(Box::pin(async move {
         tokio::time::sleep(limits::WAIT).await;
         drop(place);
-        // The token may be another one by now.
+        // The token may have changed meanwhile.
         let rules = app.rules.get();
         match dispatch(&app, &rules, request) {
             Step::Done(answer) => answer,
@@ -164,7 +164,7 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
         Handler::Async(handler) => {
             let standing = (router::access(request.head.uri.path()) == Access::Gated)
                 .then(|| standing(app, rules, &request));
-            // A body that is not wanted is read all the same, so that the connection can be used again.
+            // Even an unwanted body is read, so that the connection can be reused.
             let reads_body = route.takes == Takes::Nothing && request.changes_state();
             let removal = standing.as_ref().and_then(|_| Removal::of(&request));
             let (app, handler) = (Arc::clone(app), *handler);
@@ -197,22 +197,22 @@ fn standing(app: &App, rules: &Rules, request: &Request) -> Standing {
     app.standing(rules.token_auth.sign_in(request.token, &request.head.headers))
 }
 
-/// Where a request goes next.
+/// The next step of a request.
 enum Next {
     /// To the handler of a row.
     Handler(&'static Route, Params),
-    /// To a socket, perhaps only to be told that it may not come in.
+    /// To a socket, possibly only to be refused there.
     Socket { socket: SocketKind, is_admitted: bool },
-    /// Nowhere: this is its answer.
+    /// Nowhere: it is already answered.
     Answered(Response),
 }
 
-/// Every check before a handler.
+/// Runs every check that precedes a handler.
 fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Problem> {
     let path = request.head.uri.path();
     let is_called = platform_calls::is_on(app, path);
     let host = match is_called {
-        // Nothing there acts without the platform's signature, so it is served under any name.
+        // Nothing there acts without the platform's signature, so any host name will do.
         true => host::authority(&request.head.uri, &request.head.headers)?,
         false => rules.hosts.check(&request.head.uri, &request.head.headers)?,
     };
@@ -266,8 +266,8 @@ fn token(rules: &Rules, request: &Request) -> TokenCheck {
     }
 }
 
-/// The answer to a request without the right token: 429 for those who try too often, else 401, as a page where a person
-/// looks for one.
+/// Answers a request without the right token: 429 after too many attempts, otherwise 401, as a page where a person
+/// expects one.
 fn refused(app: &App, request: &Request) -> HandlerResult {
     count_wrong(app, request)?;
     if is_entrance(request) && app.options.dashboard_enabled {
@@ -295,7 +295,7 @@ fn too_many_attempts(seconds: u64) -> Problem {
     .retry_after(seconds)
 }
 
-/// The socket that a well-formed upgrade asks for.
+/// Returns the socket that a well-formed upgrade requests.
 fn socket(request: &Request, exists: impl Fn(Needs) -> bool) -> Option<SocketKind> {
     if !request.is_upgrade() {
         return None;
@@ -306,7 +306,7 @@ fn socket(request: &Request, exists: impl Fn(Needs) -> bool) -> Option<SocketKin
     }
 }
 
-/// What a plain request for a socket's address gets. Two headers: which protocol, and which version of it.
+/// The response to a plain request for a socket's address. Two headers name the protocol and its version.
 fn upgrade_required() -> Response {
     let mut answer = Problem::new(
         StatusCode::UPGRADE_REQUIRED,

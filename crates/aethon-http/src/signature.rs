@@ -1,10 +1,10 @@
 //! The signature of a webhook, in two versions.
 //!
-//! The first is the hex HMAC-SHA256 of the raw body under `webhook.secret`. Whoever gets hold of such a request can send it again
-//! at any time. A sender that adds `X-Aethon-Timestamp` (seconds since 1970) signs in the second version: the time and the
-//! `Idempotency-Key` stand before the body in what is signed, so neither can be changed, and a request counts for five minutes
-//! before and after its time. The words of one version never sign anything in the other, because no JSON begins with `v2`.
-//! That a signature of the second version is taken once is the affair of `replay`.
+//! Version 1 is the hex HMAC-SHA256 of the raw body under `webhook.secret`. Anyone who captures such a request can
+//! replay it at any time. A sender that adds `X-Aethon-Timestamp` (seconds since 1970) signs in version 2: the signed
+//! data starts with the time and the `Idempotency-Key`, followed by the body, so neither can be changed, and the
+//! request is valid for five minutes before and after its time. A signature of one version is never valid in the
+//! other, because no JSON starts with `v2`. `replay` ensures that a version 2 signature is used only once.
 
 use aethon_core::secret::Secret;
 use http::StatusCode;
@@ -15,33 +15,33 @@ use ring::hmac;
 use crate::error::Problem;
 use crate::hex::unhex;
 
-/// The header that carries it.
+/// The header with the signature.
 const SIGNATURE: HeaderName = HeaderName::from_static("x-aethon-signature");
-/// The header that carries the time, in the second version.
+/// The header with the time, in version 2.
 const TIMESTAMP: HeaderName = HeaderName::from_static("x-aethon-timestamp");
-/// The header that the second version covers besides.
+/// The header that version 2 covers as well.
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// How far a request's time may be from ours, in seconds.
+/// How far a request's time may differ from ours, in seconds.
 pub(crate) const WINDOW: u64 = 300;
 
 /// Verifies signatures, if there is a secret.
 pub(crate) struct Verifier(Option<hmac::Key>);
 
-/// What is wrong with a request.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Its signature is not there or not right.
+    /// Its signature is missing or wrong.
     Signature,
-    /// Its time is too far from ours.
+    /// Its time differs too much from ours.
     Time,
-    /// It has been here before.
+    /// It was used before.
     Used,
-    /// So many signatures have come within the window that another one could not be told from them later.
+    /// The window already holds so many signatures that replays of another one could not be detected.
     Crowded,
 }
 
-/// A signature of the second version that holds, by which its request is known again.
+/// A valid version 2 signature, which identifies its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Signed {
     /// The request's time, in seconds since 1970.
@@ -51,19 +51,19 @@ pub(crate) struct Signed {
 }
 
 impl Verifier {
-    /// A verifier for this secret; without one everything passes.
+    /// Creates a verifier for this secret. Without a secret, everything passes.
     pub(crate) fn new(secret: &Secret) -> Self {
         let key = || hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
         Self((!secret.is_empty()).then(key))
     }
 
-    /// Whether the request carries what may be a signature, where one is wanted. What carries none need not be read.
+    /// Returns whether the request carries what may be a signature, or needs none. Otherwise it need not be read.
     pub(crate) fn is_signed(&self, headers: &HeaderMap) -> bool {
         self.0.is_none() || claimed(headers).is_some()
     }
 
-    /// Whether the request carries exactly one signature, and it is that of what it brings: hex in either case, with or
-    /// without `sha256=` or, in the second version, `v2=` in front. Returns one of the second version.
+    /// Checks that the request carries exactly one signature and that it is right: hex in either case, optionally
+    /// prefixed by `sha256=` or, in version 2, `v2=`. Returns a version 2 signature.
     pub(crate) fn judge(
         &self,
         headers: &HeaderMap,
@@ -83,7 +83,7 @@ impl Verifier {
         };
         let signed = [b"v2\n", time, b"\n", named, b"\n", body].concat();
         hmac::verify(key, &signed, &signature).map_err(|_| Refusal::Signature)?;
-        // Judged last, so that only who knows the secret learns that the clocks differ.
+        // Checked last, so that only holders of the secret learn that the clocks differ.
         let time: i64 =
             std::str::from_utf8(time).ok().and_then(|time| time.parse().ok()).ok_or(Refusal::Signature)?;
         if now.as_second().abs_diff(time) > WINDOW {
@@ -94,7 +94,7 @@ impl Verifier {
 }
 
 impl Refusal {
-    /// The answer to such a request.
+    /// Returns the response to such a request.
     pub(crate) fn problem(self) -> Problem {
         match self {
             Self::Signature => Problem::new(
@@ -124,14 +124,14 @@ impl Refusal {
     }
 }
 
-/// The one value of a header, without blanks around it; `None` where it stands twice.
+/// Returns the only value of a header, trimmed, or `None` if it is repeated.
 fn only<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h [u8]> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     if values.next().is_some() { None } else { Some(first.as_bytes().trim_ascii()) }
 }
 
-/// The one signature that a request carries, if it has the form of one.
+/// Returns the signature of a request, if there is exactly one and it is well formed.
 fn claimed(headers: &HeaderMap) -> Option<[u8; 32]> {
     let hex = only(headers, &SIGNATURE)?;
     let version = headers.contains_key(TIMESTAMP).then(|| hex.strip_prefix(b"v2=")).flatten();

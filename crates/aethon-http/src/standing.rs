@@ -1,4 +1,4 @@
-//! The right of something that came in (a socket, a download) to be here: it ends with its sign-in.
+//! The access of a socket or download after it was admitted: it ends with its sign-in.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use aethon_core::live::Live;
 use crate::auth::{SignIn, SignIns};
 use crate::rules::Rules;
 
-/// How long to wait at most before looking at the clock again, which may have been set.
+/// The longest wait between looks at the clock, which may be adjusted.
 const LONGEST_LOOK: Duration = Duration::from_secs(3600);
 
-/// The right to be here.
+/// Continued access under a sign-in.
 pub(crate) struct Standing {
     rules: Live<Rules>,
     sign_ins: Arc<SignIns>,
@@ -19,18 +19,18 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    /// That of what came in under this sign-in.
+    /// Creates the standing of whatever was admitted under this sign-in.
     pub(crate) fn new(rules: Live<Rules>, sign_ins: Arc<SignIns>, sign_in: SignIn) -> Self {
         Self { rules, sign_ins, sign_in }
     }
 
-    /// Waits until it is over: signed out, expired, or the token is another one.
+    /// Waits until access ends: the sign-in was revoked or expired, or the token changed.
     pub(crate) async fn ended(self) {
         let mut changes = self.sign_ins.changes();
         while self.rules.get().token_auth.stands(&self.sign_in) {
             let left = self.sign_ins.seconds_left(&self.sign_in).map(Duration::from_secs);
             let look = left.map_or(LONGEST_LOOK, |left| left.min(LONGEST_LOOK));
-            // Either way there is a reason to look; the sender lives as long as this does.
+            // Either outcome is a reason to check; the sender outlives this loop.
             let _ = tokio::time::timeout(look, changes.changed()).await;
         }
     }

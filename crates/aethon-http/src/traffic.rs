@@ -1,29 +1,29 @@
-//! Who is connected and what was answered, in numbers for `/metrics`.
+//! Connection and response counts for `/metrics`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What can be connected.
+/// What is counted while connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A TCP connection, those that have become sockets included.
+    /// A TCP connection, including those that became sockets.
     Connection,
-    /// A socket of the chat.
+    /// A chat socket.
     ChatSocket,
-    /// A socket of the dashboard.
+    /// A dashboard socket.
     DashboardSocket,
 }
 
-/// The numbers. They are shared by all connections and never locked.
+/// The counters, shared by all connections without locking.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// By kind.
+    /// Open connections by kind.
     present: [AtomicU64; 3],
-    /// By the first digit of the status, less one.
+    /// Responses by the first digit of the status, minus one.
     answers: [AtomicU64; 5],
 }
 
-/// Something that is connected; it counts until it is dropped.
+/// A counted connection; dropping it ends the count.
 #[derive(Debug)]
 pub(crate) struct Present {
     traffic: Arc<Traffic>,
@@ -31,18 +31,18 @@ pub(crate) struct Present {
 }
 
 impl Traffic {
-    /// Counts something in.
+    /// Counts a new connection.
     pub(crate) fn enter(self: &Arc<Self>, kind: Kind) -> Present {
         self.present[kind as usize].fetch_add(1, Ordering::Relaxed);
         Present { traffic: Arc::clone(self), kind }
     }
 
-    /// How many of a kind are connected.
+    /// Returns how many of a kind are connected.
     pub(crate) fn present(&self, kind: Kind) -> u64 {
         self.present[kind as usize].load(Ordering::Relaxed)
     }
 
-    /// Counts an answer of this status.
+    /// Counts a response with this status.
     pub(crate) fn answered(&self, status: u16) {
         let class = usize::from(status / 100).checked_sub(1);
         if let Some(answers) = class.and_then(|class| self.answers.get(class)) {
@@ -50,7 +50,7 @@ impl Traffic {
         }
     }
 
-    /// How many answers there were of each class, `1xx` first.
+    /// Returns the number of responses in each class, `1xx` first.
     pub(crate) fn answers(&self) -> [u64; 5] {
         self.answers.each_ref().map(|answers| answers.load(Ordering::Relaxed))
     }

@@ -1,5 +1,4 @@
-//! What the doors write into the audit, and into the log beside it: who signed in, who came with a wrong token, what was
-//! removed.
+//! The HTTP side's entries in the audit log and the log: who signed in, who sent a wrong token, what was removed.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use crate::app::{App, FromApp};
 use crate::limits::Strike;
 use crate::request::Request;
 
-/// Where doors note what they see.
+/// Writes these entries.
 #[derive(Clone)]
 pub(crate) struct Trail {
     rows: AuditTrail,
@@ -27,12 +26,12 @@ impl FromApp for Trail {
 }
 
 impl Trail {
-    /// A browser signed in, or out.
+    /// Records that a browser signed in or out.
     pub(crate) fn signed(&self, outcome: &'static str, address: IpAddr) {
         self.note(AuditAction::SignIn, "dashboard", outcome, address);
     }
 
-    /// Somebody came with a wrong token. Not each of them: who guesses must not fill the audit.
+    /// Records a wrong token. Not every one, since a guesser must not fill the audit log.
     pub(crate) fn wrong_token(&self, strike: Strike, address: IpAddr) {
         match strike {
             Strike::First => self.note(AuditAction::Access, "token", "wrong", address),
@@ -41,12 +40,12 @@ impl Trail {
         }
     }
 
-    /// What a request asked for was removed.
+    /// Records that a request removed something.
     pub(crate) fn removed(&self, removal: Removal) {
         self.note(AuditAction::Deletion, &removal.subject, "done", removal.address);
     }
 
-    /// Somebody was let in to a messenger, or is about to be.
+    /// Records that someone was admitted to a messenger, or was given a code for it.
     pub(crate) fn paired(&self, subject: &str, outcome: &'static str, address: IpAddr) {
         self.note(AuditAction::Pairing, subject, outcome, address);
     }
@@ -59,14 +58,14 @@ impl Trail {
     }
 }
 
-/// A request that takes something away.
+/// What a request removes.
 pub(crate) struct Removal {
     subject: String,
     address: IpAddr,
 }
 
 impl Removal {
-    /// What a request to a gated address removes; `None` when it removes nothing.
+    /// Returns what a request to a gated address removes, if anything.
     pub(crate) fn of(request: &Request) -> Option<Self> {
         let (method, path) = (&request.head.method, request.head.uri.path());
         let is_removal = *method == Method::DELETE || (*method == Method::POST && path.ends_with("/reset"));

@@ -9,13 +9,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// The socket that keeps the address; dropping it gives the address back.
+/// The socket that holds the address until it is dropped.
 pub(crate) struct Twin {
     _socket: Socket,
 }
 
 impl Twin {
-    /// Takes the twin of this address, if it has one. Where that is not possible, the log says why and what follows from it.
+    /// Binds the twin of this address, if it has one. On failure, the log states the reason and the consequence.
     pub(crate) fn hold(address: SocketAddr) -> Option<Self> {
         let twin = of(address)?;
         match bound(twin) {
@@ -28,7 +28,7 @@ impl Twin {
                 );
                 None
             }
-            // A machine without the other family has no twin to protect.
+            // Without the other address family, there is no twin to protect.
             Err(error) => {
                 tracing::debug!(%twin, %error, "the port is not held on the other loopback address");
                 None
@@ -51,7 +51,7 @@ fn bound(address: SocketAddr) -> std::io::Result<Socket> {
     if address.is_ipv6() {
         socket.set_only_v6(true)?;
     }
-    // Without SO_REUSEADDR, so that nobody can bind beside it.
+    // Without SO_REUSEADDR, so that nobody else can bind the same address.
     socket.bind(&address.into())?;
     Ok(socket)
 }

@@ -1,13 +1,14 @@
-//! Inbound webhooks: other programs that send text and wait for the reply.
+//! Inbound webhooks: other programs send text and wait for the reply.
 //!
-//! The order of checks is INTERFACE section 6: whether there is a signature at all, content type and length (the service's),
-//! the signature over the raw bytes, form, fields, and only then a turn. What came in goes through the same door as everything else. A repeated
-//! `Idempotency-Key` is recognised there, so the answer to it is made from the stored reply and equals the first one. However
-//! an address is spelled, a key belongs to what it leads to, and a signed request that was captured runs once (`replay`).
+//! The checks follow the order of INTERFACE section 6: presence of a signature, content type and length (by the
+//! service), the signature over the raw bytes, the form, the fields, and only then a turn. The message enters through
+//! the same interface as all others. That interface recognises a repeated `Idempotency-Key`, so the repeated response
+//! is made from the stored reply and equals the first one. A key belongs to the resolved address, however that is
+//! spelled, and a captured signed request runs only once (`replay`).
 //!
-//! A caller waits at most `server.webhook_timeout_seconds` and is then told 504. The turn goes on: its reply is stored and
-//! delivered where that was asked for, and a repetition with the same key gets it. A caller that hangs up loses nothing
-//! either.
+//! A caller waits at most `server.webhook_timeout_seconds` and then gets 504. The turn continues: its reply is stored
+//! and delivered where requested, and repeating the request with the same key returns it. A caller that hangs up
+//! loses nothing either.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,11 +41,11 @@ use crate::signature::{IDEMPOTENCY_KEY, Refusal, Signed};
 /// The channel that webhook sessions belong to.
 const CHANNEL: &str = "webhook";
 const LONGEST_KEY: usize = 255;
-/// How long a key is remembered: a day.
+/// How long a key is remembered: one day.
 const KEY_SECONDS: u64 = 24 * 60 * 60;
 const INTERRUPTED: &str = "the assistant stopped while it worked on this and did not finish; send it again under a new Idempotency-Key";
 
-/// What holds for webhooks, the time by which signatures are judged, and those that were taken.
+/// The webhook rules, the clock for judging signatures, and the used signatures.
 #[derive(Clone)]
 pub(crate) struct Gate {
     rules: Arc<WebhookRules>,
@@ -65,7 +66,7 @@ struct Answered<'a> {
     response: Option<&'a str>,
 }
 
-/// `POST /webhook/trigger`: a session of its own for each call, or one that is named and lasts.
+/// `POST /webhook/trigger`: uses a new session for each call, or a named one that persists.
 pub(crate) async fn trigger(
     (chat, setup, workflows, gate): (Chat, Setup, Workflows, Gate),
     mut request: Request,
@@ -100,11 +101,11 @@ pub(crate) async fn trigger(
     gate.turn(&chat, signed, inbound).await
 }
 
-/// `POST /webhook/{channel}`: goes on with the session of that channel.
+/// `POST /webhook/{channel}`: continues the session of that channel.
 pub(crate) async fn channel((chat, gate): (Chat, Gate), mut request: Request) -> HandlerResult {
     let (body, signed) = gate.signed_body(&mut request).await?;
     let channel = request.params.get::<String>("channel").unwrap_or_default();
-    // However it is spelled, `trigger` is the other route's, and its sessions are not a channel's.
+    // However it is spelled, `trigger` belongs to the other route, whose sessions are not a channel's.
     if !is_source_name(&channel) || channel == "trigger" {
         let detail = "a channel's name is 1 to 64 letters, digits, `-`, `_`, `.` and `~`, and not `trigger`";
         return Err(Problem::not_found(detail).with_code("unknown_channel"));
@@ -119,14 +120,14 @@ pub(crate) async fn channel((chat, gate): (Chat, Gate), mut request: Request) ->
 }
 
 impl Gate {
-    /// The body, if what is wanted of its signature holds, and a signature that is taken once.
+    /// Reads the body and checks its signature. Returns a version 2 signature, which may be used only once.
     async fn signed_body(&self, request: &mut Request) -> Result<(Bytes, Option<Signed>), Problem> {
         let body = request.read().await?;
         let judged = self.rules.signatures.judge(&request.head.headers, &body, self.clock.now());
         judged.map(|signed| (body, signed)).map_err(Refusal::problem)
     }
 
-    /// The reply to a request in which everything else is right.
+    /// Runs the turn of a request that passed all other checks.
     async fn turn(&self, chat: &Chat, signed: Option<Signed>, inbound: Inbound) -> HandlerResult {
         let place = inbound.dedupe.as_ref().map(|dedupe| {
             let mut place = [0; 32];
@@ -147,13 +148,13 @@ fn session(name: &str) -> Result<SessionId, Problem> {
     SessionId::of(CHANNEL, name).map_err(|error| Problem::invalid("session", error.to_string()))
 }
 
-/// What may stand in the path: what needs no encoding there. It names a session, so any program's own name will do.
+/// Returns whether a name needs no encoding in a path. It names a session, so any program's own name will do.
 fn is_source_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     (1..=64).contains(&name.len()) && name.bytes().all(plain) && name.bytes().any(|byte| byte != b'.')
 }
 
-/// Where the reply goes besides; refused before the turn when that channel does not run.
+/// Returns where the reply is also delivered. Refuses a channel that does not run, before the turn.
 fn destination(setup: &Setup, fields: &mut Fields) -> Result<Option<Destination>, Problem> {
     let channel = fields.optional_text("channel")?;
     let recipient = fields.optional_text("recipient")?;
@@ -167,7 +168,7 @@ fn destination(setup: &Setup, fields: &mut Fields) -> Result<Option<Destination>
     Ok(Some(Destination { channel, recipient }))
 }
 
-/// How a repetition is recognised: the caller's key, within this path in its plain spelling; it must bring the same bytes.
+/// Identifies a repetition: the caller's key, scoped to the normalised path. The body must be identical.
 fn dedupe(path: &str, headers: &HeaderMap, body: &[u8]) -> Result<Option<Dedupe>, Problem> {
     let Some(key) = idempotency_key(headers)? else { return Ok(None) };
     Ok(Some(Dedupe {
@@ -191,13 +192,13 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
-/// Why nothing was submitted.
+/// Returns the response when nothing was submitted.
 fn refused(error: Error) -> Problem {
     if error.is_mismatch() {
         let message = "was used with another body; use a new key for a new request";
         return Problem::invalid("Idempotency-Key", message).with_code("idempotency_mismatch");
     }
-    // A SOP that needs more than the text says.
+    // A SOP needs more than the text provides.
     if error.is_invalid() {
         return Problem::invalid("text", error.to_string());
     }
@@ -226,11 +227,11 @@ fn answer(reply: &Reply) -> HandlerResult {
             Some(EndReason::Model(ModelErrorKind::Timeout)) => {
                 failed(reply, StatusCode::GATEWAY_TIMEOUT, "model_error")
             }
-            // Refused before any model was asked.
+            // Refused before any model was called.
             Some(EndReason::InputTooLong | EndReason::InputNotText) => {
                 Problem::invalid("text", sentence(reply))
             }
-            // Only who brought a key can see this, and under that key nothing else will ever be answered.
+            // Only a caller with a key can see this, and that key will never get another response.
             Some(EndReason::Interrupted) => {
                 Problem::new(StatusCode::SERVICE_UNAVAILABLE, "interrupted", INTERRUPTED)
             }
@@ -242,7 +243,7 @@ fn answer(reply: &Reply) -> HandlerResult {
     }
 }
 
-/// The failure with the sentence that the chat would show.
+/// Returns the failure with the sentence that the chat would show.
 fn failed(reply: &Reply, status: StatusCode, code: &'static str) -> Problem {
     let problem = Problem::new(status, code, sentence(reply));
     match reply.failure.as_ref().and_then(|failure| failure.retry_after) {

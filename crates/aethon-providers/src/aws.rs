@@ -1,10 +1,10 @@
-//! What the environment says about AWS, as values: this crate reads no variable itself.
+//! AWS settings from the environment, as values: this crate reads no variables itself.
 
 use std::path::PathBuf;
 
 use aethon_core::secret::Secret;
 
-/// The variables that AWS's own tools look at, as far as they are followed here.
+/// The variables that AWS's own tools read, as far as they are supported here.
 #[derive(Debug, Clone, Default)]
 pub struct AwsEnvironment {
     /// `AWS_ACCESS_KEY_ID`.
@@ -17,13 +17,13 @@ pub struct AwsEnvironment {
     pub bearer_token: Secret,
     /// `AWS_PROFILE`.
     pub profile: Option<String>,
-    /// `AWS_REGION`, else `AWS_DEFAULT_REGION`; what the owner configured stands here before both.
+    /// `AWS_REGION`, else `AWS_DEFAULT_REGION`. A configured region takes precedence over both.
     pub region: Option<String>,
     /// `AWS_SHARED_CREDENTIALS_FILE`.
     pub shared_credentials_file: Option<PathBuf>,
     /// `AWS_CONFIG_FILE`.
     pub config_file: Option<PathBuf>,
-    /// `HOME`, under which the two files usually are.
+    /// `HOME`, the usual parent of the two files.
     pub user_home: Option<PathBuf>,
     /// `AWS_CONTAINER_CREDENTIALS_RELATIVE_URI`.
     pub container_relative_uri: Option<String>,
@@ -40,7 +40,7 @@ pub struct AwsEnvironment {
 }
 
 impl AwsEnvironment {
-    /// Takes the variables from whoever reads the environment. An empty one counts as not set.
+    /// Reads the variables through the given function. An empty variable counts as unset.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let text = |name: &str| {
             variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
@@ -67,12 +67,12 @@ impl AwsEnvironment {
         }
     }
 
-    /// What must not be seen anywhere.
+    /// Returns the values that must never be shown.
     pub fn secrets(&self) -> [&Secret; 4] {
         [&self.secret_access_key, &self.session_token, &self.bearer_token, &self.container_token]
     }
 
-    /// The profile that is read.
+    /// Returns the name of the profile to use.
     pub(crate) fn profile_name(&self) -> &str {
         self.profile.as_deref().unwrap_or("default")
     }

@@ -1,4 +1,4 @@
-//! What the configured model can do: the known facts, and what the owner knows better.
+//! The capabilities of the configured model: known facts, overridden by the owner's settings.
 
 use aethon_core::model::Capabilities;
 
@@ -7,7 +7,7 @@ use crate::catalog::ModelFacts;
 use crate::options::{Options, Provider};
 use crate::rules::ModelRules;
 
-/// What the configured model can do.
+/// Returns the capabilities of the configured model.
 pub(crate) fn of(options: &Options) -> Capabilities {
     let facts = options.facts();
     let known = options.overrides.context_window.or(options.overrides.learned_window);
@@ -24,8 +24,8 @@ pub(crate) fn of(options: &Options) -> Capabilities {
     capabilities
 }
 
-/// Whether some of what is billed as output cannot be watched while it comes. Of OpenAI's models that is what they think:
-/// chat completions show nothing of it, and responses no more than a summary. Claude and Gemini tell theirs.
+/// Returns whether some billed output cannot be observed while it is produced. For OpenAI's models that is their
+/// reasoning: chat completions show none of it, and responses only a summary. Claude and Gemini show theirs.
 fn hides_output(options: &Options) -> bool {
     match options.provider {
         Provider::OpenAi | Provider::LiteLlm => {
@@ -36,7 +36,7 @@ fn hides_output(options: &Options) -> bool {
     }
 }
 
-/// The model's own name, without what routers and clouds put before it: `openrouter/anthropic/claude-…`,
+/// Returns the model's own name, without prefixes of routers and clouds: `openrouter/anthropic/claude-…`,
 /// `global.anthropic.claude-…`, `ft:gpt-4o:…`.
 pub(crate) fn bare_name(model: &str) -> &str {
     let name = model.rsplit('/').next().unwrap_or(model);
@@ -47,8 +47,8 @@ pub(crate) fn bare_name(model: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Whether nobody has to be told that the model is unknown: it is in a table, its owner has said what it takes, or it is
-/// one of Ollama's, which describes its own.
+/// Returns whether the model needs no warning that it is unknown: it is in the catalogue, its owner set the context
+/// window, or it is served by Ollama, which describes its models.
 fn is_described(options: &Options, facts: &ModelFacts) -> bool {
     facts.is_known || options.overrides.context_window.is_some() || options.provider == Provider::Ollama
 }

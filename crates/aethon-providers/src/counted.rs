@@ -1,16 +1,16 @@
-//! What services count, read so that a figure that cannot be spoils no answer.
+//! Token counts from services, read so that an impossible figure does not spoil a response.
 //!
-//! A count that is negative, a fraction or no number becomes [`UNBELIEVABLE`]: whoever books the call says so once and
-//! books what was estimated. An answer that came whole is not thrown away for it, and not paid for twice.
+//! A count that is negative, fractional or not a number becomes [`UNBELIEVABLE`]: whoever books the call reports that
+//! once and books the estimate instead. A complete response is neither discarded for it nor paid for twice.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// More tokens than any request takes.
+/// More tokens than any request can have.
 pub(crate) const UNBELIEVABLE: u64 = u64::MAX;
 
-/// Counts by name; `None` of what has another form.
+/// Reads counts by name; returns `None` if the value has another shape.
 pub(crate) fn counts<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<T>, D::Error> {
     let mut told = Value::deserialize(from)?;
     mend(&mut told);

@@ -1,7 +1,7 @@
-//! The model `echo`: it repeats what it was told, word by word.
+//! The model `echo`: it repeats the message word by word.
 //!
-//! Benchmarks run thousands of its turns a second, so it uses no thread, no timer and no parsing: the stream is always
-//! ready and cuts its words out of one string.
+//! Benchmarks run thousands of its turns per second, so it uses no threads, timers or parsing: the stream is always
+//! ready and slices words from one string.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl ModelProvider for Echo {
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let text = said(&request);
         let usage = Usage {
-            // It reads nothing but this text. Counting the conversation would make a turn cost more the longer it is.
+            // Only this text is read. Counting the whole conversation would make turns slower the longer it gets.
             input_tokens: estimate::tokens(text.len()),
             output_tokens: estimate::tokens(text.len()),
             ..Usage::default()
@@ -55,16 +55,16 @@ impl ModelProvider for Echo {
     }
 }
 
-/// The text of the newest message that a person sent in this turn.
+/// Returns the text of the person's newest message in this turn.
 fn said(request: &ModelRequest) -> String {
     let this_turn = request.messages.get(request.turn_start..).unwrap_or(&request.messages);
     let newest = this_turn.iter().rev().find(|message| message.role == Role::User);
     let text = newest.map(|message| plain_text(message)).unwrap_or_default();
-    // A message of pictures only must not come back as an answer of nothing.
+    // A message of only pictures must not produce an empty response.
     if text.is_empty() { "(no text)".into() } else { text }
 }
 
-/// The text blocks without the markers of outside text.
+/// Returns the text blocks without the markers of outside text.
 pub(crate) fn plain_text(message: &Message) -> String {
     let mut text = String::new();
     for block in &message.content {
@@ -78,7 +78,7 @@ pub(crate) fn plain_text(message: &Message) -> String {
     text
 }
 
-/// Yields a text word by word, and then the end.
+/// Yields a text word by word, then the end.
 struct Words {
     text: String,
     at: usize,
@@ -104,7 +104,7 @@ impl Stream for Words {
     }
 }
 
-/// The first word with the blanks that follow it; `None` at the end. Joined, the words are the text again.
+/// Returns the first word with the whitespace after it, or `None` at the end. The words concatenate to the text.
 pub(crate) fn next_word(text: &str) -> Option<&str> {
     let mut blanks = false;
     let cut = text.char_indices().find_map(|(at, c)| {

@@ -1,4 +1,4 @@
-//! Where a service is: `model.host` read with the rules of each provider's own SDK.
+//! The address of a service: `model.host`, interpreted by the rules of each provider's own SDK.
 
 use std::net::IpAddr;
 
@@ -6,19 +6,19 @@ use url::{Host, Url};
 
 use crate::options::{Options, Provider};
 
-/// A checked base address.
+/// A validated base address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     /// Without a trailing slash; paths are appended to it.
     pub(crate) base: String,
-    /// Whether the owner named it.
+    /// Whether the owner configured it.
     pub(crate) is_own: bool,
     /// Whether it is on this machine.
     pub(crate) is_loopback: bool,
 }
 
 impl Endpoint {
-    /// Reads the host. An error is a sentence that says what to change.
+    /// Parses the host. An error is a sentence that says what to change.
     pub(crate) fn of(options: &Options) -> Result<Self, String> {
         let host = options.host.trim();
         let is_own = !host.is_empty();
@@ -52,7 +52,7 @@ impl Endpoint {
     }
 }
 
-/// The provider's own address. Only Bedrock's depends on more than who it is.
+/// Returns the provider's own address. Only Bedrock's depends on anything else.
 fn own_base(options: &Options) -> String {
     let region = || bedrock_base(options.aws.region.as_deref().unwrap_or("us-east-1"));
     options.provider.host().map_or_else(region, str::to_owned)
@@ -63,7 +63,7 @@ fn bedrock_base(region: &str) -> String {
     format!("https://bedrock-runtime.{region}.amazonaws.com{suffix}")
 }
 
-/// Ollama's SDK takes `gpu-box` for `http://gpu-box:11434`; the others want a whole address.
+/// Ollama's SDK reads `gpu-box` as `http://gpu-box:11434`; the others require a full address.
 fn with_scheme(provider: Provider, host: &str) -> String {
     if provider != Provider::Ollama || host.contains("://") {
         return host.to_owned();
@@ -77,8 +77,8 @@ fn with_scheme(provider: Provider, host: &str) -> String {
     }
 }
 
-/// The path as requests need it: LiteLLM's with `/v1`, without for dialects that add it themselves, and as it was given for
-/// OpenAI's.
+/// Returns the path as requests need it: with `/v1` for LiteLLM, without for dialects that add it themselves, and
+/// unchanged for OpenAI.
 fn with_rules(provider: Provider, path: &str) -> String {
     let without = |ending: &str| path.strip_suffix(ending).unwrap_or(path).trim_end_matches('/').to_owned();
     match provider {

@@ -1,32 +1,33 @@
-//! A rough count of tokens, for models that do not count themselves.
+//! A rough count of tokens, for when nothing better is available.
 //!
-//! Four bytes a token is what common tokenizers come to on English text and code. It is used where a number is better
-//! than none: the usage that the offline models report, and services that send no usage.
+//! Common tokenizers average four bytes per token on English text and code. The estimate serves as the usage of the
+//! offline models and of services that report no usage.
 
 use aethon_core::message::{Block, Message, ToolResult};
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::OutputBlock;
 
-/// About what a picture takes.
+/// The approximate cost of a picture.
 const IMAGE_TOKENS: usize = 1000;
 
-/// The tokens of so many bytes of text.
+/// Estimates the tokens of this many bytes of text.
 pub(crate) fn tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4) as u64
 }
 
-/// The service's figure, or the estimate where it has none. A zero is none: some send it instead of leaving it out.
+/// Returns the service's figure, or the estimate if it has none. Some services send zero instead of omitting it, so
+/// zero counts as none.
 pub(crate) fn unless_counted(counted: Option<u64>, estimate: u64) -> u64 {
     counted.filter(|&tokens| tokens > 0).unwrap_or(estimate)
 }
 
-/// The tokens that a request takes.
+/// Estimates the tokens of a request.
 pub(crate) fn request(request: &ModelRequest) -> u64 {
     let conversation: usize = request.messages.iter().map(|message| self::message(message)).sum();
     tokens(request.system.len() + conversation)
 }
 
-/// Bytes of a message that a model sees; its role and frame count as eight.
+/// Returns the bytes of a message that a model sees. Role and framing count as eight.
 fn message(message: &Message) -> usize {
     8 + message.content.iter().map(block).sum::<usize>()
 }

@@ -1,4 +1,4 @@
-//! Headers that several dialects send.
+//! Headers shared by several dialects.
 
 use ureq::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use ureq::http::{HeaderName, HeaderValue};
@@ -10,22 +10,22 @@ pub(crate) type Headers = Vec<(HeaderName, HeaderValue)>;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// For a body of JSON, and an answer in `accept`.
+/// Returns the headers for a JSON body and a response of type `accept`.
 pub(crate) fn json(accept: &'static str) -> Headers {
     vec![(CONTENT_TYPE, JSON), (ACCEPT, HeaderValue::from_static(accept))]
 }
 
-/// The key as a bearer token; nothing without a key.
+/// Returns the key as a bearer token, or `None` without a key.
 pub(crate) fn bearer(key: &Secret) -> Option<(HeaderName, HeaderValue)> {
     Some((AUTHORIZATION, secret(&format!("Bearer {}", present(key)?))?))
 }
 
-/// The key as a header of its own.
+/// Returns the key in a header of its own.
 pub(crate) fn key(name: &'static str, key: &Secret) -> Option<(HeaderName, HeaderValue)> {
     Some((HeaderName::from_static(name), secret(present(key)?)?))
 }
 
-/// Whether the key can stand in a header at all; a line break from a badly written file cannot.
+/// Returns whether the key is a valid header value, unlike, say, one with a line break from a badly written file.
 pub(crate) fn can_hold(key: &Secret) -> bool {
     present(key).is_none_or(|key| secret(key).is_some())
 }

@@ -1,38 +1,39 @@
-//! What is known of a model: the catalogue and the owner's word at first, then what its service says of it, and last
-//! what the service's refusals give away.
+//! What is known about a model: first from the catalogue and the owner, then from its service, and last from the
+//! service's refusals.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use aethon_core::model::{Capabilities, SelfReport};
 
-/// How often a service is asked that answers and leaves something open, such as one that has not loaded the model yet.
+/// How often a service is asked that responds but leaves something open, for example because the model is not loaded
+/// yet.
 const MOST_INQUIRIES: u8 = 3;
 
-/// The knowledge of one model.
+/// The knowledge about one model.
 pub(crate) struct LearnedCapabilities {
     capabilities: RwLock<Arc<Capabilities>>,
     owner: OwnerSizes,
-    /// Whether nothing was known of the model at first.
+    /// Whether nothing was known about the model at first.
     was_unknown: bool,
     report: OnceLock<SelfReport>,
     inquiries: AtomicU8,
 }
 
-/// Which sizes the owner has set.
+/// The sizes that the owner has set.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct OwnerSizes {
-    /// Whether that is how many tokens the model takes.
+    /// Whether the owner set the context window.
     pub(crate) is_window_set: bool,
-    /// Whether that is how many an answer may take.
+    /// Whether the owner set the maximum response.
     pub(crate) is_output_set: bool,
 }
 
-/// An answer of a service to the question what its model can do.
+/// A service's response about its model's abilities.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Description {
     pub(crate) report: SelfReport,
-    /// Whether asking again later may bring more.
+    /// Whether asking again later may reveal more.
     pub(crate) is_open: bool,
 }
 
@@ -46,33 +47,33 @@ impl LearnedCapabilities {
         self.capabilities.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether it is only assumed that the model sees pictures.
+    /// Returns whether the model is only assumed to accept pictures.
     pub(crate) fn are_pictures_assumed(&self) -> bool {
         let said = self.report().and_then(|report| report.images);
         self.was_unknown && said.is_none() && self.capabilities().images
     }
 
-    /// What the service said, once there is no more to ask.
+    /// Returns what the service said, once there is no more to ask.
     pub(crate) fn report(&self) -> Option<SelfReport> {
         self.report.get().copied()
     }
 
-    /// Takes over what the service says. The owner's word on the sizes stands above it.
+    /// Applies what the service says. The owner's sizes take precedence.
     pub(crate) fn describe(&self, description: &Description) {
         let Description { report, is_open } = description;
         let context_window = report.context_window.filter(|_| !self.owner.is_window_set);
         let max_output = report.max_output.filter(|_| !self.owner.is_output_set);
-        // Who says how much the model takes, knows it.
+        // A service that states the context window knows the model.
         let is_known = report.context_window.is_some();
         self.learn(SelfReport { context_window, max_output, ..*report }, is_known);
         let is_last = self.inquiries.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_INQUIRIES;
         if !is_open || is_last {
-            let _ = self.report.set(*report); // Somebody else may have asked at the same time.
+            let _ = self.report.set(*report); // Someone else may have asked at the same time.
         }
     }
 
-    /// Takes over what a refusal gave away, whatever the owner thinks: it is what the service goes by. A window only
-    /// shrinks by that.
+    /// Applies what a refusal reveals, even against the owner's settings, because the service acts on it. This only
+    /// ever shrinks the context window.
     pub(crate) fn refused(&self, hint: SelfReport) {
         let known = self.capabilities().context_window;
         let window = hint.context_window.filter(|window| *window < known);

@@ -1,37 +1,37 @@
-//! What the refusals of a service have taught about its requests: which parts it does not take, and which it misses.
+//! What refusals of a service have taught about its requests: which parts it does not accept, and which it requires.
 //!
-//! No table can know every server that speaks somebody's dialect. So a request is written by what is known, and when a
-//! service refuses a part of it by name, that part is left out from then on and the request is sent again. Each lesson is
-//! learnt once and kept for as long as the program runs.
+//! No table can know every server that speaks someone else's dialect. So a request is written by what is known. If a
+//! service refuses a part of it by name, that part is left out from then on and the request is sent again. Each
+//! lesson is learnt once and kept until the program ends.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One thing that was learnt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lesson {
-    /// It takes no temperature.
+    /// It does not accept `temperature`.
     NoTemperature,
-    /// It takes no nucleus.
+    /// It does not accept `top_p`.
     NoTopP,
     /// It does not know `max_tokens`.
     NoMaxTokens,
     /// It does not know `max_completion_tokens`.
     NoMaxCompletionTokens,
-    /// It cannot be told how much to think.
+    /// It does not accept an effort.
     NoEffort,
-    /// It does not summarise its thoughts, as OpenAI for accounts that are not verified.
+    /// It does not summarise its thoughts, like OpenAI for unverified accounts.
     NoSummary,
-    /// It takes no key for its cache.
+    /// It does not accept a cache key.
     NoCacheKey,
-    /// It takes no `stream_options`.
+    /// It does not accept `stream_options`.
     NoStreamOptions,
-    /// It wants this model to be asked on the responses interface.
+    /// It requires the responses API for this model.
     Responses,
-    /// It takes no `content: null` beside calls.
+    /// It does not accept `content: null` beside calls.
     NoNullContent,
-    /// It wants the thoughts back that led to calls.
+    /// It requires the thoughts that led to calls.
     ThoughtsBack,
-    /// It does not take thoughts back.
+    /// It does not accept thoughts back.
     NoThoughtsBack,
 }
 
@@ -40,12 +40,12 @@ pub(crate) enum Lesson {
 pub(crate) struct Lessons(u32);
 
 impl Lessons {
-    /// Whether this was learnt.
+    /// Returns whether this was learnt.
     pub(crate) fn has(self, lesson: Lesson) -> bool {
         self.0 & Self::bit(lesson) != 0
     }
 
-    /// With one more.
+    /// Adds a lesson.
     #[must_use]
     pub(crate) fn with(self, lesson: Lesson) -> Self {
         Self(self.0 | Self::bit(lesson))
@@ -62,17 +62,17 @@ impl FromIterator<Lesson> for Lessons {
     }
 }
 
-/// Where the lessons of one model are kept.
+/// Stores the lessons about one model.
 #[derive(Debug, Default)]
 pub(crate) struct Notebook(AtomicU32);
 
 impl Notebook {
-    /// All that was learnt so far.
+    /// Returns all lessons so far.
     pub(crate) fn lessons(&self) -> Lessons {
         Lessons(self.0.load(Ordering::Relaxed))
     }
 
-    /// Keeps what a refusal taught.
+    /// Adds what a refusal taught.
     pub(crate) fn keep(&self, lessons: Lessons) {
         self.0.fetch_or(lessons.0, Ordering::Relaxed);
     }

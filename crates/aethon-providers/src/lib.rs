@@ -1,16 +1,16 @@
 //! The models that an assistant can talk to, behind the one trait of the core.
 //!
-//! A provider translates: a [`aethon_core::model::ModelRequest`] into the service's own JSON, the service's stream into
-//! [`aethon_core::model::ModelEvent`]s, and its failures into classes with one sentence for a person. It keeps no
-//! conversation, runs no tool and repeats nothing; what is retried, and when, is the engine's decision. What differs
-//! between services that speak the same dialect is data, not another copy.
+//! A provider translates: a [`aethon_core::model::ModelRequest`] to the service's own JSON, the service's stream to
+//! [`aethon_core::model::ModelEvent`]s, and its failures to classes with one sentence for a person. It keeps no
+//! conversation, runs no tools and repeats nothing; what is retried, and when, is up to the engine. Differences
+//! between services that speak the same dialect are data, not another copy.
 //!
-//! [`build`] makes a provider of [`Options`], [`embedder`] an embedder, [`transcriber`] a transcriber, and [`Catalog`] knows models: their sizes, prices and
-//! abilities; who is asked in which order, and what a call costs, is the engine's. `echo` and `fake` need no network and are
-//! for tests, demonstrations and
-//! benchmarks. The others share `remote`, which sends over `transport`, reads with `stream`, and tells failures with
-//! `classify`; a new wire format is one more `Dialect` and one line in `registry`. Over it stands `text_calls`, for models that
-//! write their calls into their text.
+//! [`build`] makes a provider from [`Options`], [`embedder`] an embedder, [`transcriber`] a transcriber, and
+//! [`Catalog`] knows models: their sizes, prices and abilities. The engine decides which model is called and what a
+//! call costs. `echo` and `fake` need no network and serve tests, demonstrations and benchmarks. The others share
+//! `remote`, which sends through `transport`, reads with `stream`, and classifies failures with `classify`; a new
+//! wire format is one more `Dialect` and one line in `registry`. On top, `text_calls` handles models that write their
+//! calls into their text.
 
 mod anthropic;
 mod aws;

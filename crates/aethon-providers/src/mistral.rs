@@ -1,9 +1,10 @@
-//! Mistral: OpenAI's dialect with rules of its own.
+//! Mistral: OpenAI's dialect with its own rules.
 
 use crate::openai::{CallIdForm, EffortForm, Profile};
 
-/// In what it differs: its base has no `/v1`, usage always comes, ids are nine characters, results carry the tool's
-/// name, a user's message may not follow a tool's, an effort is `none` or `high`, and thoughts do not go back.
+/// The differences: the base has no `/v1`, usage always comes, call ids have nine characters, results carry the
+/// tool's name, a user message may not follow a tool message, an effort is `none` or `high`, and thoughts are not
+/// sent back.
 pub(crate) const PROFILE: Profile = Profile {
     chat_path: "/v1/chat/completions",
     models_path: "/v1/models",

@@ -1,6 +1,6 @@
-//! What a provider must be told: the small part of the configuration that concerns one model.
+//! The settings of a provider: the small part of the configuration that concerns one model.
 //!
-//! The facade translates the configuration into this; nothing here knows files, layers or the other sections.
+//! The facade translates the configuration to this; nothing here knows files, layers or other sections.
 
 use std::time::Duration;
 
@@ -13,68 +13,68 @@ use crate::catalog::{Catalog, ModelFacts};
 pub use crate::aws::AwsEnvironment;
 pub use aethon_core::provider::{AnthropicVersion, OpenAiApi, Provider};
 
-/// What stands above the built-in catalogue.
+/// What overrides the built-in catalogue.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Overrides {
-    /// The catalogue with the models of the owner's own file.
+    /// The catalogue, including the owner's own file.
     pub catalog: Catalog,
     /// The size of the context window in tokens.
     pub context_window: Option<u64>,
-    /// The size that was learnt in an earlier run; what the owner has set stands above it.
+    /// The context window learnt in an earlier run. The owner's setting takes precedence.
     pub learned_window: Option<u64>,
 }
 
-/// One model and how to reach it. Begin with [`Options::new`] and set what differs.
+/// One model and how to reach it. Start with [`Options::new`] and set what differs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Who serves it.
+    /// The provider.
     pub provider: Provider,
-    /// Its id at the provider; not empty.
+    /// The provider's id for it; not empty.
     pub model_id: String,
     /// The key; may be empty.
     pub api_key: Secret,
-    /// The base address as the provider's own SDK takes it; empty for the provider's own.
+    /// The base address as the provider's own SDK expects it; empty for the provider's own.
     pub host: String,
     /// Whether plain http may leave this machine.
     pub allow_http: bool,
-    /// What is known of AWS, for Bedrock.
+    /// The AWS environment, for Bedrock.
     pub aws: AwsEnvironment,
-    /// Which of OpenAI's interfaces is used.
+    /// Which of OpenAI's APIs to use.
     pub api: OpenAiApi,
-    /// The revision of Anthropic's interface.
+    /// The version of Anthropic's API.
     pub api_version: AnthropicVersion,
-    /// The longest answer in tokens.
+    /// The longest response in tokens.
     pub max_tokens: Option<u32>,
     /// Sampling temperature.
     pub temperature: Option<f64>,
     /// Nucleus sampling.
     pub top_p: Option<f64>,
-    /// How much a model that reasons is to think, where the request does not say.
+    /// How much a reasoning model should think, unless the request says so.
     pub effort: Option<Effort>,
-    /// What the owner knows better than the catalogue.
+    /// What overrides the catalogue.
     pub overrides: Overrides,
-    /// The longest wait for the next byte; unset, it follows the model.
+    /// The longest wait for the next byte; by default, it depends on the model.
     pub timeout: Option<Duration>,
     /// Merged into the request body.
     pub extra: Map<String, Value>,
 }
 
 impl Options {
-    /// With what this changes.
+    /// Applies a change.
     #[must_use]
     pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// What is known of the model, or assumed.
+    /// Returns what is known or assumed about the model.
     pub fn facts(&self) -> ModelFacts {
         self.overrides.catalog.facts(self.provider, &self.model_id, &self.host)
     }
 
-    /// A model with nothing else set.
+    /// Creates options for a model, with nothing else set.
     pub fn new(provider: Provider, model_id: impl Into<String>) -> Self {
         Self {
             provider,

@@ -1,8 +1,8 @@
-//! The conversation as every dialect needs it: what a model may see, in turns that alternate.
+//! The conversation as every dialect needs it: what a model may see, in alternating turns.
 //!
-//! Notices and the program's own notes are left out, a folded part is told as context, text from outside gets its
-//! envelope, files become text, pictures become a note for models that cannot see. Neighbours of the same role are one
-//! turn, because some services insist on it and the others do not mind.
+//! Notices and the program's own notes are omitted, a compacted part becomes context, outside text is wrapped in
+//! markers, files become text, and pictures become a note for models that cannot see. Adjacent messages of the same
+//! role are merged, because some services require it and the others do not mind.
 
 use std::borrow::Cow;
 
@@ -12,47 +12,47 @@ use aethon_core::tool::OutputBlock;
 use aethon_core::untrusted;
 use serde_json::{Value, json};
 
-/// The tool by which a model finds what it only has a summary of.
+/// The tool for finding what a model only has a summary of.
 const SEARCH: &str = "search_history";
 
 /// One turn of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Turn<'a> {
-    /// What the model is told.
+    /// Input to the model.
     User(Vec<Part<'a>>),
-    /// What it said. Holds at least a text or a call.
+    /// Output of the model, with at least one text or call.
     Assistant(Vec<Said<'a>>),
-    /// What its calls came to.
+    /// The results of its calls.
     Results(Vec<&'a ToolResult>),
-    /// The pictures that its calls returned, for a model that can see. They go as what the user shows, because few services
-    /// take them in a result.
+    /// Pictures that its calls returned, for a model that can see. They are sent as user content, because few
+    /// services accept them in a result.
     Shown(Vec<Part<'a>>),
 }
 
-/// A piece of what the model is told.
+/// A piece of input.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Part<'a> {
     Text(Cow<'a, str>),
     Image { mime: &'a str, data: &'a str },
 }
 
-/// A piece of what the model said.
+/// A piece of output.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Said<'a> {
     Text(&'a str),
-    /// What must go back to the dialect that made it.
+    /// Data that must go back to the dialect that made it.
     Opaque(&'a Opaque),
     Call(&'a ToolCall),
 }
 
-/// The conversation of a request.
+/// Returns the conversation of a request.
 pub(crate) fn turns<'a>(request: &'a ModelRequest, capabilities: &Capabilities) -> Vec<Turn<'a>> {
     let can_search = request.tools.iter().any(|tool| tool.name == SEARCH);
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {
         let turn = match message.role {
             Role::User | Role::System => Turn::User(told(message, capabilities, can_search)),
-            // A delivery that was made of content from outside: not what this model said, but what it is shown.
+            // A delivery based on outside content was not said by this model, so it is shown as input.
             Role::Assistant if is_from_outside(message) => {
                 Turn::User(told(message, capabilities, can_search))
             }
@@ -76,7 +76,7 @@ pub(crate) fn turns<'a>(request: &'a ModelRequest, capabilities: &Capabilities) 
     turns
 }
 
-/// The pictures of the results in a message, each behind a line that says whose it is.
+/// Returns the pictures in a message's results, each after a line that states its origin.
 fn pictures(message: &Message) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     for result in results(message) {
@@ -145,7 +145,7 @@ fn said(message: &Message) -> Vec<Said<'_>> {
             _ => None,
         })
         .collect();
-    // Thoughts that led to nothing are no turn of their own anywhere.
+    // Thoughts that led to nothing are not a turn in any dialect.
     if parts.iter().all(|part| matches!(part, Said::Opaque(_))) { Vec::new() } else { parts }
 }
 
@@ -162,12 +162,12 @@ fn folded(messages: u64, summary: &str, can_search: bool) -> String {
     format!("[Summary of {messages} earlier messages of this conversation{originals}]\n{summary}")
 }
 
-/// What a hook lets the model know. It is data, wherever it comes from.
+/// Formats context from a hook. It is data, whatever its source.
 fn context(source: &str, text: &str, boundary: &str) -> String {
     format!("[Context from {source}, not written by the person]\n{}", untrusted::wrap(text, boundary))
 }
 
-/// A file. Its text cannot end it: a line that says so is one character longer.
+/// Formats a file. Its text cannot fake the end: such a line is made one character longer.
 fn file(name: &str, text: &str, boundary: Option<&str>) -> String {
     const END: &str = "[End of file]";
     let name: String = name.chars().filter(|c| !c.is_control()).collect();
@@ -179,13 +179,13 @@ fn file(name: &str, text: &str, boundary: Option<&str>) -> String {
     format!("[File: {name}]\n{text}\n{END}")
 }
 
-/// The text of a result; services do not take an empty one.
+/// Returns the text of a result; services do not accept an empty one.
 pub(crate) fn output(result: &ToolResult) -> Cow<'_, str> {
     let text = result.for_model();
     if text.trim().is_empty() { "(no output)".into() } else { text }
 }
 
-/// The arguments of a call as the object that services insist on, also where the model's own were none.
+/// Returns the arguments of a call as the object that services require, even if the model's own were not one.
 pub(crate) fn input(call: &ToolCall) -> Cow<'_, Value> {
     if call.input.is_object() {
         Cow::Borrowed(&call.input)
@@ -194,28 +194,28 @@ pub(crate) fn input(call: &ToolCall) -> Cow<'_, Value> {
     }
 }
 
-/// An id that every service takes: what is not a letter, a digit, `-` or `_` is replaced, for a transcript may hold ids
-/// of other services after a change of models.
+/// Returns an id that every service accepts: anything but letters, digits, `-` and `_` is replaced, since a
+/// transcript may contain ids of other services after a change of models.
 pub(crate) fn plain_id(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
     let id: String = id.chars().map(plain).collect();
-    // The end of an id is what tells it from others.
+    // The end of an id is its distinctive part.
     id.get(id.len().saturating_sub(64)..).unwrap_or(&id).to_owned()
 }
 
-/// The text parts joined by blank lines.
+/// Joins the text parts with blank lines.
 pub(crate) fn joined(parts: &[Part<'_>]) -> String {
     let text = |part: &Part<'_>| if let Part::Text(text) = part { Some(text.to_string()) } else { None };
     parts.iter().filter_map(text).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Where a service may look for what it has cached of this session. It says nothing of the session's name.
+/// Returns the key under which a service may cache this session. It does not reveal the session's name.
 pub(crate) fn cache_key(request: &ModelRequest) -> String {
     let digest = ring::digest::digest(&ring::digest::SHA256, request.session.as_str().as_bytes());
     digest.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Merges what the owner wants besides into a body, object by object. What this program depends on stays as it is.
+/// Merges the owner's extra fields into a body, object by object. Fields that this program depends on are preserved.
 pub(crate) fn merge_extra(body: &mut Value, extra: &serde_json::Map<String, Value>) {
     let Some(body) = body.as_object_mut() else { return };
     for (key, value) in extra

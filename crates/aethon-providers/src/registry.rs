@@ -1,4 +1,4 @@
-//! Which provider answers for which options. The one place that lists them all.
+//! Selects the provider for given options. This is the only list of all providers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::service::{Service, how_to_set_key};
 use crate::unavailable::Unavailable;
 use crate::{capabilities, headers, mistral, text_calls};
 
-/// Makes the provider. Never fails: what is missing or wrong is in its readiness, so that a service starts and says
-/// what to set.
+/// Creates the provider. Never fails: errors in the options appear in its readiness, so that the service starts and
+/// can say what to set.
 pub fn build(options: Options) -> Arc<dyn ModelProvider> {
     let capabilities = Arc::new(capabilities::of(&options));
     match options.provider {
@@ -32,7 +32,7 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
         _ => match remote(&options, capabilities.clone()) {
             Ok(remote) => Arc::new(remote),
             Err((kind, reason)) => {
-                // Most who read this have just begun.
+                // Most people who read this have just started.
                 let is_new = kind == ModelErrorKind::Auth && options.api_key.is_empty();
                 let more = if is_new { " `aethon-cli init` sets up a model." } else { "" };
                 Arc::new(Unavailable::new(capabilities, kind, format!("{reason}{more}")))
@@ -41,7 +41,7 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
     }
 }
 
-/// A provider behind HTTP, or why there is none yet.
+/// Creates a provider over HTTP, or says why there is none yet.
 fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, (ModelErrorKind, String)> {
     let (options, service) = reach(options)?;
     let dialect = dialect(&options, service.clone());
@@ -56,8 +56,8 @@ fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, 
     Ok(remote.reading_text_calls(reads_text_calls))
 }
 
-/// How the service is asked where only it knows what its model can do: how much Ollama lets a model take is its owner's
-/// choice, and so is what a proxy or a server of one's own calls its model.
+/// Returns how to ask the service where only it knows what its model can do: Ollama's context window is chosen by its
+/// owner, and so is a model's name at a proxy or self-hosted server.
 fn discovery(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Discovery>> {
     match options.provider {
         Provider::Ollama => Some(Box::new(Ollama::new(service.clone()))),
@@ -69,7 +69,7 @@ fn discovery(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Discov
     }
 }
 
-/// The service that is meant, with what AWS's environment adds to its options; or why it cannot be asked.
+/// Returns the service with its options, completed from the AWS environment; or why it cannot be used.
 pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>), (ModelErrorKind, String)> {
     let wrong = |reason| (ModelErrorKind::InvalidRequest, reason);
     let options = match options.provider {
@@ -102,7 +102,7 @@ fn dialect(options: &Options, service: Arc<Service>) -> Box<dyn Dialect> {
     }
 }
 
-/// A key that is needed and missing, or that no header can hold, as a sentence.
+/// Reports a key that is missing, or invalid in a header, as a sentence.
 fn check_key(options: &Options, endpoint: &Endpoint) -> Result<(), String> {
     let title = options.provider.title();
     let remedy = how_to_set_key(options.provider);
@@ -119,9 +119,9 @@ fn check_key(options: &Options, endpoint: &Endpoint) -> Result<(), String> {
         return Ok(());
     }
     match options.provider {
-        // Without a key Bedrock's requests are signed, with what is found when they are made.
+        // Without a key, Bedrock's requests are signed with credentials that are looked up per request.
         Provider::Ollama | Provider::Bedrock => Ok(()),
-        // A server of one's own may want no key; if it does, its refusal names the one to set.
+        // A self-hosted server may need no key; if it does, its refusal names the one to set.
         Provider::OpenAi | Provider::LiteLlm if endpoint.is_own => Ok(()),
         Provider::LiteLlm => Err(format!(
             "No address and no key are set for LiteLLM; set model.host to the proxy's address, and if it wants a key, {remedy}."

@@ -1,7 +1,7 @@
-//! A provider behind HTTP: asks, classifies, and reads the answer as a stream.
+//! A provider over HTTP: sends requests, classifies failures, and reads responses as streams.
 //!
-//! Everything that services have in common is here, once. What differs is a [`Dialect`]: how a request is written and
-//! an answer read.
+//! Everything services have in common is here, once. What differs is in a [`Dialect`]: how requests are written and
+//! responses read.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,71 +30,71 @@ use crate::terms::Terms;
 use crate::text_calls::{self, Reading};
 use crate::transport::{Body, Client, Incoming, Outgoing};
 
-/// The most of an error's body that is read, and for how long.
+/// How much of an error's body is read, and how long to wait for it.
 const ERROR_BYTES: usize = 64 * 1024;
 const ERROR_WAIT: Duration = Duration::from_secs(5);
-/// How often a request is written anew after a refusal.
+/// How often a request is rewritten after a refusal.
 const MOST_CORRECTIONS: usize = 5;
-/// The most of an answer to a probe that is read.
+/// How much of a response to a probe is read.
 const PROBE_BYTES: usize = 4 * 1024 * 1024;
-/// How long a service is given to describe its model.
+/// How long a service has to describe its model.
 const DESCRIBE_WAIT: Duration = Duration::from_secs(1);
-/// How long figures are waited for after the model is done.
+/// How long to wait for figures after the model is done.
 const FIGURES_WAIT: Duration = Duration::from_secs(3);
-/// How long the end of the body is waited for after the service said that nothing follows. It comes with the same
-/// packet as a rule; then the connection can be used again.
+/// How long to wait for the end of the body after the service announced the end. It usually comes in the same packet,
+/// and then the connection can be reused.
 const END_WAIT: Duration = Duration::from_millis(50);
 
-/// How one wire format is written and read.
+/// Writes and reads one wire format.
 #[async_trait]
 pub(crate) trait Dialect: Send + Sync {
-    /// How an answer is cut into frames.
+    /// Returns how a response is cut into frames.
     fn framing(&self) -> Framing;
 
-    /// The request for an answer, on these terms.
+    /// Builds the request for a response on these terms.
     fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing;
 
-    /// The request with what opens the service for it, where that is not in its headers from the start.
+    /// Adds authorization, if it is not in the headers from the start.
     async fn authorize(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
         Ok(outgoing)
     }
 
-    /// What reads the answer to a request that was built on these terms. `input_tokens` stands in where the service counts
+    /// Returns the decoder for the response to a request on these terms. `input_tokens` is used if the service counts
     /// none.
     fn decoder(&self, input_tokens: u64, terms: &Terms) -> Box<dyn Decoder>;
 
-    /// How to find out whether the service is there and takes the key, without spending tokens.
+    /// Returns how to find out, without spending tokens, whether the service is there and accepts the key.
     fn probe(&self) -> Probe;
 
-    /// What the answer to the probe says, for a person.
+    /// Describes the response to the probe for a person.
     fn read_probe(&self, answer: &Value) -> Result<String, ModelError>;
 
-    /// What a failure of the probe says, where a failure may be good news.
+    /// Interprets a failure of the probe, which may be good news.
     fn read_probe_failure(&self, error: ModelError) -> Result<String, ModelError> {
         Err(error)
     }
 }
 
-/// What finds out whether a service is there.
+/// Finds out whether a service is there.
 pub(crate) struct Probe {
-    /// A request that every service of the kind should answer, mostly that for its models.
+    /// A request that every service of this kind should answer, usually for its list of models.
     pub(crate) request: Outgoing,
-    /// What is sent when there is nothing at the address of the request, which says little of a service that works: a
-    /// conversation of nothing, which is refused before it costs anything.
+    /// Sent if nothing exists at that request's address, which says little about a working service: an empty
+    /// conversation, which is refused before it costs anything.
     pub(crate) fallback_probe: Option<Outgoing>,
 }
 
 impl Probe {
-    /// A probe without another way.
+    /// Creates a probe without a fallback.
     pub(crate) fn of(request: Outgoing) -> Self {
         Self { request, fallback_probe: None }
     }
 }
 
-/// How a service is asked about its model.
+/// Asks a service about its model.
 #[async_trait]
 pub(crate) trait Discovery: Send + Sync {
-    /// What it says; `capabilities` are what is known so far.
+    /// Returns what it says. `capabilities` is what is known so far.
     async fn describe(
         &self,
         query: &Query<'_>,
@@ -102,11 +102,11 @@ pub(crate) trait Discovery: Send + Sync {
     ) -> Result<Description, ModelError>;
 }
 
-/// Where an discovery asks.
+/// The connection through which a discovery asks.
 pub(crate) struct Query<'a>(&'a Remote);
 
 impl Query<'_> {
-    /// The JSON document that the answer is.
+    /// Sends a request and returns the response as JSON.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Value, ModelError> {
         let incoming = self.0.send(outgoing).await?;
         self.0.document(incoming).await
@@ -126,7 +126,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// A service that is asked in its own dialect.
+    /// Creates a provider for a service with its dialect.
     pub(crate) fn new(
         options: &Options,
         known: LearnedCapabilities,
@@ -138,25 +138,25 @@ impl Remote {
         Self { known, service, client, dialect, settings, notebook, discovery: None, reads_text_calls: false }
     }
 
-    /// With how the service is asked what its model can do.
+    /// Sets how the service is asked what its model can do.
     pub(crate) fn with_discovery(mut self, discovery: Option<Box<dyn Discovery>>) -> Self {
         self.discovery = discovery;
         self
     }
 
-    /// With calls read from text, where the model may write them there.
+    /// Sets whether calls are read from text, for models that may write them there.
     pub(crate) fn reading_text_calls(self, reads_text_calls: bool) -> Self {
         Self { reads_text_calls, ..self }
     }
 
-    /// The terms of a request that is written now.
+    /// Returns the terms for a request written now.
     fn terms(&self) -> Terms {
         let (capabilities, lessons) = (self.known.capabilities(), self.notebook.lessons());
         Terms { capabilities, rules: self.service.rules, settings: self.settings.clone(), lessons }
     }
 
-    /// Asks for an answer. What the service refuses by name is left out, and the request is sent again: as long as there is
-    /// something to leave out, and a few times at most.
+    /// Sends a request for a response. If the service refuses a part by name, that part is left out and the request
+    /// is sent again, as long as there is something to leave out, but only a few times.
     async fn begin(&self, request: &ModelRequest) -> Result<(Incoming, Terms), ModelError> {
         let mut terms = self.terms();
         let mut written = self.dialect.build_request(request, &terms);
@@ -182,11 +182,11 @@ impl Remote {
         Ok((self.send(written).await?, terms))
     }
 
-    /// Takes over what a refusal gives away about the model and the request.
+    /// Learns what a refusal reveals about the model and the request.
     fn learn_from(&self, error: &ModelError, request: &ModelRequest) {
         let mut hint = classify::hint::of(error);
         let lessons = classify::lessons(error);
-        // A picture stays in the conversation, so a refusal in words that nobody knows must not end it for good.
+        // A picture stays in the conversation, so a refusal in unknown words must not end the conversation for good.
         let is_wrong = error.kind() == ModelErrorKind::InvalidRequest;
         let is_unexplained = hint.tools.is_none() && lessons == Lessons::default();
         if is_wrong && self.known.are_pictures_assumed() && is_unexplained && has_picture(request) {
@@ -196,13 +196,13 @@ impl Remote {
         self.notebook.keep(lessons);
     }
 
-    /// Opens the service for a request and sends it.
+    /// Authorises and sends a request.
     async fn send(&self, outgoing: Outgoing) -> Result<Incoming, ModelError> {
         let outgoing = self.dialect.authorize(outgoing).await?;
         exchange(&self.client, &self.service, outgoing).await
     }
 
-    /// What a service says to a conversation of nothing, after its list of models was not to be had.
+    /// Probes with an empty conversation, after the list of models was not available.
     async fn probe_again(&self, fallback_probe: Outgoing, no_list: ModelError) -> Result<String, ModelError> {
         let is_there = || {
             let (title, base) = (self.service.title(), &self.service.endpoint.base);
@@ -216,7 +216,7 @@ impl Remote {
         }
     }
 
-    /// The JSON document that the answer to a request about the service is.
+    /// Returns the JSON response to a request about the service.
     async fn document(&self, mut incoming: Incoming) -> Result<Value, ModelError> {
         if let Media::Page = media_type(&incoming.headers) {
             return Err(classify::body_failure(&self.service, &error_body(&mut incoming.body).await));
@@ -227,7 +227,7 @@ impl Remote {
     }
 }
 
-/// Whether there is nothing at the address that was asked.
+/// Returns whether nothing exists at the requested address.
 fn is_missing(error: &ModelError) -> bool {
     matches!(error.status(), Some(404 | 405))
 }
@@ -237,7 +237,7 @@ fn has_picture(request: &ModelRequest) -> bool {
     request.messages.iter().any(|message| message.content.iter().any(is_picture))
 }
 
-/// Sends a request; an answer that reports a failure is one.
+/// Sends a request. A response that reports a failure becomes an error.
 pub(crate) async fn exchange(
     client: &Client,
     service: &Service,
@@ -259,7 +259,7 @@ pub(crate) async fn exchange(
     Err(request_id::show(error, request_id))
 }
 
-/// What a failure's body says. It is only an explanation: neither a slow nor a broken one may hide the failure.
+/// Reads the body of a failure. It only explains the failure, so neither a slow nor a broken body may hide it.
 async fn error_body(body: &mut Body) -> Vec<u8> {
     timeout(ERROR_WAIT, body.read(ERROR_BYTES)).await.unwrap_or_default()
 }
@@ -329,13 +329,13 @@ impl ModelProvider for Remote {
         let (query, capabilities) = (Query(self), self.capabilities());
         let description = match timeout(DESCRIBE_WAIT, discovery.describe(&query, &capabilities)).await {
             Ok(Ok(description)) => description,
-            // A service that was reached and does not understand the request never will.
+            // A service that was reached but does not understand the request never will.
             Ok(Err(error)) if error.status().is_some() || error.kind() == ModelErrorKind::Malformed => {
                 self.known.describe(&Description::default());
                 return Err(error);
             }
             Ok(Err(error)) => return Err(error),
-            // Nobody waits for it before every turn.
+            // Do not wait for it again before every turn.
             Err(_) => Description { is_open: true, ..Description::default() },
         };
         self.known.describe(&description);
@@ -358,7 +358,7 @@ fn media_type(headers: &HeaderMap) -> Media {
     }
 }
 
-/// An answer that is being read. Dropping it closes the connection, unless its end was seen.
+/// A response being read. Dropping it closes the connection, unless its end was seen.
 struct ResponseStream {
     service: Arc<Service>,
     decoding: Decoding,
@@ -377,7 +377,7 @@ enum Phase {
 impl ResponseStream {
     async fn next(&mut self) -> Option<Result<ModelEvent, ModelError>> {
         loop {
-            // What came before a failure is delivered before it.
+            // Events from before a failure are delivered first.
             if let Some(event) = self.events.pop_front() {
                 return Some(Ok(event));
             }
@@ -395,7 +395,7 @@ impl ResponseStream {
         error
     }
 
-    /// Takes the next piece of the body.
+    /// Reads the next piece of the body.
     async fn read(&mut self) -> Phase {
         let wait = match self.decoding.progress() {
             Progress::Running => None,
@@ -405,7 +405,7 @@ impl ResponseStream {
         let piece = match wait {
             None => self.body.next().await,
             Some(wait) => match timeout(wait, self.body.next()).await {
-                // A connection that breaks after the model was done took nothing away.
+                // If the connection breaks after the model was done, nothing is lost.
                 Ok(Some(Err(_))) | Err(_) => {
                     self.decoding.conclude(&mut self.events);
                     return Phase::Over;

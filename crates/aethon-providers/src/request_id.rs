@@ -1,11 +1,12 @@
-//! A service's own id of a request: logged with every request, and shown with a failure, because its support asks for it.
+//! A service's own request id. It is logged with every request and shown with a failure, because the service's
+//! support asks for it.
 
 use aethon_core::model::ModelError;
 use ureq::http::HeaderMap;
 
 use crate::service::Service;
 
-/// The headers in which services send it, the most telling first.
+/// The headers in which services send it, most specific first.
 const HEADERS: [&str; 7] = [
     "request-id",
     "x-request-id",
@@ -15,10 +16,10 @@ const HEADERS: [&str; 7] = [
     "mistral-correlation-id",
     "x-correlation-id",
 ];
-/// No id is longer.
+/// The longest id, in bytes.
 const LONGEST: usize = 128;
 
-/// The id that came with an answer. It is shown to people, so only what looks like an id is taken for one.
+/// Returns the id in a response. It is shown to people, so anything that does not look like an id is ignored.
 pub(crate) fn of(headers: &HeaderMap) -> Option<String> {
     let is_plain =
         |id: &str| !id.is_empty() && id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic());
@@ -26,7 +27,7 @@ pub(crate) fn of(headers: &HeaderMap) -> Option<String> {
     HEADERS.into_iter().filter_map(header).find(|id| is_plain(id)).map(str::to_owned)
 }
 
-/// The failure with the id at the end of its sentence.
+/// Appends the id to the sentence of a failure.
 pub(crate) fn show(error: ModelError, request_id: Option<String>) -> ModelError {
     let Some(id) = request_id.filter(|_| error.request_id().is_none()) else { return error };
     let sentence = error.to_string();
@@ -41,7 +42,7 @@ pub(crate) fn show(error: ModelError, request_id: Option<String>) -> ModelError 
     }
 }
 
-/// Writes a failure with its id into the log.
+/// Logs a failure with its id.
 pub(crate) fn log_failure(service: &Service, error: &ModelError) {
     let (provider, model) = (service.provider.name(), &service.model);
     let (status, request_id, detail) = (error.status(), error.request_id(), error.detail());

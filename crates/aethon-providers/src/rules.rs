@@ -1,48 +1,48 @@
-//! How a model wants to be asked, as the wire formats branch on it: whether it reasons and in which form it is told how
-//! much, what it refuses, and what it needs back. Abilities decide, and names only where a vendor tells its generations
-//! apart by nothing else.
+//! How requests to a model must be written, as far as wire formats differ: whether and how it is told to think, what
+//! it refuses, and what it needs back. Abilities decide; names are used only where nothing else distinguishes a
+//! vendor's generations.
 
 use aethon_core::model::Effort;
 
 use crate::capabilities::bare_name;
 use crate::catalog::{EffortWord, Efforts, ModelFacts, PromptCaching};
 
-/// The rules of one model.
+/// The rules for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ModelRules {
-    /// Whether the model is known at all; of others nothing is assumed but that the owner's settings suit them.
+    /// Whether the model is known at all. For others, only the owner's settings apply.
     pub(crate) is_known: bool,
     /// Whether it is one of OpenAI's own.
     pub(crate) is_openai: bool,
-    /// Whether it can think before it answers.
+    /// Whether it can think before answering.
     pub(crate) reasons: bool,
-    /// The efforts that it can be told.
+    /// The efforts it accepts.
     pub(crate) efforts: Efforts,
-    /// Whether it decides by itself how long it thinks, and is told an effort instead of a budget (Claude).
+    /// Whether it decides itself how long to think, and gets an effort instead of a budget (Claude).
     pub(crate) adaptive_thinking: bool,
-    /// Whether it cannot be kept from thinking.
+    /// Whether its thinking cannot be disabled.
     pub(crate) thinking_always_on: bool,
-    /// Whether it refuses a temperature and a nucleus of one's own.
+    /// Whether it refuses `temperature` and `top_p`.
     pub(crate) refuses_sampling: bool,
-    /// Whether OpenAI's own host lets it call tools on the responses interface only.
+    /// Whether OpenAI's own host supports its tools only in the responses API.
     pub(crate) tools_need_responses: bool,
-    /// Whether it wants `max_completion_tokens` on chat completions.
+    /// Whether it requires `max_completion_tokens` in chat completions.
     pub(crate) counts_completion_tokens: bool,
-    /// Whether what it thinks is billed and never shown on chat completions.
+    /// Whether its thoughts are billed but never shown in chat completions.
     pub(crate) hides_thoughts: bool,
-    /// Whether it shows its thoughts when asked, and signs them (Gemini).
+    /// Whether it shows its thoughts on request, and signs them (Gemini).
     pub(crate) tells_thoughts: bool,
-    /// Whether it is of the generations that are told a level of thinking and insist on signatures (Gemini).
+    /// Whether its generation takes a thinking level and requires signatures (Gemini).
     pub(crate) insists_on_signatures: bool,
-    /// Whether it takes cache points on Bedrock behind the system prompt and messages.
+    /// Whether it accepts cache points on Bedrock after the system prompt and messages.
     pub(crate) cache_points: bool,
-    /// Whether it takes them behind the tools too.
+    /// Whether it also accepts them after the tools.
     pub(crate) tool_cache_points: bool,
 }
 
 impl ModelRules {
-    /// The rules of a model. The catalogue decides; of a model that is not in it, its generation does, because a vendor's
-    /// next model is mostly like the last one.
+    /// Returns the rules for a model. The catalogue decides; for a model that is not in it, its generation does,
+    /// because a vendor's next model is usually like the last one.
     pub(crate) fn of(facts: ModelFacts, model: &str) -> Self {
         let name = bare_name(model).to_ascii_lowercase();
         let generation = Generation::of(&name);
@@ -67,7 +67,7 @@ impl ModelRules {
         }
     }
 
-    /// The word on the wire for an effort: the nearest that the model takes.
+    /// Returns the wire word for an effort: the nearest that the model accepts.
     pub(crate) fn effort_word(&self, effort: Effort) -> Option<&'static str> {
         self.efforts.nearest(effort).map(EffortWord::as_str)
     }
@@ -82,7 +82,7 @@ fn caching(points_behind_tools: bool) -> PromptCaching {
     PromptCaching { least_tokens: 0, points_behind_tools }
 }
 
-/// Families that think before they answer, beside those whose generations are read below.
+/// Model families that think before answering, besides those whose generations are parsed below.
 const REASONING: &[&str] = &[
     "gpt-oss",
     "deepseek-r1",
@@ -101,7 +101,7 @@ const REASONING: &[&str] = &[
     "mistral-medium-3-5",
 ];
 
-/// Families that stream what they think as text.
+/// Model families that stream their thoughts as text.
 const SHOWS_THOUGHTS: &[&str] = &[
     "claude",
     "gemini",
@@ -117,12 +117,12 @@ const SHOWS_THOUGHTS: &[&str] = &[
     "nova",
 ];
 
-/// A vendor's generation of models, by its number.
+/// A vendor's generation of models, by version number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Generation {
-    /// Of none of the vendors that are told apart here.
+    /// Of none of the vendors distinguished here.
     Unknown,
-    /// `gpt-5.4-mini` is 5.4; the o-series comes before every numbered one.
+    /// `gpt-5.4-mini` is 5.4; the o-series precedes every numbered one.
     OpenAi((u32, u32)),
     Claude((u32, u32)),
     Gemini((u32, u32)),
@@ -141,7 +141,7 @@ impl Generation {
             .unwrap_or(Self::Unknown)
     }
 
-    /// What is most likely true of a model of this generation.
+    /// Returns what is most likely true for a model of this generation.
     fn guess(self, name: &str) -> ModelFacts {
         use EffortWord::{High, Low, Medium, Minimal, None};
         let facts = ModelFacts::assumed(true);
@@ -187,7 +187,8 @@ impl Generation {
     }
 }
 
-/// `claude-sonnet-4-5-20250929` is 4.5, `claude-3-7-sonnet` 3.7; without a number it is one of the newest.
+/// Parses `claude-sonnet-4-5-20250929` as 4.5 and `claude-3-7-sonnet` as 3.7. Without a number, it is one of the
+/// newest.
 fn claude_version(name: &str) -> Option<(u32, u32)> {
     let rest = name.strip_prefix("claude")?;
     let mut numbers =
@@ -195,13 +196,13 @@ fn claude_version(name: &str) -> Option<(u32, u32)> {
     Some((numbers.next().unwrap_or(u32::MAX), numbers.next().unwrap_or(0)))
 }
 
-/// `gemini-2.5-flash` is 2.5; `gemini-flash-latest` is the newest, whichever that is.
+/// Parses `gemini-2.5-flash` as 2.5. `gemini-flash-latest` is the newest, whatever that is.
 fn gemini_version(name: &str) -> Option<(u32, u32)> {
     let rest = name.strip_prefix("gemini-")?;
     leading_version(rest).or_else(|| rest.ends_with("latest").then_some((u32::MAX, 0)))
 }
 
-/// The number with one point or none that a text begins with.
+/// Parses the number at the start of a text, with at most one point.
 fn leading_version(text: &str) -> Option<(u32, u32)> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     let (major, minor) = text[..end].split_once('.').unwrap_or((&text[..end], "0"));

@@ -1,8 +1,8 @@
-//! Sentences about a service that is configured elsewhere than in `[model]`.
+//! Adapts sentences about a service that is not configured in `[model]`.
 
 use aethon_core::model::ModelError;
 
-/// The same error with the keys of the section that the service is configured in.
+/// Replaces the keys in an error by those of the section in which the service is configured.
 pub(crate) fn in_section(error: ModelError, section: &str) -> ModelError {
     let mut sentence = error.to_string().replace(" and model.extra", "");
     for key in ["api_key", "host", "model_id", "allow_http", "timeout_seconds"] {

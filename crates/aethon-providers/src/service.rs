@@ -1,4 +1,4 @@
-//! A model service as the rest of this crate sees it: where it is, what opens it, and how to speak of it to a person.
+//! A model service as the rest of this crate sees it: its address, its key, and its name for people.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::rules::ModelRules;
 pub(crate) struct Service {
     pub(crate) provider: Provider,
     pub(crate) model: String,
-    /// What is known of the model.
+    /// The facts about the model.
     pub(crate) facts: ModelFacts,
-    /// How it wants to be asked.
+    /// The rules for requests to it.
     pub(crate) rules: ModelRules,
     pub(crate) endpoint: Endpoint,
     pub(crate) timeout: Duration,
@@ -25,7 +25,7 @@ pub(crate) struct Service {
     redactor: ServiceRedactor,
 }
 
-/// Knows what opens this service.
+/// Knows the service's credentials.
 struct ServiceRedactor(Redactor);
 
 impl std::fmt::Debug for ServiceRedactor {
@@ -51,38 +51,39 @@ impl Service {
         }
     }
 
-    /// Its name in sentences.
+    /// Returns its name for sentences.
     pub(crate) fn title(&self) -> &'static str {
         self.provider.title()
     }
 
-    /// Whether it is OpenAI's own host, and not another that speaks its dialect.
+    /// Returns whether it is OpenAI's own host, and not another that speaks its dialect.
     pub(crate) fn is_openai(&self) -> bool {
         self.provider == Provider::OpenAi && !self.endpoint.is_own
     }
 
-    /// Its address under the base.
+    /// Returns an address under the base.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.endpoint.base)
     }
 
-    /// How to set the key: `set model.api_key or the environment variable X`.
+    /// Returns how to set the key: `set model.api_key or the environment variable X`.
     pub(crate) fn how_to_set_key(&self) -> String {
         how_to_set_key(self.provider)
     }
 
-    /// Text of the service without the key and anything that looks like one.
+    /// Removes the key, and anything that looks like one, from a text of the service.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.redactor.0.redact(text).into_owned()
     }
 }
 
-/// How long nothing may come of a model before it is taken for lost. One that reasons may be silent for minutes.
+/// Returns how long a model may stay silent before the connection counts as lost. A reasoning model may be silent for
+/// minutes.
 fn usual_silence(rules: &ModelRules) -> Duration {
     Duration::from_secs(if rules.reasons { 600 } else { 120 })
 }
 
-/// The remedy for a missing key.
+/// Returns the remedy for a missing key.
 pub(crate) fn how_to_set_key(provider: Provider) -> String {
     match provider.key_variable() {
         None => "set model.api_key".to_owned(),

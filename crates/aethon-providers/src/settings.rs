@@ -1,11 +1,11 @@
-//! What the owner set for every request to a model; what is not set is not sent.
+//! The owner's settings for every request to a model. Unset ones are not sent.
 
 use aethon_core::model::Effort;
 use serde_json::{Map, Value};
 
 use crate::options::Options;
 
-/// The settings.
+/// The owner's settings for every request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) max_tokens: Option<u32>,
@@ -30,7 +30,7 @@ impl Settings {
     }
 }
 
-/// Sets a key whose value is there.
+/// Sets a key if there is a value.
 pub(crate) fn set(body: &mut Value, key: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         body[key] = value.into();

@@ -1,5 +1,5 @@
-//! On what terms a request is written: what the model can do, how it wants to be asked, what the owner set, and what
-//! refusals have taught. Where two of them speak about the same thing, they are settled here and not in the dialects.
+//! The terms on which a request is written: what the model can do, the rules for it, the owner's settings, and what
+//! refusals have taught. Where these conflict, they are reconciled here and not in the dialects.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::prompt::merge_extra;
 use crate::rules::ModelRules;
 use crate::settings::Settings;
 
-/// The least that a model which is given a budget for its thoughts can be given.
+/// The smallest thinking budget a model accepts.
 const LEAST_BUDGET: u64 = 1024;
 
 /// The terms of one request.
@@ -24,17 +24,17 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// Whether this was learnt.
+    /// Returns whether this was learnt.
     pub(crate) fn learnt(&self, lesson: Lesson) -> bool {
         self.lessons.has(lesson)
     }
 
-    /// Whether tools go along.
+    /// Returns whether tools are sent.
     pub(crate) fn offers_tools(&self, request: &ModelRequest) -> bool {
         self.capabilities.tools && !request.tools.is_empty()
     }
 
-    /// The most tokens that the answer may take: the least of what the owner and the request allow.
+    /// Returns the maximum tokens of the response: the smaller of the owner's limit and the request's.
     pub(crate) fn output_limit(&self, request: &ModelRequest) -> Option<u64> {
         let set = self.settings.max_tokens.map(u64::from);
         match (set, request.max_output) {
@@ -43,18 +43,20 @@ impl Terms {
         }
     }
 
-    /// The same for services that insist on a limit, or share it with thoughts: else it is the model's own.
+    /// Like [`Terms::output_limit`], for services that require a limit or share it with thoughts. By default, it is
+    /// the model's own.
     pub(crate) fn output_room(&self, request: &ModelRequest) -> u64 {
         self.output_limit(request).unwrap_or(self.capabilities.max_output)
     }
 
-    /// How much the model is to think, where somebody said so and it can be told.
+    /// Returns how much the model should think, if that was requested and the model can be told.
     pub(crate) fn effort(&self, request: &ModelRequest) -> Option<Effort> {
         let can_be_told = self.rules.reasons || !self.rules.is_known;
         request.effort.or(self.settings.effort).filter(|_| can_be_told && !self.learnt(Lesson::NoEffort))
     }
 
-    /// How many tokens of `room` an effort gives to thoughts; `None` where there is not enough for both.
+    /// Returns the thinking budget that an effort gets out of `room` tokens, or `None` if there is not enough for
+    /// both.
     pub(crate) fn thinking_budget(effort: Effort, room: u64) -> Option<u64> {
         let wanted = match effort {
             Effort::None => return None,
@@ -62,24 +64,24 @@ impl Terms {
             Effort::Medium => 8_192,
             Effort::High => 24_576,
         };
-        // What is left must hold an answer.
+        // The rest must suffice for an answer.
         let budget = wanted.min(room.saturating_sub(LEAST_BUDGET));
         (budget >= LEAST_BUDGET).then_some(budget)
     }
 
-    /// The temperature, where the model takes one.
+    /// Returns the temperature, if the model accepts one.
     pub(crate) fn temperature(&self) -> Option<f64> {
         let is_taken = !self.rules.refuses_sampling && !self.learnt(Lesson::NoTemperature);
         self.settings.temperature.filter(|_| is_taken)
     }
 
-    /// The nucleus, where the model takes one.
+    /// Returns `top_p`, if the model accepts it.
     pub(crate) fn top_p(&self) -> Option<f64> {
         let is_taken = !self.rules.refuses_sampling && !self.learnt(Lesson::NoTopP);
         self.settings.top_p.filter(|_| is_taken)
     }
 
-    /// The body as it is sent.
+    /// Returns the body as it is sent.
     pub(crate) fn finish(&self, mut body: Value) -> Vec<u8> {
         merge_extra(&mut body, &self.settings.extra);
         body.to_string().into_bytes()

@@ -38,7 +38,7 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
     ToolSpec::new(name, "Reads a file.", parameters)
 }
 
-/// A conversation with a picture, two calls at once, one of them failed, and a new message.
+/// Returns a conversation with a picture, two parallel calls, one of which failed, and a new message.
 pub(crate) fn conversation() -> ModelRequest {
     let failed = ToolCall { id: "call_2".into(), name: "file_read".into(), input: Value::Null, opaque: None };
     let failed = ToolResult::failed(&failed, "no such file");
@@ -69,7 +69,7 @@ pub(crate) fn capabilities() -> Capabilities {
     crate::capabilities::of(&Options::new(Provider::OpenAi, "gpt-4o"))
 }
 
-/// A service with a key at its usual address.
+/// Returns a service with a key at its default address.
 pub(crate) fn service(provider: Provider, model: &str) -> Arc<crate::service::Service> {
     let options =
         Options { api_key: Secret::new("sk-test-0123456789abcdefghij"), ..Options::new(provider, model) };
@@ -77,7 +77,7 @@ pub(crate) fn service(provider: Provider, model: &str) -> Arc<crate::service::Se
     Arc::new(crate::service::Service::new(&options, endpoint))
 }
 
-/// The terms on which a request is written that nothing was learnt for.
+/// Returns the terms for a request when nothing was learnt.
 pub(crate) fn terms(options: &Options) -> Terms {
     Terms {
         capabilities: Arc::new(crate::capabilities::of(options)),
@@ -87,12 +87,12 @@ pub(crate) fn terms(options: &Options) -> Terms {
     }
 }
 
-/// The same for a provider's model that nothing is set for.
+/// Returns the terms for a provider's model with default settings.
 pub(crate) fn terms_of(provider: Provider, model: &str) -> Terms {
     terms(&Options::new(provider, model))
 }
 
-/// A turn in the middle of its second step: a question, and twice a call with its result.
+/// Returns a turn in its second step: a question, and twice a call with its result.
 pub(crate) fn two_steps(thoughts: [Option<Opaque>; 2]) -> ModelRequest {
     let mut messages = vec![message(Role::User, vec![Block::text("Compare them.")])];
     for (step, opaque) in (1..).zip(thoughts) {

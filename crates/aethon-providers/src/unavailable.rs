@@ -1,4 +1,4 @@
-//! A model that cannot be asked as it is configured: it says so, in the page and to `doctor`, and never pretends.
+//! A model whose configuration cannot work: the page and `doctor` say so, and it never pretends otherwise.
 
 use std::sync::Arc;
 

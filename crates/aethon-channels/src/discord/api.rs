@@ -1,8 +1,8 @@
-//! One request to Discord, its limits, and what its failure means.
+//! Requests to Discord, its rate limits, and the meaning of its errors.
 //!
-//! Discord counts requests by route and by the channel in it, says with each answer how many are left, and blocks the address
-//! of whoever goes on regardless. So a route that is used up is not asked before its time: that is a pause like any that
-//! Discord asks for itself.
+//! Discord limits requests by route and channel, reports with each response how many are left, and blocks clients
+//! that ignore this. So a route that is used up is not called before its reset; the caller sees that as a pause that
+//! Discord asked for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,39 +17,39 @@ use crate::rest::{self, PATIENCE, RestAnswer};
 use crate::socket::is_plain_and_here;
 use crate::talk::{Failure, Fault};
 
-/// The longest answer that is read, in bytes.
+/// The longest response that is read, in bytes.
 const MOST_ANSWER: usize = 8 << 20;
-/// The pause where Discord wants one and does not say how long.
+/// The pause when Discord asks for one without a duration.
 const USUAL_PAUSE: Duration = Duration::from_secs(5);
-/// How many routes are remembered that are used up.
+/// How many used-up routes are remembered.
 const MOST_ROUTES: usize = 1000;
-/// The name under which a pause for all routes is remembered.
+/// The key of a pause for all routes.
 const ALL: &str = "*";
-/// Where files are.
+/// The hosts of files.
 const FILE_HOSTS: [&str; 6] =
     ["discordapp.com", ".discordapp.com", "discordapp.net", ".discordapp.net", "discord.com", ".discord.com"];
-/// Discord wants to know which program asks.
+/// The user agent, which Discord requires.
 const PROGRAM: &str = concat!("DiscordBot (https://aethon.invalid, ", env!("CARGO_PKG_VERSION"), ")");
 
-/// The message is not there any more.
+/// The message no longer exists.
 const UNKNOWN_MESSAGE: u64 = 10008;
-/// It is somebody else's.
+/// The message belongs to someone else.
 const FOREIGN_MESSAGE: u64 = 50005;
 
-/// What a request says.
+/// The body of a request.
 pub(super) enum Body {
     Nothing,
     Json(Value),
-    /// A form: its content type and its bytes.
+    /// A form: content type and bytes.
     Form(String, Vec<u8>),
 }
 
-/// Discord as our bot sees it.
+/// Discord's REST API for our bot.
 pub(super) struct Api {
     base: String,
     token: Secret,
     exchange: Arc<dyn Exchange>,
-    /// Until when routes are used up.
+    /// When used-up routes become available again.
     closed: Mutex<HashMap<String, Instant>>,
 }
 
@@ -70,7 +70,7 @@ impl Api {
         self.send(Method::Get, path, Body::Nothing).await
     }
 
-    /// Makes a request.
+    /// Sends a request.
     pub(super) async fn send(&self, method: Method, path: &str, body: Body) -> Result<Value, Failure> {
         let route = route(method, path);
         if let Some(after) = self.is_closed(&route) {
@@ -89,13 +89,13 @@ impl Api {
         headers.extend(content_type.map(|content_type| ("content-type".to_owned(), content_type)));
         let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
         let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, MOST_ANSWER)).await;
-        // The path of an answer to a press holds a token, so none is repeated.
+        // The path of an interaction response contains a token, so no path appears in errors.
         let answer = answer.map_err(|unanswered| Failure::Fault(unanswered.fault("Discord")))?;
         self.note_limits(&route, &answer);
         read(&answer)
     }
 
-    /// Fetches a file, of at most so many bytes. Its address is signed, and on hosts that have no business with the token.
+    /// Downloads a file of at most `most` bytes. Its address is signed, and its hosts must not see the token.
     pub(super) async fn fetch(&self, address: &str, most: usize) -> Result<Vec<u8>, Fault> {
         let is_here = is_plain_and_here(&self.base) && is_plain_and_here(address);
         if !rest::is_on(address, &FILE_HOSTS) && !is_here {
@@ -111,7 +111,7 @@ impl Api {
         }
     }
 
-    /// How long a route takes nothing.
+    /// Returns how long a route is used up, if it is.
     fn is_closed(&self, route: &str) -> Option<Duration> {
         let (now, mut closed) = (Instant::now(), self.closed());
         closed.retain(|_, until| *until > now);
@@ -139,12 +139,12 @@ impl Api {
     }
 
     fn closed(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.closed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a limit is counted by: the method, the path without the id of a message, and the channel in it.
+/// Returns the key of a rate limit: the method, the path without message ids, and the channel in it.
 fn route(method: Method, path: &str) -> String {
     let path = path.split('?').next().unwrap_or(path);
     let parts: Vec<&str> = path.split('/').collect();
@@ -191,7 +191,7 @@ fn read(answer: &RestAnswer) -> Result<Value, Failure> {
             Err(Failure::Fault(Fault::Gone(message)))
         }
         400..=499 => Err(Failure::Fault(Fault::Refused(message))),
-        // A message has a name, so it may simply be sent again.
+        // A keyed message can safely be sent again.
         _ => Err(Failure::Fault(Fault::Doubtful(message))),
     }
 }

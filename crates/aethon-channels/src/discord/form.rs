@@ -1,5 +1,6 @@
-//! Styled text as Discord's Markdown. What is no style is escaped, and links stand in brackets, which keeps previews away.
-//! Code within a line ends at the first mark, so one inside it is written with a look-alike.
+//! Converts styled text to Discord's Markdown. Characters that are not markup are escaped, and links are put in angle
+//! brackets, which suppresses previews. Inline code ends at the first backtick, so a backtick inside is replaced by a
+//! look-alike.
 
 use std::cell::Cell;
 
@@ -8,12 +9,12 @@ use serde_json::{Value, json};
 use crate::talk::Button;
 use crate::text::{MOST_ADDRESS, Style, Styled};
 
-/// Keeps previews of links away, which would ask foreign servers on our behalf.
+/// Suppresses link previews, which would make requests to foreign servers on our behalf.
 pub(super) const NO_PREVIEWS: u64 = 1 << 2;
 /// Shows a message to one person only.
 pub(super) const ONLY_FOR_YOU: u64 = 1 << 6;
 
-/// The content of a message.
+/// Builds the content of a message.
 pub(super) fn message(text: &Styled, buttons: &[Button]) -> Value {
     let buttons: Vec<Value> = buttons
         .iter()
@@ -29,7 +30,7 @@ pub(super) fn message(text: &Styled, buttons: &[Button]) -> Value {
     })
 }
 
-/// Nobody is called, whatever a text says.
+/// Mentions nobody, whatever the text says.
 pub(super) fn nobody() -> Value {
     json!({"parse": []})
 }
@@ -37,7 +38,7 @@ pub(super) fn nobody() -> Value {
 pub(super) fn markdown(text: &Styled) -> String {
     let (in_quote, in_address, in_line) = (Cell::new(false), Cell::new(false), Cell::new(false));
     let is_bare = |start: usize, address: &str| text.text[start..].starts_with(address);
-    // A link whose words are its address is shown as that.
+    // A link whose text is its address is shown as a bare address.
     let bare = text.spans.iter().filter(|span| match &span.style {
         Style::Link(address) => span.end - span.start == address.len() && is_bare(span.start, address),
         _ => false,
@@ -80,7 +81,7 @@ pub(super) fn markdown(text: &Styled) -> String {
     )
 }
 
-/// Text in which nothing is a mark.
+/// Escapes text so that nothing in it is markup.
 fn escaped(text: &str, begins_line: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut begins_line = begins_line;

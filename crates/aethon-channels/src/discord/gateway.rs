@@ -1,8 +1,8 @@
-//! The gateway: one session, kept alive by heartbeats, resumed after every break, and over restarts too.
+//! The gateway: one session, kept alive by heartbeats and resumed after every disconnect, even across restarts.
 //!
-//! What comes is handed to the door, and only then is its number stored, with the session. A break resumes behind that number,
-//! so Discord sends again what was not taken in; what it sends twice the storage knows by its id. Only when Discord does not
-//! take the session back is there a new one, and then the chats are looked through for what was missed.
+//! An event is passed to the door, and only then is its sequence number stored with the session. A resume continues
+//! after that number, so Discord resends whatever was not processed; the storage recognises duplicates by their id.
+//! Only if Discord rejects the session does a new one start, and then the chats are searched for missed messages.
 
 use std::time::Duration;
 
@@ -21,56 +21,56 @@ use super::{history, inbound};
 use crate::socket::{Ended, Socket};
 use crate::talk::{Door, InOrder, Press, Rounds, Stop};
 
-/// Messages in servers, messages in private; the content of those that are for us comes with these.
+/// Messages in servers and private messages. They include the content of messages addressed to us.
 const INTENTS: u64 = 1 << 9 | 1 << 12;
-/// The content of all others: privileged.
+/// The content of all other messages: privileged.
 const CONTENT: u64 = 1 << 15;
-/// How long the first word may take.
+/// How long the first message may take.
 const HELLO: Duration = Duration::from_secs(20);
-/// Longer than the longest time between two heartbeats.
+/// Longer than the longest heartbeat interval.
 const SILENCE: Duration = Duration::from_secs(180);
-/// How many events wait to be taken in; more are left on the socket.
+/// How many events wait to be processed. Further ones stay unread on the socket.
 const MOST_WAITING: usize = 500;
-/// How many answers to presses are under way.
+/// How many responses to button presses may be in progress.
 const MOST_ANSWERS: usize = 50;
-/// How many new sessions a day are left alone: the token of a bot that needs too many is reset.
+/// How many new sessions a day are kept in reserve. Discord resets the token of a bot that starts too many.
 const SPARE_SESSIONS: u64 = 20;
-/// The code that leaves a session open for us to come back to. 1000 and 1001 would end it.
+/// A close code that keeps the session resumable. 1000 and 1001 would end it.
 const COME_BACK: u16 = 4000;
-/// How often the address of a session may lead nowhere before the usual one is tried.
+/// How often the session's address may fail before the default one is tried.
 const MOST_MISSES: u32 = 3;
-/// Where the session is remembered.
+/// Where the session is stored.
 const SESSION: &str = "session";
 
-/// A session, and how far its events were taken in.
+/// A session, and how far its events were processed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Session {
     id: String,
-    /// The address at which it is resumed.
+    /// The address for resuming it.
     url: String,
     seq: u64,
-    /// Whether the chats are still to be looked through for what came before it.
+    /// Whether chats must still be searched for messages from before the session.
     is_behind: bool,
 }
 
-/// What receives: our bot.
+/// Receives events for our bot.
 pub(super) struct Gateway<'d> {
     discord: &'d Discord,
     us: Option<(String, String)>,
     session: Option<Session>,
     is_loaded: bool,
-    /// How often in a row the address of the session led nowhere.
+    /// How often in a row the session's address failed.
     misses: u32,
-    /// What is left open, to be closed in a way that keeps the session.
+    /// The open socket, to be closed so that the session stays resumable.
     socket: Option<Socket>,
 }
 
-/// What became of an event.
+/// The result of processing an event.
 struct Taken {
     seq: u64,
-    /// Whether it is worth a place in the storage.
+    /// Whether it is worth storing.
     is_kept: bool,
-    /// Whether with it everything was taken in that came before the session.
+    /// Whether everything from before the session has now been processed.
     is_caught_up: bool,
     result: Result<(), Stop>,
 }
@@ -80,14 +80,14 @@ impl<'d> Gateway<'d> {
         Self { discord, us: None, session: None, is_loaded: false, misses: 0, socket: None }
     }
 
-    /// Leaves, so that the session can be resumed.
+    /// Disconnects so that the session can be resumed.
     pub(super) async fn leave(mut self) {
         if let Some(socket) = self.socket.take() {
             socket.close(COME_BACK).await;
         }
     }
 
-    /// Where to go: back to the session, or to a new one, if there may be one today.
+    /// Returns the address to connect to: that of the session, or of a new one, if today's limit allows it.
     async fn address(&mut self) -> Result<String, Stop> {
         let base = match &self.session {
             Some(session) if self.misses < MOST_MISSES => session.url.clone(),
@@ -107,7 +107,7 @@ impl<'d> Gateway<'d> {
         Ok(format!("{}/?v=10&encoding=json", base.trim_end_matches('/')))
     }
 
-    /// Opens the socket, waits for its first word and says who we are. Returns the time between heartbeats.
+    /// Opens the socket, waits for Hello and identifies us. Returns the heartbeat interval.
     async fn open(&mut self) -> Result<Duration, Stop> {
         let address = self.address().await?;
         let opened = Socket::open(self.discord.dial(), &address, self.discord.api().base()).await;
@@ -137,7 +137,7 @@ impl<'d> Gateway<'d> {
         Ok(())
     }
 
-    /// What a closed socket means for the session and for the channel.
+    /// Decides what a closed socket means for the session and the channel.
     async fn ended(&mut self, door: &Door, ended: Ended) -> Stop {
         let useless = |why: &str| Stop::Useless(format!("Discord ended the session: {why}"));
         match ended.code {
@@ -222,7 +222,7 @@ impl Rounds for Gateway<'_> {
                         self.forget(door).await?;
                     }
                     let pause = Duration::from_secs(1).mul_f64(1.0 + 4.0 * jitter());
-                    // A new session that is refused at once is a failure, and tried at growing pauses.
+                    // If a new session is refused at once, this is a failure, retried with growing pauses.
                     if is_new {
                         return Err(Stop::again("Discord does not begin a session"));
                     }
@@ -236,16 +236,16 @@ impl Rounds for Gateway<'_> {
     }
 }
 
-/// What came of listening for a moment.
+/// The result of listening for a moment.
 enum Step {
     Nothing,
-    /// There is a new session.
+    /// A new session started.
     Begun(Session),
-    /// An event was taken in.
+    /// An event was processed.
     Taken(Taken),
-    /// Discord wants us to come back.
+    /// Discord asks us to reconnect.
     Reconnect,
-    /// Discord does not take the session.
+    /// Discord rejects the session.
     Invalid {
         may_resume: bool,
     },
@@ -262,14 +262,14 @@ impl From<Ended> for Broken {
     }
 }
 
-/// What is under way on a socket.
+/// The state of one socket.
 struct Listening<'l> {
     discord: &'l Discord,
     door: &'l Door,
     us: String,
     name: String,
     is_behind: bool,
-    /// The number of the last event that came.
+    /// The sequence number of the last event received.
     seq: Option<u64>,
     acknowledged: bool,
     next_beat: Instant,
@@ -349,7 +349,7 @@ impl<'l> Listening<'l> {
                 let (id, token) = (event["id"].clone(), event["token"].clone());
                 self.push(seq, true, async move {
                     let Some(arrival) = arrival else { return Ok(()) };
-                    // To a stranger nothing answers.
+                    // A stranger gets no response.
                     if door.knows(&arrival.sender).await? {
                         discord.answer(&id, &token, "Yes.").await;
                     }
@@ -375,7 +375,7 @@ impl<'l> Listening<'l> {
         Step::Begun(Session { id, url, seq, is_behind: true })
     }
 
-    /// Takes in what came before the session, ahead of what comes in it.
+    /// Processes messages from before the session, ahead of its own events.
     fn catch_up(&mut self, seq: u64) {
         let (discord, door, us) = (self.discord, self.door, self.us.clone());
         self.work.push(async move {
@@ -390,7 +390,7 @@ impl<'l> Listening<'l> {
         });
     }
 
-    /// A button was pressed. What becomes of it is told to whoever pressed it, and to nobody else.
+    /// Handles a button press. Only the person who pressed it sees the result.
     fn press(&mut self, event: &Value) {
         let chat = inbound::id(&event["channel_id"]).unwrap_or_default();
         let data = event["data"]["custom_id"].as_str().unwrap_or_default().to_owned();
@@ -417,10 +417,10 @@ fn broken(ended: Ended) -> Stop {
     Stop::again(format!("Discord's gateway: {}", ended.message))
 }
 
-/// A number between 0 and 1, so that many bots that start together do not all beat together.
+/// Returns a number between 0 and 1, so that many bots that start together do not all send heartbeats at once.
 fn jitter() -> f64 {
     let mut byte = [0; 1];
-    // Without randomness the first beat comes in the middle, which is as good.
+    // Without randomness, the first heartbeat is sent after half the interval, which works as well.
     let _ = SystemRandom::new().fill(&mut byte).map_err(|_| byte[0] = 127);
     f64::from(byte[0]) / 255.0
 }

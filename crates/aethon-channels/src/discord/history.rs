@@ -1,7 +1,7 @@
-//! What a lost session has missed: the messages of the chats that we talk in, from the last one that was taken in.
+//! Fetches what a lost session missed: the messages in known chats after the last one that was processed.
 //!
-//! A session that is resumed misses nothing. One that is lost, after a long time off, is followed by a look at each chat. Only
-//! chats in which somebody who may write has talked to us are remembered, so the first start looks at nothing.
+//! A resumed session misses nothing. When a session is lost, after a long downtime, each chat is searched. Only chats
+//! in which a permitted person talked to us are remembered, so the first start searches nothing.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use super::api::Api;
 use super::inbound;
 use crate::talk::{Arrival, Door, Failure, Fault, Stop};
 
-/// Where the last message of a chat is remembered.
+/// Where the last message of a chat is stored.
 const LAST: &str = "last:";
-/// How many chats are looked at.
+/// How many chats are searched.
 const MOST_CHATS: usize = 200;
-/// How many messages Discord gives at once.
+/// How many messages Discord returns at a time.
 const PAGE: usize = 100;
 /// How many pages of a chat are read.
 const MOST_PAGES: usize = 10;
-/// The longest pause that is waited for here.
+/// The longest pause that is waited out here.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Behind the id of a message in a private chat.
+/// Suffix of a message id in a private chat.
 const PRIVATE: &str = " private";
 
-/// Hands a message to the door, and remembers it as the last of its chat.
+/// Passes a message to the door and stores it as the last of its chat.
 pub(super) async fn arrive(door: &Door, arrival: Arrival) -> aethon_core::error::Result<()> {
     let (id, chat) = (arrival.id.clone(), arrival.chat.clone());
     let (is_private, is_for_us) = (arrival.is_private, arrival.is_addressed);
@@ -38,7 +38,7 @@ pub(super) async fn arrive(door: &Door, arrival: Arrival) -> aethon_core::error:
     Ok(())
 }
 
-/// Takes in what came meanwhile.
+/// Processes the messages that were missed.
 pub(super) async fn catch_up(api: &Api, door: &Door, us: &str) -> Result<(), Stop> {
     for (name, value) in door.records().list("discord", LAST, MOST_CHATS).await? {
         let Some(chat) = name.strip_prefix(LAST) else { continue };
@@ -60,7 +60,7 @@ async fn read_on(
         let path = format!("/channels/{chat}/messages?after={last}&limit={PAGE}");
         let page = match page(api, &path).await {
             Ok(page) => page,
-            // We are not there any more.
+            // We are no longer a member.
             Err(Failure::Fault(Fault::Refused(message))) => {
                 tracing::debug!(channel = "discord", chat, message, "a chat could not be looked through");
                 return Ok(());
@@ -87,7 +87,7 @@ async fn read_on(
     Ok(())
 }
 
-/// A page, after the pauses that Discord wants.
+/// Fetches a page, waiting out the pauses that Discord asks for.
 async fn page(api: &Api, path: &str) -> Result<Value, Failure> {
     loop {
         match api.get(path).await {

@@ -1,19 +1,19 @@
-//! From an event of Discord to an arrival.
+//! Converts Discord events to arrivals.
 //!
-//! Bots, webhooks and what Discord itself says bring nothing about. A mention counts when Discord lists us among those who are
-//! mentioned, not when the letters happen to stand there.
+//! Bots, webhooks and system messages are ignored. A mention counts only if Discord lists us among the mentioned
+//! users, not if the text merely looks like one.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::talk::{Arrival, Offer, Sender};
 
-/// What a person wrote, and a reply of one.
+/// Default messages and replies.
 const KINDS: [u64; 2] = [0, 19];
-/// A message that passes on another.
+/// A forwarded message.
 const FORWARD: u64 = 1;
 
-/// What arrives with a message, if it is one of a person.
+/// Converts a message, if a person wrote it.
 pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arrival> {
     let author = &message["author"];
     let sender = sender(author).filter(|sender| sender.id != us)?;
@@ -52,7 +52,7 @@ pub(super) fn arrival(message: &Value, us: &str, is_private: bool) -> Option<Arr
     })
 }
 
-/// What arrives with a slash command.
+/// Converts a slash command.
 pub(super) fn command(interaction: &Value, now: Timestamp) -> Option<Arrival> {
     let name = interaction["data"]["name"].as_str()?;
     Some(Arrival {
@@ -69,18 +69,19 @@ pub(super) fn command(interaction: &Value, now: Timestamp) -> Option<Arrival> {
     })
 }
 
-/// Who pressed a button or gave a command.
+/// Returns who pressed a button or used a command.
 pub(super) fn who(interaction: &Value) -> Option<Sender> {
     sender(&interaction["member"]["user"]).or_else(|| sender(&interaction["user"]))
 }
 
-/// An id. Discord's are numbers, and parts of addresses.
+/// Reads an id. Discord's ids are numeric and become parts of addresses.
 pub(super) fn id(value: &Value) -> Option<String> {
     let id = value.as_str()?;
     (!id.is_empty() && id.len() <= 20 && id.bytes().all(|byte| byte.is_ascii_digit())).then(|| id.to_owned())
 }
 
-/// The name is for the model to tell people apart; it lets nobody in, because it does not begin with `@`.
+/// Converts a user. The name only helps the model tell people apart; it grants no access, because it does not begin
+/// with `@`.
 fn sender(person: &Value) -> Option<Sender> {
     let name = person["username"].as_str().map(|name| name.trim_start_matches('@').to_owned());
     Some(Sender { id: id(&person["id"])?, name, group: None })

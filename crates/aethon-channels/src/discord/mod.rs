@@ -1,8 +1,8 @@
-//! Discord: the gateway in, REST out.
+//! Discord: gateway in, REST out.
 //!
-//! `api` makes a request within Discord's limits, `gateway` keeps the session and resumes it, `history` fetches what a lost
-//! session has missed, `inbound` makes an arrival of an event, `form` writes styled text as Discord's Markdown, `platform`
-//! sends and edits.
+//! `api` makes requests within Discord's limits, `gateway` keeps and resumes the session, `history` fetches what a
+//! lost session missed, `inbound` converts events to arrivals, `form` converts styled text to Discord's Markdown,
+//! `platform` sends and edits.
 
 mod api;
 mod form;
@@ -20,13 +20,13 @@ use crate::socket::Dial;
 
 pub use platform::channel;
 
-/// What Discord needs besides the rules.
+/// Settings of Discord besides the rules.
 pub struct Options {
-    /// The REST interface's address.
+    /// Address of the REST API.
     pub api_base: String,
     /// The bot's token.
     pub token: Secret,
-    /// Whether to ask for the content of messages that are not for us: a privileged intent.
+    /// Whether to request the content of messages not addressed to us: a privileged intent.
     pub message_content: bool,
     /// For requests.
     pub exchange: Arc<dyn Exchange>,

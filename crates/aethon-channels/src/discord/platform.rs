@@ -1,4 +1,4 @@
-//! Discord as a platform: sending once, editing, typing, files, commands.
+//! Discord as a platform: sending each message once, editing, typing, files, commands.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::talk::{self, Check, Content, Dialect, Door, Failure, Fault, Messenger
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 
-/// The channel.
+/// Creates the channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
     let wants_content = options.message_content && rules.groups == GroupMode::All;
     let discord = Discord {
@@ -32,15 +32,15 @@ pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenge
     Messenger::new(Arc::new(discord), |recipient| inbound::id(&json!(recipient)).is_some(), rules, around)
 }
 
-/// What a message may have, marks and escapes included.
+/// The longest message, including markup and escapes.
 const MOST_TEXT: usize = 1990;
-/// How far apart posts and edits are: Discord takes five in five seconds.
+/// The minimum interval between messages and edits: Discord allows five in five seconds.
 const PACE: Duration = Duration::from_millis(1100);
-/// The largest file that is taken, in bytes.
+/// The largest file that can be sent, in bytes.
 const MOST_FILE: usize = 10 << 20;
-/// How long the name of a message may be.
+/// The longest nonce of a message.
 const NONCE: usize = 24;
-/// Where it is remembered which commands were registered.
+/// Where the registered commands are stored.
 const COMMANDS: &str = "commands";
 
 pub(super) struct Discord {
@@ -59,12 +59,12 @@ impl Discord {
         &self.dial
     }
 
-    /// Whether to ask for the content of messages that are not for us.
+    /// Returns whether to request the content of messages not addressed to us.
     pub(super) fn wants_content(&self) -> bool {
         self.wants_content
     }
 
-    /// Who we are: the id and the name.
+    /// Returns our id and name.
     pub(super) async fn us(&self) -> std::result::Result<(String, String), Failure> {
         let us = self.api.get("/users/@me").await?;
         let id = inbound::id(&us["id"]);
@@ -72,7 +72,7 @@ impl Discord {
         Ok((id, us["username"].as_str().unwrap_or_default().to_owned()))
     }
 
-    /// Tells one person something that nobody else sees. It is a nicety, so it may get lost.
+    /// Sends a message that only one person sees. It is not essential, so it may get lost.
     pub(super) async fn answer(&self, id: &Value, token: &Value, text: &str) {
         let (Some(id), Some(token)) = (inbound::id(id), token.as_str()) else { return };
         let path = format!("/interactions/{id}/{}/callback", crate::rest::encoded(token));
@@ -88,7 +88,7 @@ impl Discord {
         }
     }
 
-    /// Registers the commands, once. Without them they can still be written.
+    /// Registers the slash commands once. Without registration, they can still be typed.
     pub(super) async fn register(&self, door: &Door, application: &Value) {
         let Some(application) = inbound::id(application) else { return };
         let command = |name: &str, description: &str| json!({"name": name, "type": 1, "description": description, "contexts": [0, 1], "integration_types": [0]});
@@ -106,7 +106,7 @@ impl Discord {
         let path = format!("/applications/{application}/commands");
         match self.api.send(Method::Put, &path, Body::Json(commands)).await {
             Ok(_) => {
-                // Should this be lost, they are registered again, which changes nothing.
+                // If this fails, they are registered again, which has no effect.
                 let _ = door.records().put("discord", COMMANDS, &what, None).await;
             }
             Err(failure) => {
@@ -121,7 +121,7 @@ impl Discord {
     }
 }
 
-/// A name that is the same for every attempt at something.
+/// Returns a nonce that is the same for every attempt.
 fn named(key: &str) -> String {
     let hash = digest(&SHA256, key.as_bytes());
     hash.as_ref().iter().take(NONCE / 2).map(|byte| format!("{byte:02x}")).collect()
@@ -145,14 +145,14 @@ impl Platform for Discord {
         let path = format!("/channels/{chat}/messages");
         let name = |mut message: Value| {
             message["nonce"] = json!(named(key));
-            // The same message comes back, instead of a second one.
+            // Makes Discord return the existing message instead of creating a second one.
             message["enforce_nonce"] = json!(true);
             message
         };
         let body = match content {
             Content::Text { text, buttons } => Body::Json(name(form::message(text, buttons))),
             Content::File(file) => {
-                // Base64 takes four bytes for three.
+                // Base64 encodes three bytes as four.
                 if file.data.len() / 4 * 3 > MOST_FILE {
                     return Err(Fault::Refused(
                         "the file is larger than the 10 MB that Discord takes".into(),

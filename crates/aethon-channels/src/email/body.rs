@@ -1,16 +1,15 @@
-//! What somebody has written in a mail, without what others have: quoted words and signatures are left out, and a mail that
-//! is passed on is told apart.
+//! Extracts what a person wrote in a mail: quoted text and signatures are removed, and forwarded mail is separated.
 
-/// The text of a mail, taken apart.
+/// The text of a mail, split by author.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
-    /// What the sender has written.
+    /// What the sender wrote.
     pub(super) own: String,
-    /// What somebody else has, whom the sender passes on.
+    /// What someone else wrote and the sender forwarded.
     pub(super) passed_on: Option<String>,
 }
 
-/// Lines above a mail that is passed on, in the forms of the usual programs.
+/// Lines above a forwarded mail, in the forms of common programs.
 const PASSED_ON: [&str; 8] = [
     "---------- forwarded message",
     "-------- forwarded message",
@@ -22,7 +21,7 @@ const PASSED_ON: [&str; 8] = [
     "----- forwarded message",
 ];
 
-/// Lines above what a reply repeats.
+/// Lines above the quoted text of a reply.
 const REPEATED: [&str; 4] = [
     "-----original message-----",
     "-----ursprüngliche nachricht-----",
@@ -30,7 +29,7 @@ const REPEATED: [&str; 4] = [
     "________________________________",
 ];
 
-/// The names of the fields by which some programs head a mail that is passed on or repeated: who wrote it, when, about what.
+/// The header names by which some programs introduce forwarded or quoted mail: author, date, subject.
 const FROM: [&str; 8] = ["from", "von", "de", "da", "van", "från", "fra", "od"];
 const SENT: [&str; 16] = [
     "sent",
@@ -53,10 +52,10 @@ const SENT: [&str; 16] = [
 const SUBJECT: [&str; 9] =
     ["subject", "betreff", "objet", "asunto", "assunto", "oggetto", "onderwerp", "ämne", "emne"];
 
-/// Below the first field, how far the others may be.
+/// How many lines after the first header the others may be.
 const LONGEST_HEADING: usize = 12;
 
-/// Beginnings of the line that says who wrote what a reply repeats, and the word in it.
+/// How attribution lines above quoted text begin, and a word they contain.
 const ATTRIBUTIONS: [(&str, &str); 6] = [
     ("on ", "wrote:"),
     ("am ", "schrieb"),
@@ -66,10 +65,10 @@ const ATTRIBUTIONS: [(&str, &str); 6] = [
     ("op ", "schreef"),
 ];
 
-/// How many lines an attribution may be broken into.
+/// How many lines an attribution may span.
 const LONGEST_ATTRIBUTION: usize = 4;
 
-/// Takes a text apart. In a reply, quoted words are those that are in the conversation already.
+/// Splits a text. In a reply, quoted text is dropped, since the conversation already contains it.
 pub(super) fn words(text: &str, is_reply: bool) -> Words {
     let text = text.replace("\r\n", "\n").replace(['\r', '\0'], "");
     let lines: Vec<&str> = text.lines().collect();
@@ -89,7 +88,7 @@ pub(super) fn words(text: &str, is_reply: bool) -> Words {
                 break;
             }
             if let Some(length) = attribution(&lowered[at..end]) {
-                // What stands below is quoted line by line, or all of it is what was answered.
+                // What follows is quoted line by line, or all of it is the answered mail.
                 let rest = &lines[at + length..end];
                 if !rest.iter().any(|line| line.starts_with('>')) {
                     break;
@@ -109,14 +108,14 @@ pub(super) fn words(text: &str, is_reply: bool) -> Words {
     let own = collapsed(&own);
     let passed_on = match forwarded {
         Some(at) => Some(lines[at..].join("\n")),
-        // Nothing but quoted words: they are what the sender wants seen.
+        // If there is nothing but quoted text, the sender wants it to be seen.
         None if own.is_empty() && !repeated.is_empty() => Some(repeated.join("\n")),
         None => None,
     };
     Words { own, passed_on: passed_on.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) }
 }
 
-/// Where a mail begins that is passed on. What a reply has below the fields of another mail is what it answers.
+/// Returns where a forwarded mail begins. In a reply, text below the headers of another mail is what it answers.
 fn forwarded(lowered: &[String], is_reply: bool) -> Option<usize> {
     let is_mark = |line: &String| PASSED_ON.iter().any(|mark| line.starts_with(mark));
     let marked = lowered.iter().position(is_mark);
@@ -124,7 +123,7 @@ fn forwarded(lowered: &[String], is_reply: bool) -> Option<usize> {
         return marked;
     }
     let headed = (0..lowered.len()).find(|at| is_heading(&lowered[*at..]));
-    // The line above the fields belongs to them.
+    // The line above the headers belongs to them.
     let headed = headed.map(|at| {
         let above = lowered[..at].iter().rposition(|line| !line.is_empty());
         above.filter(|above| is_repeated(&lowered[*above])).unwrap_or(at)
@@ -136,7 +135,7 @@ fn is_repeated(lowered: &str) -> bool {
     REPEATED.iter().any(|mark| lowered.starts_with(mark))
 }
 
-/// Whether these lines begin with the fields of another mail.
+/// Returns whether these lines begin with the headers of another mail.
 fn is_heading(lowered: &[String]) -> bool {
     let Some((first, rest)) = lowered.split_first() else { return false };
     let below = &rest[..rest.len().min(LONGEST_HEADING)];
@@ -144,13 +143,13 @@ fn is_heading(lowered: &[String]) -> bool {
     is_field(first, &FROM) && has(&SENT) && has(&SUBJECT)
 }
 
-/// Whether a line is a field of one of these names, which may be marked as bold.
+/// Returns whether a line is a header with one of these names, possibly in bold.
 fn is_field(lowered: &str, names: &[&str]) -> bool {
     let Some((name, _)) = lowered.split_once(':') else { return false };
     names.contains(&name.trim_matches(|c: char| c == '*' || c.is_whitespace()))
 }
 
-/// How many lines say who wrote what follows, if these begin with such.
+/// Returns the number of attribution lines at the start.
 fn attribution(lowered: &[String]) -> Option<usize> {
     let first = lowered.first()?;
     let (_, verb) = ATTRIBUTIONS.iter().find(|(start, _)| first.starts_with(start))?;
@@ -171,7 +170,7 @@ fn attribution(lowered: &[String]) -> Option<usize> {
     None
 }
 
-/// The lines as a text, with one empty line where there were several.
+/// Joins lines, collapsing consecutive empty lines into one.
 fn collapsed(lines: &[&str]) -> String {
     let mut text = String::new();
     let mut empty = 0;
@@ -189,7 +188,7 @@ fn collapsed(lines: &[&str]) -> String {
     text
 }
 
-/// A page of a reply up to where the usual programs begin to repeat what it answers.
+/// Cuts the HTML of a reply where common programs begin to quote the answered mail.
 pub(super) fn without_repeated(html: &str) -> &str {
     const MARKS: [&str; 8] = [
         "class=\"gmail_quote",
@@ -203,7 +202,7 @@ pub(super) fn without_repeated(html: &str) -> &str {
     ];
     let lowered = html.to_ascii_lowercase();
     let first = MARKS.iter().filter_map(|mark| lowered.find(mark)).min();
-    // The mark stands inside a tag, which begins before it.
+    // The marker is inside a tag, which starts before it.
     let tag = first.and_then(|at| lowered[..at].rfind('<'));
     tag.map_or(html, |at| &html[..at])
 }

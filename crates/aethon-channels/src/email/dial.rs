@@ -1,4 +1,4 @@
-//! Connections to mail servers: encrypted, or plain to this machine.
+//! Connections to mail servers: encrypted, or in plain text to this machine.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -14,18 +14,18 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::Server;
 
-/// How long connecting and agreeing on keys may take, each.
+/// How long connecting and the TLS handshake may take, each.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The longest line before a connection is encrypted, in bytes.
 const LONGEST_LINE: usize = 4096;
 
-/// Something that bytes come from and go to.
+/// A byte stream in both directions.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Send + Sync {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send + Sync> Wire for T {}
 
-/// Connects. Without encryption to this machine only, and that is looked at before anything is sent.
+/// Connects. Plain connections are allowed to this machine only, which is checked before anything is sent.
 pub(super) async fn connect(server: &Server, is_plain: bool) -> io::Result<TcpStream> {
     let to = (server.host.trim_matches(['[', ']']), server.port);
     let connected = timeout(PATIENCE, TcpStream::connect(to)).await;
@@ -36,7 +36,7 @@ pub(super) async fn connect(server: &Server, is_plain: bool) -> io::Result<TcpSt
     Ok(stream)
 }
 
-/// What went wrong with a connection, for people.
+/// Describes a connection error for people.
 pub(super) fn words(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => "nothing listens there".to_owned(),
@@ -45,11 +45,11 @@ pub(super) fn words(error: &io::Error) -> String {
     }
 }
 
-/// What is said of a plain connection to another machine.
+/// The error for a plain connection to another machine.
 pub(super) const NOT_HERE: &str =
     "channels.email.tls is off, and the server is not on this machine; passwords travel encrypted only";
 
-/// Encrypts a connection, and checks that the server is the one of this name.
+/// Encrypts a connection and verifies the server's name.
 pub(super) async fn encrypt(server: &Server, stream: TcpStream) -> io::Result<Box<dyn Wire>> {
     let name = ServerName::try_from(server.host.trim_matches(['[', ']']).to_owned());
     let name = name.map_err(|_| io::Error::other("its name cannot be one of a certificate"))?;
@@ -58,8 +58,8 @@ pub(super) async fn encrypt(server: &Server, stream: TcpStream) -> io::Result<Bo
     Ok(Box::new(stream))
 }
 
-/// Asks an IMAP server over a plain connection for an encrypted one. Not a byte more than its answers is read, because what
-/// came behind them unencrypted could be anybody's.
+/// Performs STARTTLS on a plain IMAP connection. Reads no byte beyond the server's responses, because anything
+/// unencrypted after them could be injected.
 pub(super) async fn ask_for_tls(mut stream: TcpStream) -> io::Result<TcpStream> {
     let asked = timeout(PATIENCE, async {
         let greeting = line(&mut stream).await?;
@@ -94,7 +94,7 @@ async fn line(stream: &mut TcpStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// Whom connections trust: the authorities that browsers do.
+/// Returns the TLS configuration, which trusts the same authorities as browsers.
 fn trust() -> io::Result<Arc<ClientConfig>> {
     static TRUST: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(trust) = TRUST.get() {

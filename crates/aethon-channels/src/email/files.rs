@@ -1,5 +1,5 @@
-//! The files of mails: at hand for a while after their mail was read, so that most are not read twice. Whoever wants one later
-//! finds its mail in the mailbox by the place that this names.
+//! The attachments of recent mails, cached so that most are not read twice. Later, a file is found in the mailbox by
+//! its place.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::letter::File;
 use crate::talk::Offer;
 
-/// Where a file is: the number that UIDs count under, the UID of its mail, and which of its files it is.
+/// Where a file is: the UIDVALIDITY, the UID of its mail, and its index in the mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FilePlace {
     pub(super) validity: u32,
@@ -20,7 +20,7 @@ impl FilePlace {
         format!("{}:{}:{}", self.validity, self.uid, self.number)
     }
 
-    /// The place that a handle names.
+    /// Parses a handle.
     pub(super) fn parse(handle: &str) -> Option<Self> {
         let (validity, rest) = handle.split_once(':')?;
         let (uid, number) = rest.split_once(':')?;
@@ -28,10 +28,10 @@ impl FilePlace {
     }
 }
 
-/// What is at hand.
+/// The cached files.
 pub(super) struct Files {
     kept: Mutex<BTreeMap<FilePlace, Vec<u8>>>,
-    /// How many bytes are kept at most.
+    /// The maximum total size in bytes.
     most: usize,
 }
 
@@ -40,7 +40,7 @@ impl Files {
         Self { kept: Mutex::default(), most }
     }
 
-    /// Offers the files of a mail, and keeps them at hand.
+    /// Offers the files of a mail and caches them.
     pub(super) fn offer(&self, (validity, uid): (u32, u32), files: Vec<File>) -> Vec<Offer> {
         let mut kept = self.lock();
         let added: usize = files.iter().map(|file| file.bytes.len()).sum();
@@ -56,18 +56,18 @@ impl Files {
         files.into_iter().enumerate().map(offer).collect()
     }
 
-    /// Hands over a file that is at hand.
+    /// Takes a file from the cache.
     pub(super) fn take(&self, place: FilePlace) -> Option<Vec<u8>> {
         self.lock().remove(&place)
     }
 
-    /// Lets go of all of them.
+    /// Empties the cache.
     pub(super) fn let_go(&self) {
         self.lock().clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<FilePlace, Vec<u8>>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,11 +1,11 @@
-//! Styled text in the two forms of a mail: plain, with the marks that people write themselves, and as a page.
+//! Converts styled text to the two forms of a mail: plain text with the markup that people use by hand, and HTML.
 
 use crate::text::{Style, Styled, html};
 
-/// The plain form.
+/// Returns the plain form.
 pub(super) fn plain(text: &Styled) -> String {
     let mut text = text.clone();
-    // A link whose words are its address says it once.
+    // A link whose text is its address is written once.
     let Styled { text: words, spans } = &mut text;
     spans.retain(|span| match &span.style {
         Style::Link(url) => {
@@ -27,7 +27,7 @@ pub(super) fn plain(text: &Styled) -> String {
     )
 }
 
-/// The page.
+/// Returns the HTML form.
 pub(super) fn page(text: &Styled) -> String {
     format!(
         "<!doctype html><html><body><div style=\"white-space:pre-wrap\">{}</div></body></html>",

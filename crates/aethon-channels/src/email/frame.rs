@@ -1,7 +1,8 @@
-//! Finds whole answers in what an IMAP server sends, and reads those that matter here.
+//! Splits the data of an IMAP server into complete responses and parses those that matter.
 //!
-//! An answer is a line, or several with bytes in between whose number the line before says. Finding the end of one is done
-//! here and within bounds, so that an answer that nobody understands costs an answer and not the connection.
+//! A response is a line, or several with literals in between, whose length the preceding line announces. Responses
+//! are delimited here, with limits, so that one that cannot be parsed costs only that response and not the
+//! connection.
 
 use std::borrow::Cow;
 
@@ -10,18 +11,18 @@ use imap_proto::{AttributeValue, Capability, MailboxDatum, Outcome, Response, Re
 /// The longest line, in bytes.
 const MOST_LINE: usize = 1 << 20;
 
-/// Where an answer ends, once it is whole.
+/// Where a response ends, if it is complete.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// It has so many bytes.
+    /// It is complete and this many bytes long.
     Whole(usize),
-    /// More has to come.
+    /// More data is needed.
     Partial,
-    /// It would be longer than what is taken.
+    /// It would exceed the limit.
     TooLong,
 }
 
-/// How far the first answer in these bytes goes.
+/// Returns the extent of the first response in these bytes.
 pub(super) fn extent(bytes: &[u8], most: usize) -> Extent {
     let mut start = 0;
     loop {
@@ -40,36 +41,36 @@ pub(super) fn extent(bytes: &[u8], most: usize) -> Extent {
     }
 }
 
-/// The length of the first line, with its end.
+/// Returns the length of the first line, including its end.
 fn line(bytes: &[u8]) -> Option<usize> {
     bytes.windows(2).position(|pair| pair == b"\r\n").map(|at| at + 2)
 }
 
-/// How many bytes a line says that come behind it: `{12}` at its end.
+/// Returns the length of the literal that a line announces: `{12}` at its end.
 fn announced(line: &[u8]) -> Option<usize> {
     let inner = line.strip_suffix(b"}")?;
     let open = inner.iter().rposition(|byte| *byte == b'{')?;
     std::str::from_utf8(&inner[open + 1..]).ok()?.trim_end_matches('+').parse().ok()
 }
 
-/// What an answer says, as far as it matters here.
+/// The parts of a response that matter here.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// The command with this tag was done, or not.
+    /// The command with this tag has ended.
     Done { tag: String, is_ok: bool, text: String },
-    /// More of the command is wanted.
+    /// The server waits for more of the command.
     Continue,
-    /// The server is there, or says something about the folder.
+    /// A greeting, a status of the folder, or BYE.
     Status { is_bye: bool, text: String },
-    /// What the server can do.
+    /// The server's capabilities.
     Capabilities(Vec<String>),
-    /// The number that the UIDs of the folder count under.
+    /// The UIDVALIDITY of the folder.
     UidValidity(u32),
     /// The next UID.
     UidNext(u32),
     /// There may be new messages.
     Exists,
-    /// The UIDs that were asked for.
+    /// The UIDs that were requested.
     Found(Vec<u32>),
     /// A message, or a part of it.
     Message(Message),
@@ -77,17 +78,17 @@ pub(super) enum Said {
     Other,
 }
 
-/// A message, as far as it was asked for.
+/// A message, as far as it was requested.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Message {
     pub(super) uid: u32,
     pub(super) size: u32,
-    /// When it arrived, as the server writes it.
+    /// When it arrived, in the server's format.
     pub(super) arrived: String,
     pub(super) bytes: Option<Vec<u8>>,
 }
 
-/// Reads a whole answer. One that cannot be read is [`Said::Other`], unless it ends a command.
+/// Parses a complete response. An unreadable one becomes [`Said::Other`], unless it ends a command.
 pub(super) fn read(frame: &[u8]) -> Said {
     match Response::parse(frame) {
         Ok((_, response)) => said(response),
@@ -138,7 +139,7 @@ fn message(attributes: Vec<AttributeValue<'_>>) -> Message {
     message
 }
 
-/// What ends a command has to be understood, whatever stands in it.
+/// Parses a tagged response by hand: the end of a command must be recognised whatever it contains.
 fn by_hand(frame: &[u8]) -> Said {
     let line = String::from_utf8_lossy(frame);
     let mut words = line.trim_end().splitn(3, ' ');

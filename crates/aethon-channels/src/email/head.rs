@@ -1,14 +1,14 @@
-//! The head of a mail, field by field, as it stands there.
+//! The raw header of a mail, field by field.
 //!
-//! Whether a mail is heard is decided by these fields, so they are read strictly and by a few lines that can be looked through:
-//! a field that stands twice is seen twice, and whatever is no field makes no other.
+//! These fields decide whether a mail is accepted, so they are parsed strictly, in a few lines that are easy to
+//! audit: a repeated field stays visible as such, and malformed lines cannot affect other fields.
 
-/// The fields, in their order from the top.
+/// The fields, from top to bottom.
 #[derive(Debug, Default)]
 pub(super) struct Head(Vec<(String, String)>);
 
 impl Head {
-    /// Reads the fields of a mail up to its empty line. Names are in lower case, folded lines are one.
+    /// Reads the fields of a mail up to the empty line. Names are lowercased, folded lines joined.
     pub(super) fn read(mail: &[u8]) -> Self {
         let mut fields: Vec<(String, String)> = Vec::new();
         for line in mail.split(|byte| *byte == b'\n') {
@@ -28,24 +28,24 @@ impl Head {
         Self(fields)
     }
 
-    /// Every value of this field, from the top.
+    /// Returns all values of this field, from the top.
     pub(super) fn all<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'h str> {
         self.0.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The value of a field that stands there once.
+    /// Returns the value of a field that occurs exactly once.
     pub(super) fn one(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(known, _)| known == name);
         let first = values.next()?;
         values.next().is_none().then_some(first.1.as_str())
     }
 
-    /// Whether a field has a name that begins like this.
+    /// Returns whether any field name has this prefix.
     pub(super) fn has_any(&self, prefix: &str) -> bool {
         self.0.iter().any(|(name, _)| name.starts_with(prefix))
     }
 
-    /// The ids between angle brackets in a field.
+    /// Returns the ids in angle brackets in a field.
     pub(super) fn ids(&self, name: &str) -> Vec<String> {
         let mut ids = Vec::new();
         for value in self.all(name) {
@@ -60,7 +60,7 @@ impl Head {
     }
 }
 
-/// Whether this can be the id of a mail, and go into a field of another.
+/// Returns whether this is a plausible message id that is safe in a header of another mail.
 fn is_id(id: &str) -> bool {
     (1..=500).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'<' | b'>'))

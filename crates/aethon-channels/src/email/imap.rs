@@ -1,7 +1,8 @@
-//! A mailbox over IMAP: signing in, choosing a folder, finding, fetching and marking messages, and waiting for new ones.
+//! A mailbox over IMAP: signing in, selecting a folder, finding, fetching and marking messages, and waiting for new
+//! ones.
 //!
-//! Only what is needed for that. A command that is not answered in time breaks the connection, and whoever has it makes a
-//! new one. Nothing that goes over the wire is ever logged: it holds the password, and letters.
+//! It implements only what that needs. A command that is not answered in time breaks the connection, and the caller
+//! opens a new one. Nothing sent or received is ever logged, because it contains the password and people's mail.
 
 use std::io;
 use std::time::Duration;
@@ -20,19 +21,19 @@ use super::{Options, token::NoToken};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long fetching a message may take.
 const FETCH_PATIENCE: Duration = Duration::from_secs(300);
-/// How many messages are found at once; the rest follows.
+/// How many messages are returned at a time.
 const MOST_FOUND: usize = 200;
-/// The port on which a connection is encrypted only after it was made.
+/// The port on which connections start unencrypted and upgrade by STARTTLS.
 const STARTTLS_PORT: u16 = 143;
 
-/// Why something was not done.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The server does not take the name and the password.
+    /// The server rejects the credentials.
     Login(String),
     /// The server refuses a command.
     Refused(String),
-    /// The connection is of no use any more.
+    /// The connection is unusable.
     Broken(String),
 }
 
@@ -52,12 +53,12 @@ impl From<io::Error> for Failure {
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// A folder that was chosen.
+/// A selected folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Folder {
-    /// The number that its UIDs count under.
+    /// Its UIDVALIDITY.
     pub(super) validity: u32,
-    /// The UID that the next message will have, where the server says it.
+    /// The UID of the next message, if the server reports it.
     pub(super) next: Option<u32>,
 }
 
@@ -67,13 +68,13 @@ pub(super) struct Imap {
     buffer: Vec<u8>,
     number: u32,
     capabilities: Vec<String>,
-    /// The longest message that is taken, in bytes.
+    /// The longest message that is read, in bytes.
     most: usize,
-    /// Whether the server has spoken of messages since it was last asked for them.
+    /// Whether the server reported new messages since the last search.
     has_news: bool,
 }
 
-/// What came before the end of a command.
+/// The untagged responses to a command.
 #[derive(Default)]
 struct ImapAnswer {
     folder: Folder,
@@ -96,7 +97,7 @@ impl Imap {
         };
         imap.command("CAPABILITY").await?;
         imap.sign_in(account).await?;
-        // What it can do may differ from now on.
+        // Capabilities may change after signing in.
         imap.command("CAPABILITY").await?;
         Ok(imap)
     }
@@ -105,7 +106,7 @@ impl Imap {
         Self { wire, buffer: Vec::new(), number: 0, capabilities: Vec::new(), most, has_news: false }
     }
 
-    /// The same, once the server has greeted.
+    /// Waits for the greeting on an open connection.
     async fn over(wire: Box<dyn Wire>, most: usize) -> Result<Self> {
         let mut imap = Self::new(wire, most);
         match imap.next(Instant::now() + PATIENCE).await? {
@@ -115,7 +116,7 @@ impl Imap {
         }
     }
 
-    /// Whether the server can do this.
+    /// Returns whether the server has this capability.
     pub(super) fn can(&self, capability: &str) -> bool {
         self.capabilities.iter().any(|known| known == capability)
     }
@@ -133,7 +134,7 @@ impl Imap {
             }
         };
         match signed_in {
-            // Another time it may.
+            // A temporary refusal; a later attempt may succeed.
             Err(Failure::Refused(text)) if is_passing(&text) => Err(Failure::Broken(text)),
             Err(Failure::Refused(text)) => Err(Failure::Login(account.redacted(&format!(
                 "the IMAP server does not take the sign-in ({text}); {}",
@@ -166,7 +167,7 @@ impl Imap {
         self.authenticate("XOAUTH2", &format!("user={name}\x01auth=Bearer {token}\x01\x01")).await
     }
 
-    /// Signs in by a proof of this kind.
+    /// Signs in with this SASL mechanism.
     async fn authenticate(&mut self, kind: &str, proof: &str) -> Result<()> {
         let proof = STANDARD.encode(proof);
         let tag = match self.can("SASL-IR") {
@@ -184,30 +185,30 @@ impl Imap {
                 Said::Done { tag: done, is_ok, text } if done == tag => {
                     return if is_ok { Ok(()) } else { Err(refused(&text)) };
                 }
-                // It says what is wrong, and wants to hear that this was heard before it refuses.
+                // The server reports the error as a challenge and expects an empty response before it refuses.
                 Said::Continue => self.write(b"\r\n").await?,
                 said => self.note(&said)?,
             }
         }
     }
 
-    /// Chooses a folder.
+    /// Selects a folder.
     pub(super) async fn select(&mut self, folder: &str) -> Result<Folder> {
         let folder = quoted(folder)?;
         self.command(&format!("SELECT {folder}")).await.map(|answer| answer.folder)
     }
 
-    /// Looks at a folder without being able to change anything in it.
+    /// Opens a folder read-only.
     pub(super) async fn examine(&mut self, folder: &str) -> Result<Folder> {
         let folder = quoted(folder)?;
         self.command(&format!("EXAMINE {folder}")).await.map(|answer| answer.folder)
     }
 
-    /// The messages with a UID above this one, in their order; the first of them, when there are many.
+    /// Returns the UIDs above this one in order, limited to the first ones if there are many.
     pub(super) async fn above(&mut self, last: u32) -> Result<Vec<u32>> {
         self.has_news = false;
         let from = last.saturating_add(1);
-        // `n:*` names the last message even where that is below `n`.
+        // `n:*` includes the last message even if its UID is below `n`.
         let mut found = self.command(&format!("UID SEARCH UID {from}:*")).await?.found;
         found.retain(|uid| *uid > last);
         found.sort_unstable();
@@ -219,7 +220,7 @@ impl Imap {
         Ok(found)
     }
 
-    /// The messages that nobody has seen and that came on this day or later.
+    /// Returns the unseen messages that arrived on this day or later.
     pub(super) async fn unseen_since(&mut self, day: &str) -> Result<Vec<u32>> {
         self.has_news = false;
         let mut found = self.command(&format!("UID SEARCH UNSEEN SINCE {day}")).await?.found;
@@ -227,12 +228,12 @@ impl Imap {
         Ok(found)
     }
 
-    /// The head of a message, with its size and when it arrived. `None` when it is gone.
+    /// Fetches the header of a message with its size and arrival time. Returns `None` if it is gone.
     pub(super) async fn head(&mut self, uid: u32) -> Result<Option<Message>> {
         self.fetch(uid, "UID RFC822.SIZE INTERNALDATE BODY.PEEK[HEADER]").await
     }
 
-    /// A whole message, or as much of its beginning. `None` when it is gone.
+    /// Fetches a whole message, or its first `most` bytes. Returns `None` if it is gone.
     pub(super) async fn whole(&mut self, uid: u32, most: Option<usize>) -> Result<Option<Message>> {
         let part = most.map(|most| format!("<0.{most}>")).unwrap_or_default();
         self.fetch(uid, &format!("UID BODY.PEEK[]{part}")).await
@@ -248,17 +249,17 @@ impl Imap {
         self.command(&format!("UID STORE {uid} +FLAGS.SILENT (\\Seen)")).await.map(drop)
     }
 
-    /// Asks whether there is anything new.
+    /// Polls for news.
     pub(super) async fn look(&mut self) -> Result<()> {
         self.command("NOOP").await.map(drop)
     }
 
-    /// Whether the server has spoken of messages since it was last asked for them. That may come with any answer.
+    /// Returns whether the server reported new messages since the last search. Any response may carry such a report.
     pub(super) fn has_news(&self) -> bool {
         self.has_news
     }
 
-    /// Waits until the server speaks of messages, at most so long.
+    /// Waits until the server reports messages, up to this long.
     pub(super) async fn idle(&mut self, longest: Duration) -> Result<()> {
         let tag = self.send("IDLE").await?;
         self.until_continued(&tag).await?;
@@ -312,7 +313,7 @@ impl Imap {
     async fn until_done(&mut self, tag: &str, patience: Duration) -> Result<ImapAnswer> {
         let mut answer = ImapAnswer::default();
         loop {
-            // Every answer that comes shows that the server is there.
+            // Any response shows that the server is alive.
             match self.next(Instant::now() + patience).await? {
                 Said::Done { tag: done, is_ok, text } if done == tag => {
                     return if is_ok { Ok(answer) } else { Err(refused(&text)) };
@@ -326,7 +327,7 @@ impl Imap {
         }
     }
 
-    /// Takes note of what may come at any time.
+    /// Records what the server may send at any time.
     fn note(&mut self, said: &Said) -> Result<()> {
         match said {
             Said::Exists => self.has_news = true,
@@ -339,7 +340,7 @@ impl Imap {
         Ok(())
     }
 
-    /// The next answer. What has come of one stays when this is dropped.
+    /// Returns the next response. Cancel safe: partial data is kept.
     async fn next(&mut self, end: Instant) -> Result<Said> {
         loop {
             match frame::extent(&self.buffer, self.most.saturating_add(1 << 16)) {
@@ -366,7 +367,7 @@ fn refused(text: &str) -> Failure {
     Failure::Refused(format!("the IMAP server refuses: {text}"))
 }
 
-/// Whether a server refuses a sign-in for now only.
+/// Returns whether a sign-in was refused only temporarily.
 fn is_passing(text: &str) -> bool {
     let text = text.to_ascii_uppercase();
     ["[UNAVAILABLE]", "[INUSE]", "[LIMIT]", "[SERVERBUG]", "TEMPORAR", "TOO MANY"]
@@ -378,7 +379,7 @@ fn silent() -> Failure {
     Failure::Broken("the IMAP server did not answer in time".into())
 }
 
-/// A text between quotation marks.
+/// Quotes a string.
 fn quoted(text: &str) -> Result<String> {
     if text.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
         return Err(Failure::Login("channels.email has a name or password with a line break in it".into()));

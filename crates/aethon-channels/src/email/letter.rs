@@ -1,4 +1,4 @@
-//! From the bytes of a mail to what its sender says with it: words, files, and what it answers.
+//! Converts the bytes of a mail to what its sender says: text, files, and the mail it answers.
 
 use mail_parser::decoders::html::html_to_text;
 use mail_parser::{MessageParser, MessagePart, MimeHeaders as _, PartType};
@@ -6,16 +6,16 @@ use mail_parser::{MessageParser, MessagePart, MimeHeaders as _, PartType};
 use super::body::{self, Words};
 use super::head::Head;
 
-/// Pictures inside a page that are smaller than this are part of somebody's signature.
+/// Inline pictures smaller than this are part of a signature.
 const LEAST_PICTURE: usize = 10 << 10;
 /// The longest subject that is kept.
 const LONGEST_SUBJECT: usize = 200;
-/// What programs put before the subject of what they answer or pass on.
+/// Prefixes that programs put before the subject of a reply or a forward.
 const OF_ANOTHER: [&str; 20] = [
     "re", "aw", "sv", "antw", "ref", "rif", "odp", "vs", "fwd", "fw", "wg", "tr", "rv", "enc", "i", "fs",
     "vb", "vl", "doorst", "pd",
 ];
-/// Parts that programs add for each other.
+/// Parts that programs add for other programs.
 const NOT_FOR_PEOPLE: [&str; 7] = [
     "application/pgp-signature",
     "application/pkcs7-signature",
@@ -26,22 +26,22 @@ const NOT_FOR_PEOPLE: [&str; 7] = [
     "text/vcard",
 ];
 
-/// A mail, taken apart.
+/// A parsed mail.
 #[derive(Debug, Default)]
 pub(super) struct Letter {
     /// Its id.
     pub(super) id: String,
-    /// The ids of what it answers, the first of the thread first.
+    /// The ids of the mails it answers, starting with the first of the thread.
     pub(super) references: Vec<String>,
-    /// Its subject, in one line.
+    /// Its subject, on one line.
     pub(super) subject: String,
-    /// What was written.
+    /// Its text.
     pub(super) words: Words,
-    /// What came with it.
+    /// Its attachments.
     pub(super) files: Vec<File>,
 }
 
-/// A file that came with a mail.
+/// A file attached to a mail.
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) name: String,
@@ -50,7 +50,7 @@ pub(super) struct File {
 }
 
 impl Letter {
-    /// Takes a mail apart. `stand_in` is its id where it has none.
+    /// Parses a mail. `stand_in` replaces a missing id.
     pub(super) fn read(mail: &[u8], head: &Head, stand_in: &str) -> Self {
         let id = head.ids("message-id").into_iter().next().unwrap_or_else(|| stand_in.to_owned());
         let mut references = head.ids("references");
@@ -72,12 +72,13 @@ impl Letter {
         Self { id, references, subject, words: body::words(&text, is_reply), files }
     }
 
-    /// The id of the first mail of its thread.
+    /// Returns the id of the first mail of its thread.
     pub(super) fn root(&self) -> &str {
         self.references.first().unwrap_or(&self.id)
     }
 
-    /// What the sender said. The subject of a mail that begins a thread is a part of it, but no part of a command.
+    /// Returns what the sender said. The subject of a mail that starts a thread is included, unless the mail is a
+    /// command.
     pub(super) fn text(&self) -> String {
         let own = self.words.own.trim();
         let is_command = own.starts_with(['/', '!']);
@@ -88,7 +89,7 @@ impl Letter {
         }
     }
 
-    /// What somebody else said, whom the sender passes on: the mail, and the subject where it is that one's.
+    /// Returns the forwarded mail, with the subject if that belongs to it.
     pub(super) fn passed_on(&self) -> Option<String> {
         let is_others = self.begins_thread() && self.own_subject().is_none();
         let subject = Some(&self.subject).filter(|subject| is_others && !subject.is_empty());
@@ -97,7 +98,7 @@ impl Letter {
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }
 
-    /// The subject, where it says something and the sender has thought of it.
+    /// Returns the subject, if it is informative and the sender's own.
     fn own_subject(&self) -> Option<&str> {
         let says_something = self.begins_thread() || self.words.own.trim().is_empty();
         let is_own = self.words.passed_on.is_none() && !is_of_another(&self.subject);
@@ -109,7 +110,7 @@ impl Letter {
     }
 }
 
-/// Whether a subject is that of another mail: `Re: plan`, `Fwd: plan`, `AW[2]: plan`.
+/// Returns whether a subject was taken from another mail: `Re: plan`, `Fwd: plan`, `AW[2]: plan`.
 fn is_of_another(subject: &str) -> bool {
     let Some((mark, _)) = subject.split_once([':', '：']) else { return false };
     let mark = mark.trim().to_lowercase();
@@ -135,7 +136,7 @@ fn file(part: &MessagePart<'_>) -> Option<File> {
     Some(File { name: name.unwrap_or_else(|| "attachment".to_owned()), mime, bytes: bytes.to_vec() })
 }
 
-/// A text as one line without anything that is not seen.
+/// Reduces a text to one line without invisible characters.
 pub(super) fn one_line(text: &str) -> String {
     let blanked: String =
         text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();

@@ -1,12 +1,12 @@
 //! Mail: IMAP in, SMTP out.
 //!
-//! `dial` connects, `imap` speaks to the mailbox and `frame` finds the answers in what it says, `watch` reads what comes,
-//! `head` and `proof` decide whether a mail counts as written by whom it names, `letter` makes an arrival of one and `body`
-//! leaves out what others wrote, `files` has what came with it at hand, `thread` remembers what an answer belongs to, `reply` writes one and `smtp` sends it,
-//! `token` has what an account signs in by in place of a password.
+//! `dial` connects, `imap` talks to the mailbox and `frame` delimits its responses, `watch` reads incoming mail,
+//! `head` and `proof` decide whether the sender is proven, `letter` converts a mail and `body` removes what others
+//! wrote, `files` caches attachments, `thread` remembers threads, `reply` composes a mail and `smtp` sends it,
+//! `token` provides access tokens in place of a password.
 //!
-//! Anybody can write any name into a mail. So it is heard only when the owner's mail server vouches for the sender, and
-//! nothing is approved over mail.
+//! Anyone can put any name in a mail. So a mail is accepted only if the owner's mail server vouches for the sender,
+//! and nothing can be approved by mail.
 
 mod body;
 mod dial;

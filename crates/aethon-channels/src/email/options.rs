@@ -1,4 +1,4 @@
-//! What mail needs besides the rules, and what follows from it.
+//! Settings of mail besides the rules, and what follows from them.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use aethon_core::secret::Secret;
 
 use super::token::{TokenSource, Tokens};
 
-/// What mail needs besides the rules.
+/// Settings of mail besides the rules.
 pub struct Options {
     /// The IMAP server.
     pub imap: Server,
     /// The SMTP server.
     pub smtp: Server,
-    /// Whether connections are encrypted. Plain ones are made to this machine only.
+    /// Whether connections are encrypted. Plain ones are allowed to this machine only.
     pub tls: bool,
-    /// The account's name.
+    /// The account's user name.
     pub username: String,
-    /// The account's password; without a meaning where there are tokens.
+    /// The account's password, ignored if there are tokens.
     pub password: Secret,
-    /// Where access tokens come from, by which the account signs in in place of a password.
+    /// The source of access tokens that replace the password.
     pub tokens: Option<TokenSource>,
-    /// The sender of replies; empty for the account's name.
+    /// The sender of replies. If empty, the account's user name.
     pub from: String,
-    /// Whose `Authentication-Results` count; empty for nobody's.
+    /// The server whose `Authentication-Results` are trusted. If empty, none are.
     pub authserv_id: String,
-    /// Whether a mail is taken at its word about who wrote it.
+    /// Whether to believe the From field without proof.
     pub trust_from: bool,
-    /// How often to look where the server cannot tell by itself.
+    /// How often to poll if the server cannot push.
     pub poll: Duration,
     /// The folder that is read.
     pub folder: String,
@@ -35,34 +35,34 @@ pub struct Options {
 /// A server.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Its name.
+    /// Its host name.
     pub host: String,
     /// The port.
     pub port: u16,
 }
 
 impl Options {
-    /// The address that replies come from, without a name before it.
+    /// Returns the address of replies, without a display name.
     pub(super) fn address(&self) -> String {
         let from = if self.from.trim().is_empty() { &self.username } else { &self.from };
         let inner = from.rsplit_once('<').map_or(from.as_str(), |(_, address)| address.trim_end_matches('>'));
         inner.trim().to_ascii_lowercase()
     }
 
-    /// Whether anybody's mail can be heard at all.
+    /// Returns whether any mail can be accepted at all.
     pub(super) fn proves_senders(&self) -> bool {
         self.trust_from || !self.authserv_id.trim().is_empty()
     }
 }
 
-/// How an account signs in. Cheap to clone; clones share what they know of tokens.
+/// The credentials of an account. Cheap to clone; clones share cached tokens.
 #[derive(Clone)]
 pub(super) struct Account {
     pub(super) name: String,
     pub(super) proof: Proof,
 }
 
-/// By what an account signs in.
+/// How an account authenticates.
 #[derive(Clone)]
 pub(super) enum Proof {
     Password(Secret),
@@ -70,7 +70,7 @@ pub(super) enum Proof {
 }
 
 impl Account {
-    /// The account of these options, whose tokens it takes over.
+    /// Creates the account from the options, taking the tokens out of them.
     pub(super) fn of(options: &mut Options) -> Self {
         let proof = match options.tokens.take() {
             Some(source) => Proof::Tokens(Tokens::new(source)),
@@ -79,7 +79,7 @@ impl Account {
         Self { name: options.username.clone(), proof }
     }
 
-    /// A text of a server or a library, without what the account signs in by.
+    /// Removes the credentials from a text of a server or library.
     pub(super) fn redacted(&self, text: &str) -> String {
         match &self.proof {
             Proof::Password(password) if password.is_empty() => text.to_owned(),
@@ -88,7 +88,7 @@ impl Account {
         }
     }
 
-    /// What to set where a server does not take the sign-in.
+    /// Returns the configuration keys to check when a sign-in is refused.
     pub(super) fn keys(&self) -> &'static str {
         match self.proof {
             Proof::Password(_) => "set channels.email.username and channels.email.password",
@@ -99,6 +99,6 @@ impl Account {
     }
 }
 
-/// What is said while nobody's mail can be heard.
+/// The error while no sender can be proven.
 pub(super) const UNPROVEN: &str = "channels.email.authserv_id is empty, so no sender can be proven and no mail is heard; set it to the name at the \
      beginning of the Authentication-Results that your mail server adds";

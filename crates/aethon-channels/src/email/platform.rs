@@ -1,4 +1,4 @@
-//! Mail as a platform: sending in threads, and handing over the files of mails.
+//! Mail as a platform: sending in threads, and fetching attachments.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -26,24 +26,24 @@ use crate::options::{Rules, Surroundings};
 use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
-/// The channel.
+/// Creates the channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
     let mail = Mail::new(options, rules.max_file_bytes, rules.stale_after, &around);
     Messenger::new(Arc::new(mail), |recipient| thread::address(recipient).is_some(), rules, around)
 }
 
-/// Whether this is a whole address, as senders of mail are named.
+/// Returns whether this is a complete address, as configured for senders of mail.
 pub fn is_address(address: &str) -> bool {
     proof::is_address(address)
 }
 
-/// How long a mail may be, in bytes. Nothing limits it but what a person reads.
+/// The longest mail in bytes. Only the reader's patience limits it.
 const MOST_TEXT: usize = 1 << 20;
-/// How much of files goes with one mail, in base64. Many servers take 25 MB.
+/// How many bytes of files, in base64, are attached to one mail. Many servers allow 25 MB.
 const MOST_ATTACHED: usize = 18 << 20;
-/// How far apart mails to a person are.
+/// The minimum interval between mails to a person.
 const PACE: Duration = Duration::from_secs(1);
-/// How long it is remembered what an answer has to name.
+/// How long threads are remembered.
 pub(super) const REMEMBERED: SignedDuration = SignedDuration::from_hours(365 * 24);
 
 pub(super) struct Mail {
@@ -51,14 +51,14 @@ pub(super) struct Mail {
     pub(super) credentials: Account,
     /// Our own addresses.
     own: Vec<String>,
-    /// The longest mail that is read as a whole, in bytes.
+    /// The longest mail that is read completely, in bytes.
     pub(super) most: usize,
-    /// The age above which mails that were found again are left alone.
+    /// Mails found again after a UIDVALIDITY change are ignored if they are older than this.
     pub(super) stale_after: Duration,
     smtp: Smtp,
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
-    /// The files of the mails that were read last.
+    /// The attachments of recently read mails.
     pub(super) files: Files,
 }
 
@@ -66,7 +66,7 @@ impl Mail {
     fn new(mut options: Options, max_file_bytes: u64, stale_after: Duration, around: &Surroundings) -> Self {
         let mut own = vec![options.address(), options.username.trim().to_ascii_lowercase()];
         own.retain(|address| proof::is_address(address));
-        // What a mail carries takes a third more in it.
+        // Attachments grow by a third in transfer encoding.
         let most =
             usize::try_from(max_file_bytes.saturating_mul(2)).unwrap_or(usize::MAX).saturating_add(1 << 20);
         let credentials = Account::of(&mut options);
@@ -83,12 +83,12 @@ impl Mail {
         }
     }
 
-    /// By whose word senders are believed.
+    /// Returns the rules by which senders are believed.
     pub(super) fn trust(&self) -> Trust<'_> {
         Trust { authserv_id: &self.options.authserv_id, takes_from: self.options.trust_from, own: &self.own }
     }
 
-    /// The address that replies come from.
+    /// Returns the address of replies.
     pub(super) fn account(&self) -> String {
         self.options.address()
     }
@@ -97,7 +97,7 @@ impl Mail {
         self.clock.now()
     }
 
-    /// Reads a file once more, over a connection of its own: the one that receives waits for mail.
+    /// Reads a file again, over a separate connection, because the receiving one waits for mail.
     async fn read_again(&self, place: FilePlace) -> std::result::Result<Option<Vec<u8>>, Fault> {
         let later = |failure: Failure| Fault::later(failure.message());
         let mut imap = Imap::open(&self.options, &self.credentials, self.most).await.map_err(later)?;
@@ -144,7 +144,7 @@ impl Platform for Mail {
         let from = self.from()?;
         let unstored = |error: aethon_core::error::Error| Fault::later(error.to_string());
         let thread = Thread::load(&*self.records, chat).await.map_err(unstored)?;
-        // The same at every attempt, so that whoever gets it twice can tell.
+        // The same id at every attempt, so that recipients can recognise duplicates.
         let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
         let id = format!("<{key}@{}>", from.email.domain());
         let at = SystemTime::from(self.clock.now());
@@ -152,7 +152,7 @@ impl Platform for Mail {
         let (message, subject) = reply::write(&envelope, content)?;
         self.smtp.send(message).await?;
         if thread.is_none() {
-            // What is answered to it goes on from here.
+            // Replies to this mail continue its thread.
             let begun = Thread { subject, last: id.clone(), references: Vec::new() };
             let until = self.clock.now() + REMEMBERED;
             let stored = begun.store(&*self.records, &thread::chat(to, &id), until).await;

@@ -1,37 +1,37 @@
-//! Whether a mail counts as written by whom it names, and by a person.
+//! Decides whether a mail was written by the person it names, and by a person at all.
 //!
-//! The name in `From` is what the sender has put there. The owner's own mail server checks it (SPF, DKIM, and DMARC, which says
-//! whether they belong to that name) and writes the outcome at the top. Only that counts: of that server, the topmost, with one
-//! outcome of DMARC and no doubt about which address it is of. Everything unclear is a no: a field that cannot be read may be
-//! that server's, made unreadable by what the sender has put into it, so nothing below it counts.
+//! The sender can put any name in `From`. The owner's own mail server checks it (SPF, DKIM, and DMARC, which says
+//! whether they match that name) and writes the results at the top. Only these count: the topmost field of that
+//! server, with one DMARC result that is unambiguous about the address. Anything unclear fails. A field that cannot
+//! be parsed may be that server's own, made unreadable by content from the sender, so nothing below it counts.
 
 use super::head::Head;
 
-/// Why a mail is not heard.
+/// Why a mail is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unheard {
     /// It does not name exactly one sender.
     Sender,
-    /// Nobody vouches for the sender.
+    /// The sender is not proven.
     Unproven,
-    /// A program has written it, or a list has sent it on.
+    /// A program wrote it, or a mailing list distributed it.
     Machine,
-    /// We have written it.
+    /// We wrote it.
     Own,
 }
 
-/// By whose word senders are believed.
+/// The rules by which senders are believed.
 pub(super) struct Trust<'o> {
-    /// The server whose outcomes count.
+    /// The server whose results count.
     pub(super) authserv_id: &'o str,
-    /// Whether a mail is taken at its word.
+    /// Whether to believe the From field without proof.
     pub(super) takes_from: bool,
     /// Our own addresses.
     pub(super) own: &'o [String],
 }
 
 impl Trust<'_> {
-    /// The address of the person who has written a mail.
+    /// Returns the address of the person who wrote a mail.
     pub(super) fn sender(&self, head: &Head) -> Result<String, Unheard> {
         let sender = head.one("from").and_then(only_address).ok_or(Unheard::Sender)?;
         if self.own.contains(&sender) {
@@ -61,14 +61,14 @@ impl Trust<'_> {
     }
 }
 
-/// What a server has found out about a mail: its name, and each outcome as its words.
+/// A server's results for a mail: its name, and the words of each result.
 struct Outcomes {
     server: String,
     outcomes: Vec<Vec<String>>,
 }
 
 impl Outcomes {
-    /// Reads a field. `None` when it is not well formed.
+    /// Parses a field. Returns `None` if it is malformed.
     fn read(value: &str) -> Option<Self> {
         let mut pieces = pieces(value)?.into_iter();
         // A version may follow the name.
@@ -76,7 +76,7 @@ impl Outcomes {
         Some(Self { server, outcomes: pieces.collect() })
     }
 
-    /// Whether DMARC passed for this address. Two outcomes of it are one too many: somebody has put one there.
+    /// Returns whether DMARC passed for this address. Two DMARC results fail, because one of them was injected.
     fn pass_for(&self, sender: &str) -> bool {
         let is_dmarc = |words: &&Vec<String>| {
             let method = words.first().and_then(|word| word.split(['=', '/']).next());
@@ -97,8 +97,8 @@ impl Outcomes {
     }
 }
 
-/// The words of a field between its semicolons, without comments; a text in quotation marks is a part of its word. `None`
-/// when a comment or a quotation is not closed.
+/// Splits a field at semicolons into words, without comments; a quoted string is part of its word. Returns `None` if
+/// a comment or a quotation is not closed.
 fn pieces(value: &str) -> Option<Vec<Vec<String>>> {
     let mut pieces = vec![Vec::new()];
     let mut word = String::new();
@@ -135,7 +135,7 @@ fn finish(word: &mut String, words: &mut Vec<String>) {
     }
 }
 
-/// The address of a field that names exactly one, in the plain forms `ada@x` and `Ada <ada@x>`.
+/// Returns the address of a field that names exactly one, in the plain forms `ada@x` and `Ada <ada@x>`.
 pub(super) fn only_address(value: &str) -> Option<String> {
     let mut bare = String::new();
     let (mut depth, mut is_quoted) = (0_u32, false);
@@ -165,7 +165,7 @@ pub(super) fn only_address(value: &str) -> Option<String> {
     is_address(&address).then_some(address)
 }
 
-/// Whether this is a whole address, in letters that nothing has to be done about.
+/// Returns whether this is a complete address of characters that need no decoding or quoting.
 pub(super) fn is_address(address: &str) -> bool {
     let Some((local, domain)) = address.split_once('@') else { return false };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".!#$%&'*+/=?^_`{|}~-".contains(&byte);
@@ -178,7 +178,8 @@ pub(super) fn is_address(address: &str) -> bool {
         && !domain.ends_with(['.', '-'])
 }
 
-/// Whether a program has written it: answers of machines are not answered, or two of them would never end.
+/// Returns whether a program wrote the mail. Automatic replies are not answered, or two programs could answer each
+/// other forever.
 fn is_of_a_machine(head: &Head) -> bool {
     let is_word = |name: &str, words: &[&str]| {
         head.all(name)

@@ -1,5 +1,5 @@
-//! Writes a mail: to the proven sender alone, in its thread, with an id that is the same at every attempt, and with a word
-//! that a program has written it, so that no other program answers.
+//! Composes a mail: to the proven sender only, in its thread, with the same id at every attempt, and marked as
+//! automatic so that no other program answers.
 
 use std::error::Error;
 use std::time::SystemTime;
@@ -17,23 +17,23 @@ use super::thread::Thread;
 use crate::talk::{Content, Fault};
 use crate::text::Styled;
 
-/// The longest subject that is made of a text.
+/// The longest subject derived from a text.
 const LONGEST_SUBJECT: usize = 70;
 
-/// What a mail needs besides its content.
+/// The fields of a mail besides its content.
 pub(super) struct Envelope<'a> {
     pub(super) from: &'a Mailbox,
-    /// The address.
+    /// The recipient's address.
     pub(super) to: &'a str,
-    /// Its id, with the angle brackets.
+    /// Its id, with angle brackets.
     pub(super) id: &'a str,
-    /// What it answers.
+    /// The thread it replies to.
     pub(super) thread: Option<&'a Thread>,
-    /// When it is written.
+    /// Its date.
     pub(super) at: SystemTime,
 }
 
-/// The mail, and its subject without `Re:`.
+/// Returns the mail, and its subject without `Re:`.
 pub(super) fn write(envelope: &Envelope<'_>, content: Content<'_>) -> Result<(Message, String), Fault> {
     let subject = match (envelope.thread, content) {
         (Some(thread), _) if !thread.subject.is_empty() => one_line(&thread.subject),
@@ -77,7 +77,7 @@ fn both_forms(text: &Styled) -> MultiPart {
     MultiPart::alternative_plain_html(form::plain(text), form::page(text))
 }
 
-/// The words, or the names of the files, and behind them the files.
+/// Adds the text, or the names of the files, followed by the files.
 fn with_files(builder: MessageBuilder, text: Option<&Styled>, files: &[Attachment]) -> Result<Built, Fault> {
     let mut mail = match text {
         Some(text) => MultiPart::mixed().multipart(both_forms(text)),
@@ -100,7 +100,7 @@ fn unsent(message: &str) -> Fault {
     Fault::Refused(format!("no mail can be made of it: {message}"))
 }
 
-/// What a text is about: the beginning of its first line.
+/// Derives a subject from the beginning of a text's first line.
 fn subject_of(text: &str) -> String {
     let line = text.lines().map(one_line).find(|line| !line.is_empty()).unwrap_or_default();
     if line.chars().count() <= LONGEST_SUBJECT {
@@ -111,7 +111,7 @@ fn subject_of(text: &str) -> String {
     format!("{} …", &cut[..end])
 }
 
-/// RFC 3834: who reads it need not answer.
+/// The `Auto-Submitted` field of RFC 3834, which tells other programs not to answer.
 #[derive(Clone)]
 struct AutoSubmitted(&'static str);
 

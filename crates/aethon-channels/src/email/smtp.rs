@@ -1,6 +1,6 @@
-//! Hands mails to the SMTP server, one connection each, and says what became of them.
+//! Sends mails through the SMTP server, with one connection each, and reports the outcome.
 //!
-//! The library that speaks SMTP waits on its thread, so it gets one of those that are there for waiting.
+//! The SMTP library blocks, so it runs on the blocking pool.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use super::token::NoToken;
 use super::{Options, Server, dial};
 use crate::talk::Fault;
 
-/// How long the server may take for a step.
+/// How long each step of the server may take.
 const STEP: Duration = Duration::from_secs(30);
-/// How long a mail may take in all.
+/// How long sending a mail may take in total.
 const PATIENCE: Duration = Duration::from_secs(180);
-/// The port on which a connection is encrypted from the beginning.
+/// The port on which connections are encrypted from the start.
 const TLS_PORT: u16 = 465;
 
 /// The SMTP server.
@@ -39,7 +39,7 @@ impl Smtp {
         self.ask(move |transport| transport.send(&message).map(drop)).await
     }
 
-    /// Signs in, and nothing else.
+    /// Signs in and does nothing else.
     pub(super) async fn look(&self) -> Result<(), Fault> {
         let looked = self.ask(|transport| transport.test_connection().map(drop));
         looked.await
@@ -81,7 +81,7 @@ impl Smtp {
             };
             SmtpTransport::builder_dangerous(host).tls(tls)
         } else {
-            // The address that was looked at is the one that is connected to.
+            // Connect to exactly the address that was checked.
             let found = tokio::net::lookup_host((host, self.server.port)).await;
             let mut found = found.map_err(|error| Fault::later(format!("the SMTP server: {error}")))?;
             let here = found.find(|address| address.ip().to_canonical().is_loopback());
@@ -100,7 +100,7 @@ impl Smtp {
         let mut text = error.to_string();
         let mut source = std::error::Error::source(error);
         while let Some(cause) = source {
-            // The system's own word for it says it all, and the library has said it once already.
+            // The operating system's error is sufficient, and the library already includes it.
             if let Some(cause) = cause.downcast_ref::<std::io::Error>() {
                 text = dial::words(cause);
                 break;
@@ -111,7 +111,7 @@ impl Smtp {
         let text = self.account.redacted(&text);
         let message = format!("the SMTP server: {text}");
         let is_sign_in = ["530", "534", "535", "538"].iter().any(|code| text.contains(&format!("({code})")));
-        // What the library says when a server asks back, and when it takes no tokens.
+        // The library's messages when a server sends a challenge, and when it does not support tokens.
         let is_about_tokens = matches!(self.account.proof, Proof::Tokens(_))
             && ["challenge", "authentication mechanism"].iter().any(|word| text.contains(word));
         if is_sign_in || is_about_tokens {
@@ -120,7 +120,7 @@ impl Smtp {
         match error {
             error if error.is_permanent() || error.is_client() => Fault::Refused(message),
             error if error.is_transient() => Fault::later(message),
-            // Whether it was taken, nobody knows. The next attempt has the same id.
+            // Unknown whether it was accepted. The next attempt uses the same id.
             _ => Fault::Doubtful(message),
         }
     }

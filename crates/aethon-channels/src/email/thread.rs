@@ -1,7 +1,7 @@
-//! Threads: which mails belong together, and what an answer to one of them has to name.
+//! Threads: which mails belong together, and what a reply must reference.
 //!
-//! A thread of one person is a conversation. It is named by their address and the first mail of it, so that nobody gets into
-//! the conversation of somebody else by naming its mails.
+//! A thread with one person is a conversation. Its name consists of their address and the thread's first mail, so
+//! that nobody enters another person's conversation by referencing its mails.
 
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 
 use super::proof::is_address;
 
-/// How many bytes of a hash stand in a name.
+/// How many bytes of the hash are in a name.
 const NAME_BYTES: usize = 4;
-/// How many mails an answer names: the first and the newest ones.
+/// How many mails a reply references: the first and the newest.
 const MOST_REFERENCES: usize = 12;
 
-/// What an answer has to name.
+/// What a reply must reference.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Thread {
     /// Its subject, without `Re:`.
     pub(super) subject: String,
-    /// The id of the mail that came last.
+    /// The id of the latest mail.
     pub(super) last: String,
-    /// What that one has named.
+    /// What that mail references.
     pub(super) references: Vec<String>,
 }
 
 impl Thread {
-    /// What an answer names, in order.
+    /// Returns what a reply references, in order.
     pub(super) fn named(&self) -> Vec<String> {
         let mut all = self.references.clone();
         all.retain(|id| *id != self.last);
@@ -59,14 +59,14 @@ fn name(chat: &str) -> String {
     format!("thread:{chat}")
 }
 
-/// The name of a thread as a chat: the address and a hash of the first mail's id.
+/// Names a thread as a chat: the address and a hash of the first mail's id.
 pub(super) fn chat(address: &str, root: &str) -> String {
     let hash = digest(&SHA256, root.as_bytes());
     let hex: String = hash.as_ref().iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
     format!("{address}:{hex}")
 }
 
-/// The address that a chat is with. `None` when it is no chat.
+/// Returns the address of a chat, or `None` if the name is not a chat's.
 pub(super) fn address(chat: &str) -> Option<&str> {
     let (address, hash) = chat.split_once(':').map_or((chat, None), |(address, hash)| (address, Some(hash)));
     let is_hash =
@@ -74,7 +74,7 @@ pub(super) fn address(chat: &str) -> Option<&str> {
     (is_address(address) && hash.is_none_or(is_hash)).then_some(address)
 }
 
-/// A subject without what answers put before it.
+/// Strips reply prefixes from a subject.
 pub(super) fn bare_subject(subject: &str) -> &str {
     let mut rest = subject.trim();
     loop {

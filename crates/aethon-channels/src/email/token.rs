@@ -1,8 +1,8 @@
-//! Access tokens, by which an account signs in where the mail service takes no passwords.
+//! Access tokens, for signing in where the mail service accepts no passwords.
 //!
-//! A token holds for an hour or so. The owner's command prints a fresh one; it is asked before a sign-in, its answer is used
-//! again for a few minutes, and dropped as soon as a server refuses it. How the command gets it (a refresh token, a key ring)
-//! is its own business. A token never stands in a message.
+//! A token is valid for about an hour. The owner's command prints a fresh one. It runs before a sign-in; its output
+//! is reused for a few minutes, and dropped as soon as a server rejects it. How the command obtains a token (a
+//! refresh token, a key ring) is its own business. A token never appears in a message.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -14,41 +14,41 @@ use tokio::time::{Instant, timeout};
 
 /// How long the command may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How much of its answer is read, in bytes.
+/// How many bytes of its output are read.
 const LONGEST: u64 = 64 << 10;
-/// How long an answer is used again. Tokens hold longer, and whoever hands them out knows how long.
+/// How long a token is reused. Tokens are valid for longer, but only the command knows how long.
 const FRESH_FOR: Duration = Duration::from_secs(240);
 
-/// Where tokens come from.
+/// The source of tokens.
 pub enum TokenSource {
-    /// This one, for as long as it holds.
+    /// A fixed token.
     Given(Secret),
-    /// A program prints one.
+    /// A program prints a token.
     Command {
         /// The program.
         program: Program,
-        /// What starts it.
+        /// Starts the program.
         programs: Arc<dyn Programs>,
     },
 }
 
-/// A token could not be had. Another time it may.
+/// No token was available. A later attempt may succeed.
 #[derive(Debug)]
 pub(super) struct NoToken(pub(super) String);
 
-/// The tokens of an account. Cheap to clone; clones share what they know.
+/// The tokens of an account. Cheap to clone; clones share the cache.
 #[derive(Clone)]
 pub(super) struct Tokens {
     source: Arc<TokenSource>,
     last: Arc<Mutex<Option<Known>>>,
 }
 
-/// A token that the command has printed.
+/// A token that the command printed.
 #[derive(Clone)]
 struct Known {
     token: Secret,
     since: Instant,
-    /// Whether it was handed out more than once.
+    /// Whether it was used more than once.
     is_used: bool,
 }
 
@@ -57,7 +57,7 @@ impl Tokens {
         Self { source: Arc::new(source), last: Arc::default() }
     }
 
-    /// A token that should hold now.
+    /// Returns a token that should be valid now.
     pub(super) async fn current(&self) -> Result<Secret, NoToken> {
         let (program, programs) = match &*self.source {
             TokenSource::Given(token) => return Ok(token.clone()),
@@ -73,14 +73,15 @@ impl Tokens {
         Ok(token)
     }
 
-    /// A server has refused this token. `true` when another one may be had, because this one was not quite fresh.
+    /// Drops a token that a server rejected. Returns whether requesting another one makes sense, because this one was
+    /// not fresh.
     pub(super) fn refused(&self, token: &Secret) -> bool {
         let mut last = self.last();
         let refused = last.take_if(|known| known.token.expose() == token.expose());
         refused.is_some_and(|known| known.is_used)
     }
 
-    /// A text without the token that was used last.
+    /// Removes the last token from a text.
     pub(super) fn redacted(&self, text: &str) -> String {
         let last = self.last().as_ref().map(|known| known.token.clone());
         let given = match &*self.source {
@@ -92,16 +93,16 @@ impl Tokens {
     }
 
     fn last(&self) -> MutexGuard<'_, Option<Known>> {
-        // It is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the value consistent, so a poisoned lock is usable.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What the command prints.
+/// Returns the output of the command.
 async fn printed(program: &Program, programs: &dyn Programs) -> Result<Secret, NoToken> {
     let started = programs.start(program).await;
     let mut running = started.map_err(|error| said(&format!("could not be started: {error}")))?;
-    // It gets nothing to read, and what it says to its operator may hold anything.
+    // It gets no input, and its stderr is ignored because it may contain anything.
     drop(running.input);
     let mut text = Vec::new();
     let mut complaints = tokio::io::sink();

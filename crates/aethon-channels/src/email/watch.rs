@@ -1,8 +1,9 @@
-//! Reads what comes: each mail is handed to the door, then the place behind it is stored, and then the mail is marked as seen.
+//! Reads incoming mail: each mail is passed to the door, then the position after it is stored, then the mail is
+//! marked as seen.
 //!
-//! The place is the number that UIDs count under and the last UID. The first start begins with what comes from then on. Where
-//! a server counts anew, what nobody has seen and is not too old is looked at again; what was taken before is known by its id.
-//! Mail of strangers, lists and machines stays as it is in the mailbox, unseen.
+//! The position consists of the UIDVALIDITY and the last UID. The first start begins with mail that arrives from then
+//! on. If UIDVALIDITY changes, unseen mail that is not too old is checked again; mail already processed is recognised
+//! by its id. Mail of strangers, lists and programs stays in the mailbox, unseen.
 
 use std::time::Duration;
 
@@ -19,24 +20,24 @@ use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
 use crate::talk::{Arrival, Door, Offer, Rounds, Sender, Stop};
 
-/// How long a server is listened to before it is asked again. It may hang up after 29 minutes, and what stands in between
-/// (a router at home, say) often much sooner.
+/// How long to idle before polling the server. It may disconnect after 29 minutes, and devices in between (a home
+/// router, say) often do so much sooner.
 const LISTEN: Duration = Duration::from_secs(9 * 60);
-/// The pause before a server is asked again that speaks of messages and has none.
+/// The pause before polling again a server that reports messages but has none.
 const BREATH: Duration = Duration::from_secs(1);
-/// How much of a mail is read whose sender is not known: enough for a code.
+/// How much of a stranger's mail is read: enough for a code.
 const MOST_OF_STRANGERS: usize = 64 << 10;
-/// How much of a mail is read that is too long.
+/// How much of an oversized mail is read.
 const MOST_OF_LONG: usize = 512 << 10;
-/// How far back mails are looked at again. Ids of mails are known for a day longer.
+/// How far back mails are checked again. Their ids are remembered for one day longer.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(6 * 24);
-/// How long it is remembered what an answer to a stranger has to name.
+/// How long a stranger's thread is remembered.
 const STRANGERS_REMEMBERED: SignedDuration = SignedDuration::from_hours(1);
-/// Where the place is remembered, and when it was stored for the first time.
+/// Where the position is stored, and the time of the first start.
 const PLACE: &str = "place";
 const BEGUN: &str = "begun";
 
-/// What receives: a mailbox, once it is open. After a failure a new connection begins at the place that is stored.
+/// Receives from an open mailbox. After a failure, a new connection resumes at the stored position.
 pub(super) struct Watch<'a> {
     mail: &'a Mail,
     session: Option<Session>,
@@ -73,7 +74,7 @@ impl From<Failure> for Stop {
     }
 }
 
-/// A mailbox that is open, and how far it was read.
+/// An open mailbox, and how far it was read.
 struct Session {
     imap: Imap,
     validity: u32,
@@ -95,7 +96,7 @@ impl Session {
         let last = stored.filter(|(validity, _)| *validity == folder.validity).map(|(_, last)| last);
         let mut session = Self { imap, validity: folder.validity, last: last.unwrap_or(newest) };
         if stored.is_none() {
-            // What came before the first start is nobody's business, however the server counts later.
+            // Mail from before the first start is none of our business, even if UIDVALIDITY changes later.
             let now = mail.now().as_second().to_string();
             door.records().put("email", BEGUN, &now, None).await?;
         }
@@ -109,7 +110,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The server counts anew: what came lately and was not seen may not have been read.
+    /// Handles a changed UIDVALIDITY: recent unseen mail may not have been read.
     async fn look_again(&mut self, mail: &Mail, door: &Door, newest: u32) -> std::result::Result<(), Stop> {
         let stale = SignedDuration::try_from(mail.stale_after).unwrap_or(LOOK_BACK);
         let begun = door.records().get("email", BEGUN).await?.and_then(|second| second.parse().ok());
@@ -123,9 +124,9 @@ impl Session {
         Ok(())
     }
 
-    /// Takes in what there is, and waits for more.
+    /// Processes the mails that are there and waits for more.
     async fn round(&mut self, mail: &Mail, door: &Door) -> std::result::Result<(), Stop> {
-        // Whoever still wants the files of earlier mail reads it again; the memory is not for what lies in the mailbox.
+        // Files of earlier mails can be read again from the mailbox, so they need not stay in memory.
         mail.files.let_go();
         let found = self.imap.above(self.last).await?;
         let is_empty = found.is_empty();
@@ -154,7 +155,7 @@ impl Session {
         door.records().put("email", PLACE, &format!("{}:{}", self.validity, self.last), None).await
     }
 
-    /// Takes a mail in, unless it came before this time.
+    /// Processes a mail, unless it arrived before this time.
     async fn take(
         &mut self,
         mail: &Mail,
@@ -194,7 +195,7 @@ impl Session {
         door.arrive(Arrival { files, ..arrival }).await?;
         if is_known {
             match self.imap.mark_seen(uid).await {
-                // A folder that only can be read.
+                // The folder is read-only.
                 Err(Failure::Refused(message)) => {
                     tracing::debug!(channel = "email", message, "a mail could not be marked as seen");
                 }
@@ -204,7 +205,7 @@ impl Session {
         Ok(())
     }
 
-    /// The arrival of a letter, whose thread is remembered.
+    /// Converts a letter to an arrival and remembers its thread.
     async fn arrival(
         &self,
         mail: &Mail,
@@ -238,7 +239,7 @@ impl Session {
     }
 }
 
-/// The files of a mail that is too long, of which none was read.
+/// Stands for the files of an oversized mail, none of which were read.
 fn too_long(size: u32) -> Offer {
     Offer {
         handle: String::new(),
@@ -249,7 +250,7 @@ fn too_long(size: u32) -> Offer {
     }
 }
 
-/// When a mail came, as IMAP writes it: ` 7-Jul-2026 02:44:25 -0700`.
+/// Parses IMAP's date format: ` 7-Jul-2026 02:44:25 -0700`.
 fn arrived(text: &str) -> Option<Timestamp> {
     let parsed = jiff::fmt::strtime::parse("%d-%b-%Y %H:%M:%S %z", text.trim()).ok()?;
     parsed.to_timestamp().ok()

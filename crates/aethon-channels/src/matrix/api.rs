@@ -1,4 +1,4 @@
-//! One request to a homeserver, and what its failure means.
+//! Requests to a homeserver, and the meaning of its errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,15 +11,15 @@ use super::Options;
 use crate::rest::{self, PATIENCE, encoded};
 use crate::talk::{Failure, Fault};
 
-/// The longest answer that is read, in bytes.
+/// The longest response that is read, in bytes.
 const MOST_ANSWER: usize = 32 << 20;
-/// How much longer one may take that waits for events.
+/// How much longer a request may take that waits for events.
 const POLL_PATIENCE: Duration = Duration::from_secs(60);
 
-/// A homeserver as our account sees it.
+/// A homeserver's API for our account.
 pub(super) struct Api {
     base: String,
-    /// Whose account it has to be; empty where nobody said.
+    /// The required account. If empty, any account will do.
     user_id: String,
     token: Secret,
     exchange: Arc<dyn Exchange>,
@@ -32,8 +32,8 @@ impl Api {
         Self { base: api_base.trim_end_matches('/').to_owned(), user_id, token, exchange, polling }
     }
 
-    /// Returns the account that the token belongs to. Fails for good if the configuration names another one: a token that
-    /// was put in the wrong place must not speak with the rights of somebody else.
+    /// Returns the account that the token belongs to. Fails permanently if the configuration names another one,
+    /// because a misplaced token must not act with someone else's rights.
     pub(super) async fn account(&self) -> Result<String, Failure> {
         let answer = self.get("/_matrix/client/v3/account/whoami").await?;
         let account = answer["user_id"].as_str().unwrap_or_default();
@@ -46,7 +46,7 @@ impl Api {
         Ok(account.to_owned())
     }
 
-    /// Whether there is a token at all.
+    /// Returns whether a token is set.
     pub(super) fn has_token(&self) -> bool {
         !self.token.is_empty()
     }
@@ -55,7 +55,7 @@ impl Api {
         self.json(&self.exchange, (Method::Get, path), None, PATIENCE).await
     }
 
-    /// The same for a request that waits for something to happen.
+    /// Sends a request that waits for events.
     pub(super) async fn poll(&self, path: &str) -> Result<Value, Failure> {
         self.json(&self.polling, (Method::Get, path), None, POLL_PATIENCE).await
     }
@@ -68,7 +68,7 @@ impl Api {
         self.json(&self.exchange, (Method::Post, path), Some(body), PATIENCE).await
     }
 
-    /// Stores a file. Returns its address.
+    /// Uploads a file and returns its address.
     pub(super) async fn upload(&self, name: &str, mime: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let path = format!("/_matrix/media/v3/upload?filename={}", encoded(name));
         let exchange = &self.exchange;
@@ -80,7 +80,7 @@ impl Api {
         })
     }
 
-    /// Fetches a file.
+    /// Downloads a file.
     pub(super) async fn download(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let (status, bytes) =
             self.ask(&self.exchange, (Method::Get, path), ("", Vec::new()), PATIENCE * 2).await?;

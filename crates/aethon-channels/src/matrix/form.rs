@@ -1,10 +1,10 @@
-//! Styled text as the few tags that every client of Matrix shows.
+//! Converts styled text to the few HTML tags that every Matrix client supports.
 
 use serde_json::{Value, json};
 
 use crate::text::{Styled, html};
 
-/// The content of a message.
+/// Builds the content of a message.
 pub(super) fn message(text: &Styled) -> Value {
     let mut content = json!({"msgtype": "m.text", "body": text.text, "m.mentions": {}});
     if !text.spans.is_empty() {
@@ -14,7 +14,7 @@ pub(super) fn message(text: &Styled) -> Value {
     content
 }
 
-/// What takes the place of a message.
+/// Builds the content of an edit.
 pub(super) fn replacement(text: &Styled, of: &str) -> Value {
     json!({
         "msgtype": "m.text", "body": format!("* {}", text.text), "m.mentions": {},

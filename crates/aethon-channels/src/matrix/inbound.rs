@@ -1,11 +1,11 @@
-//! From an event of a room to an arrival.
+//! Converts room events to arrivals.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::talk::{Arrival, Offer, Sender};
 
-/// What arrives with an event, if it is a message of somebody else. Edits and what bots say bring nothing about.
+/// Converts an event, if it is a message by someone else. Edits and bot messages are ignored.
 pub(super) fn arrival(
     event: &Value,
     room: &str,
@@ -26,17 +26,17 @@ pub(super) fn arrival(
         let name = text(&content["filename"]).unwrap_or_else(|| body.clone());
         let info = &content["info"];
         let mime = text(&info["mimetype"]).unwrap_or_else(|| "application/octet-stream".into());
-        // The name of a file is no message; a caption beside it is.
+        // A file name is not a message, but a caption is.
         if name == body {
             body.clear();
         }
-        // Those of encrypted rooms have no address.
+        // Files of encrypted rooms have no address.
         let size = info["size"].as_u64().unwrap_or(0);
         let seconds = info["duration"].as_u64().map(|milliseconds| milliseconds.div_ceil(1000));
         files.push(Offer { handle: text(&content["url"])?, name, mime, size, seconds });
     }
     let quoted = content["m.relates_to"]["m.in_reply_to"].is_object().then(|| fallback(&mut body)).flatten();
-    // Our own words are in the conversation already.
+    // Our own words are already in the conversation.
     let quoted = quoted.filter(|_| !is_reply_to_us);
     let mentions = content["m.mentions"]["user_ids"].as_array();
     let is_named =
@@ -56,15 +56,16 @@ pub(super) fn arrival(
     })
 }
 
-/// The message that this one answers. What stands in a thread names the one before it, for clients that know no threads.
+/// Returns the message that this one answers. Inside a thread, that is the previous message, given for clients
+/// without threads.
 pub(super) fn answered(event: &Value) -> Option<&str> {
     let relation = &event["content"]["m.relates_to"];
     let is_thread = relation["rel_type"] == "m.thread" && relation["is_falling_back"] == true;
     relation["m.in_reply_to"]["event_id"].as_str().filter(|_| !is_thread)
 }
 
-/// Older clients repeat above a reply what it answers, as lines that begin with `>`. However the first one goes on, which
-/// differs with what is answered, the words are somebody else's.
+/// Removes the reply fallback of older clients, which repeat the answered message as lines beginning with `>`, and
+/// returns it. However its first line continues, which depends on the kind of message, the words are someone else's.
 fn fallback(body: &mut String) -> Option<String> {
     let lines: Vec<&str> = body.lines().collect();
     let count = lines.iter().take_while(|line| line.starts_with('>')).count();

@@ -1,6 +1,6 @@
-//! Invitations to rooms. One of somebody who may write is accepted. That of a stranger is left as it is, so that nobody learns
-//! that it was seen, but remembered: while a code for pairing is open, its room is the only place where they can send it. So
-//! it is joined then, and left again when they were not paired.
+//! Invitations to rooms. One from a permitted person is accepted. One from a stranger is left unanswered, so that it
+//! does not reveal that it was seen, but remembered: while a pairing code is open, the room is the only place where
+//! the stranger can send it. Only then is the room joined, and left again if no pairing results.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -9,18 +9,18 @@ use super::api::Api;
 use crate::rest::encoded;
 use crate::talk::{Door, Failure, Fault, Sender, Stop};
 
-/// Where invitations of strangers are remembered, by their rooms.
+/// Where invitations of strangers are stored, by room.
 const INVITED: &str = "invited:";
-/// For how long.
+/// How long they are stored.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
-/// How many; further ones are left alone.
+/// How many are stored. Further ones are ignored.
 const MOST_INVITED: usize = 20;
-/// Where the rooms of strangers are noted that were joined, with the stranger and the time.
+/// Where joined rooms of strangers are stored, with the stranger and the time.
 const STRANGE: &str = "strange:";
-/// In how many we are at once.
+/// How many of them we may be in at once.
 const MOST_STRANGE: usize = 3;
 
-/// Accepts an invitation of somebody who may write, and remembers any other.
+/// Accepts an invitation from a permitted person and remembers any other.
 pub(super) async fn invited(
     (api, door): (&Api, &Door),
     us: &str,
@@ -41,7 +41,7 @@ pub(super) async fn invited(
     Ok(())
 }
 
-/// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not.
+/// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not paired.
 pub(super) async fn tend(api: &Api, door: &Door) -> Result<(), Stop> {
     let mut strange = 0;
     for (name, note) in door.records().list("matrix", STRANGE, MOST_INVITED).await? {
@@ -66,7 +66,7 @@ pub(super) async fn tend(api: &Api, door: &Door) -> Result<(), Stop> {
         }
         if !is_known {
             strange += 1;
-            // Noted before: what is joined is left, whatever happens in between.
+            // Stored before joining, so that the room is left later even after a crash.
             let note = format!("{} {inviter}", door.now().as_second());
             door.records().put("matrix", &format!("{STRANGE}{room}"), &note, None).await?;
         }
@@ -90,7 +90,7 @@ async fn join(api: &Api, room: &str) -> Result<(), Stop> {
 async fn leave(api: &Api, room: &str) -> Result<(), Stop> {
     match api.post(&format!("/_matrix/client/v3/rooms/{}/leave", encoded(room)), &json!({})).await {
         Ok(_) => tracing::info!(channel = "matrix", room, "a room was left whose owner was not paired"),
-        // We are not in it any more.
+        // We are no longer a member.
         Err(Failure::Fault(Fault::Refused(message))) => {
             tracing::debug!(channel = "matrix", room, message, "a room could not be left");
         }
@@ -108,8 +108,8 @@ fn somebody(id: &str) -> Sender {
     Sender { id: id.to_owned(), name: None, group: None }
 }
 
-/// Who sent an invitation. Only the event of the invitation itself was checked by the homeserver, which puts it last. The
-/// others are what the inviting server says of the room, so if one of them names somebody else, nobody is believed.
+/// Returns who sent an invitation. The homeserver verified only the invitation event itself, which it puts last. The
+/// other events are claims of the inviting server, so if one of them names someone else, nobody is believed.
 fn inviter<'i>(invite: &'i Value, us: &str) -> Option<&'i str> {
     let events = invite["invite_state"]["events"].as_array()?;
     let mut senders = events

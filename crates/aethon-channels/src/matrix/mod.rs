@@ -1,7 +1,7 @@
 //! Matrix, over the client-server API: sync in, events with a transaction id out.
 //!
-//! `api` makes a request, `sync` reads what comes and fills gaps, `invitations` joins and leaves rooms, `inbound` makes an arrival of an event, `form` writes styled
-//! text as HTML. Encrypted rooms are not read; that is said once in each.
+//! `api` makes requests, `sync` reads events and fills gaps, `invitations` joins and leaves rooms, `inbound` converts
+//! events to arrivals, `form` converts styled text to HTML. Encrypted rooms are not read; each is told so once.
 
 mod api;
 mod form;
@@ -18,16 +18,16 @@ use aethon_core::secret::Secret;
 pub use platform::channel;
 pub use sync::POLL;
 
-/// What Matrix needs besides the rules.
+/// Settings of Matrix besides the rules.
 pub struct Options {
     /// The homeserver's address.
     pub api_base: String,
-    /// The account that the token has to belong to. Empty: whichever it is.
+    /// The account that the token must belong to. If empty, any account will do.
     pub user_id: String,
     /// The bot's access token.
     pub token: Secret,
-    /// For requests that are answered at once.
+    /// For requests that return immediately.
     pub exchange: Arc<dyn Exchange>,
-    /// For those that wait for events: it has to bear a silence of [`POLL`] and some seconds.
+    /// For requests that wait for events. It must tolerate a silence of [`POLL`] and some seconds.
     pub polling: Arc<dyn Exchange>,
 }

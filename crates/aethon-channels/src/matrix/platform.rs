@@ -1,4 +1,4 @@
-//! Matrix as a platform: sending with a transaction id, editing, typing, fetching.
+//! Matrix as a platform: sending with a transaction id, editing, typing, downloading.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use crate::rest::encoded;
 use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
-/// The channel.
+/// Creates the channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
     Messenger::new(Arc::new(Matrix::new(options)), is_recipient, rules, around)
 }
 
-/// How long a message may be in bytes. An event may have 65,536, and an edit says its text three times, once as HTML.
+/// The longest message in bytes. An event may have 65,536, and an edit contains its text three times, once as HTML.
 const MOST_TEXT: usize = 8000;
-/// How far apart messages and edits are.
+/// The minimum interval between messages and edits.
 const PACE: Duration = Duration::from_millis(1500);
-/// How long the typing sign stays, in milliseconds.
+/// How long the typing indicator stays, in milliseconds.
 const TYPING: u64 = 6000;
 
 pub(super) struct Matrix {
@@ -54,7 +54,7 @@ impl Matrix {
     }
 }
 
-/// Whether this can be a recipient: the id of a room.
+/// Returns whether this can be a recipient: a room id.
 pub(super) fn is_recipient(recipient: &str) -> bool {
     recipient.len() > 1
         && recipient.len() < 190

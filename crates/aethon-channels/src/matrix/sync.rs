@@ -1,7 +1,8 @@
-//! The sync: what comes is handed to the door, and only then is the place stored from which the next one goes on.
+//! The sync loop: events are passed to the door, and only then is the position stored from which the next sync
+//! continues.
 //!
-//! The first start begins with what comes from then on. Where the server leaves a gap, because much came at once, the messages
-//! in it are fetched.
+//! The first start begins with events from then on. If the server leaves a gap because too much happened at once, the
+//! missing messages are fetched.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,20 +15,20 @@ use super::{inbound, invitations};
 use crate::rest::encoded;
 use crate::talk::{Door, Failure, Fault, Rounds, Sender, Stop};
 
-/// How long the server holds a request that has nothing to tell.
+/// How long the server holds a request without news.
 pub const POLL: Duration = Duration::from_secs(30);
 
-/// Where the place is remembered.
+/// Where the position is stored.
 const SINCE: &str = "since";
 /// How many pages of a gap are fetched.
 const MOST_PAGES: usize = 20;
-/// Of how many messages it is remembered whether they are ours.
+/// For how many messages it is remembered whether they are ours.
 const MOST_OURS: usize = 2000;
-/// What is wanted of rooms.
+/// Which events of rooms are requested.
 const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member"]},"timeline":{"limit":50}}}"#;
 const ENCRYPTED: &str = "I cannot read encrypted rooms. Please write to me in a room without encryption.";
 
-/// What receives: an account, once it is signed in.
+/// Receives events for an account, once it is signed in.
 pub(super) struct SyncLoop<'a> {
     api: &'a Api,
     session: Option<Session>,
@@ -52,16 +53,16 @@ impl Rounds for SyncLoop<'_> {
     }
 }
 
-/// An account that is signed in, and how far its events were read.
+/// A signed-in account, and how far its events were read.
 struct Session {
     us: String,
     since: Option<String>,
-    /// How many people are in a room, as far as it was asked or told.
+    /// The number of people in each room, as far as known.
     members: BTreeMap<String, u64>,
-    /// Which messages are ours, of those that were answered or that we have seen of late.
+    /// Whether a recently seen or answered message is ours.
     ours: BTreeMap<String, bool>,
-    /// Whether the last call failed. Then the next one is answered at once: that all is well again is not to be seen only when the
-    /// server has held a call for its whole time.
+    /// Whether the last request failed. If so, the next one returns immediately; otherwise recovery would show only
+    /// after the server held a request for its full time.
     has_failed: bool,
 }
 
@@ -112,7 +113,7 @@ impl Session {
         events.extend(timeline["events"].as_array().cloned().unwrap_or_default());
         for event in events {
             if event["type"] == "m.room.member" {
-                // Asked again when it matters.
+                // Requested again when needed.
                 self.members.remove(room);
                 continue;
             }
@@ -136,8 +137,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a message answers one of ours. Not every client says so by a mention, so what is answered is looked up; for
-    /// strangers nothing is.
+    /// Returns whether a message answers one of ours. Not every client adds a mention, so the answered message is
+    /// looked up, but not for strangers.
     async fn answers_us(
         &mut self,
         (api, door): (&Api, &Door),
@@ -167,7 +168,7 @@ impl Session {
             Ok(found) => found["sender"] == *self.us,
             Err(failure @ Failure::Token(_)) => return Err(failure.into()),
             Err(Failure::Fault(Fault::Refused(_))) => false,
-            // Somebody who meant us can mention us; nobody else's messages wait for it.
+            // A person who meant us can mention us; other people's messages must not wait for this.
             Err(Failure::Fault(fault)) => {
                 tracing::debug!(
                     channel = "matrix",
@@ -181,7 +182,7 @@ impl Session {
         Ok(is_ours)
     }
 
-    /// The messages that the server left out, oldest first.
+    /// Fetches the messages that the server left out, oldest first.
     async fn gap(&self, api: &Api, room: &str, from: &Value) -> Result<Vec<Value>, Stop> {
         let (Some(mut from), Some(to)) = (from.as_str().map(str::to_owned), &self.since) else {
             return Ok(Vec::new());
@@ -213,7 +214,7 @@ impl Session {
         }
     }
 
-    /// Whether nobody but us and one other is in the room.
+    /// Returns whether only we and one other person are in the room.
     async fn is_private(&mut self, api: &Api, room: &str) -> Result<bool, Stop> {
         if let Some(count) = self.members.get(room) {
             return Ok(*count <= 2);
@@ -221,7 +222,7 @@ impl Session {
         let path = format!("/_matrix/client/v3/rooms/{}/joined_members", encoded(room));
         let count = match api.get(&path).await {
             Ok(members) => members["joined"].as_object().map_or(0, serde_json::Map::len) as u64,
-            // We are not in it any more.
+            // We are no longer a member.
             Err(Failure::Fault(Fault::Refused(_))) => u64::MAX,
             Err(failure) => return Err(failure.into()),
         };

@@ -1,4 +1,4 @@
-//! One call of the Web API, and what its failure means. Failures come with status 200 and a word.
+//! Calls of the Web API, and the meaning of its errors, which come as a code with status 200.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::rest::{self, PATIENCE, encoded};
 use crate::socket::is_plain_and_here;
 use crate::talk::{Failure, Fault};
 
-/// The longest answer that is read, in bytes.
+/// The longest response that is read, in bytes.
 const MOST_ANSWER: usize = 8 << 20;
-/// The pause where Slack wants one and does not say how long.
+/// The pause when Slack asks for one without a duration.
 const USUAL_PAUSE: Duration = Duration::from_secs(30);
 
-/// Words for a token that will not do, now or later.
+/// Error codes for a token that does not work and will not.
 const TOKEN: [&str; 8] = [
     "invalid_auth",
     "not_authed",
@@ -27,7 +27,7 @@ const TOKEN: [&str; 8] = [
     "no_permission",
     "org_login_required",
 ];
-/// Words for a message that cannot be edited any more.
+/// Error codes for a message that can no longer be edited.
 const GONE: [&str; 5] = [
     "message_not_found",
     "cant_update_message",
@@ -35,12 +35,12 @@ const GONE: [&str; 5] = [
     "is_inactive",
     "message_not_in_streaming_state",
 ];
-/// Words after which nobody knows whether it was done.
+/// Error codes that leave it open whether the call took effect.
 const DOUBTFUL: [&str; 2] = ["internal_error", "fatal_error"];
-/// Words for what may be done later.
+/// Error codes for temporary failures.
 const LATER: [&str; 3] = ["service_unavailable", "request_timeout", "team_added_to_org"];
 
-/// Which of the two tokens a call takes.
+/// Which of the two tokens a call uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     Bot,
@@ -56,7 +56,7 @@ impl Token {
     }
 }
 
-/// The Web API as our app sees it.
+/// The Web API for our app.
 pub(super) struct Api {
     base: String,
     bot: Secret,
@@ -73,7 +73,7 @@ impl Api {
         &self.base
     }
 
-    /// The first token that is not set.
+    /// Returns the first token that is not set.
     pub(super) fn missing(&self) -> Option<Token> {
         [Token::Bot, Token::App].into_iter().find(|token| self.token(*token).is_empty())
     }
@@ -89,7 +89,7 @@ impl Api {
         self.ask((method, token), (Method::Post, format!("{}/{method}", self.base)), body).await
     }
 
-    /// Calls a method that reads; those take no JSON.
+    /// Calls a read method, which does not accept JSON.
     pub(super) async fn get(&self, method: &str, params: &[(&str, &str)]) -> Result<Value, Failure> {
         let pairs: Vec<String> =
             params.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
@@ -97,22 +97,22 @@ impl Api {
         self.ask((method, Token::Bot), (Method::Get, url), ("", Vec::new())).await
     }
 
-    /// Puts the bytes of a file where Slack has said, which needs no token.
+    /// Uploads the bytes of a file to the address Slack gave. This needs no token.
     pub(super) async fn upload(&self, address: &str, bytes: Vec<u8>) -> Result<(), Fault> {
         self.is_slack(address)?;
         let headers = vec![("content-type".to_owned(), "application/octet-stream".to_owned())];
         let request = ExchangeRequest { method: Method::Post, url: address.to_owned(), headers, body: bytes };
-        // Nothing is shown before the upload is completed, so a doubtful one is simply not done.
+        // Nothing is shown until the upload is completed, so a doubtful one counts as not done.
         match rest::ask(&*self.exchange, request, (PATIENCE * 2, MOST_ANSWER)).await {
             Ok(answer) if answer.status == 200 => Ok(()),
             Ok(answer) if answer.status == 429 => Err(wants_pause("the upload", &answer)),
             Ok(answer) => Err(Fault::later(format!("Slack does not take the file ({})", answer.status))),
-            // The address holds a ticket.
+            // The address contains a ticket, so it must not appear in the error.
             Err(_) => Err(Fault::later("Slack did not take the file")),
         }
     }
 
-    /// Fetches a file, of at most so many bytes.
+    /// Downloads a file of at most `most` bytes.
     pub(super) async fn fetch(&self, address: &str, is_page: bool, most: usize) -> Result<Vec<u8>, Fault> {
         self.is_slack(address)?;
         let headers = vec![authorization(&self.bot)];
@@ -121,7 +121,7 @@ impl Api {
         let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, most)).await;
         let answer = answer.map_err(|unanswered| Fault::later(unanswered.message))?;
         let kind = answer.header("content-type").unwrap_or_default();
-        // Whoever may not read a file gets a page to sign in at.
+        // Without access, Slack returns a sign-in page instead of the file.
         if answer.status != 200 || (kind.starts_with("text/html") && !is_page) {
             return Err(Fault::Refused(format!(
                 "Slack does not give the file ({}); the app needs the scope files:read",
@@ -131,7 +131,7 @@ impl Api {
         Ok(answer.body)
     }
 
-    /// Files are on Slack's own hosts, and the token is for nobody else.
+    /// Checks that an address is on Slack's own hosts; no other host may see the token.
     fn is_slack(&self, address: &str) -> Result<(), Fault> {
         let is_here = is_plain_and_here(&self.base) && is_plain_and_here(address);
         if is_here || rest::is_on(address, &["slack.com", ".slack.com"]) {
@@ -161,7 +161,7 @@ impl Api {
             (200, None) if told["ok"] == true => Ok(told),
             (_, Some(error)) => Err(failure((name, token), error, &told)),
             (400..=499, None) => Err(Failure::Fault(Fault::Refused(format!("{name}: {}", answer.status)))),
-            // Of a front, a 502 included, which does not know what has become of the request.
+            // From a front end, including any 502, which does not know what became of the request.
             (status, None) => Err(Failure::Fault(Fault::Doubtful(format!(
                 "{name}: {status} without an answer that can be read"
             )))),
@@ -198,7 +198,7 @@ fn failure((name, token): (&str, Token), error: &str, told: &Value) -> Failure {
             let message = format!(
                 "{name}: the app lacks the scope {needed}; add it, install the app again and set {key}"
             );
-            // Without this one there is no socket at all.
+            // Without this token, there is no socket at all.
             if token == Token::App {
                 return Failure::Token(message);
             }

@@ -1,8 +1,8 @@
-//! Styled text as Slack's `mrkdwn`, and as blocks where there are buttons.
+//! Converts styled text to Slack's `mrkdwn`, and to blocks where there are buttons.
 //!
-//! Slack escapes only `&`, `<` and `>`, which also keeps `<!channel>` from calling anybody. A mark counts only at the edge of
-//! a word, so one inside a word gets a space of no width beside it; a mark cannot be escaped, so code that holds one is
-//! written with a look-alike.
+//! Slack escapes only `&`, `<` and `>`, which also keeps `<!channel>` from notifying anyone. Markup counts only at
+//! the edge of a word, so a zero-width space is inserted next to a mark inside one. Markup cannot be escaped, so in
+//! code it is replaced by a look-alike.
 
 use std::cell::Cell;
 
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::talk::Button;
 use crate::text::{Fit, MOST_ADDRESS, Measure, Style, Styled, split};
 
-/// What a section may hold.
+/// The longest text of a section.
 const MOST_SECTION: usize = 2900;
-/// Stand before and behind a mark until it is known what is beside it.
+/// Placeholders before and after a mark until its neighbours are known.
 const OPENS: char = '\u{F8F0}';
 const CLOSES: char = '\u{F8F1}';
 const NO_WIDTH: char = '\u{200B}';
 
-/// The text of a message.
+/// Returns the text of a message.
 pub(super) fn mrkdwn(text: &Styled) -> String {
     let (in_quote, in_line) = (Cell::new(false), Cell::new(false));
     let written = text.write(
@@ -26,7 +26,7 @@ pub(super) fn mrkdwn(text: &Styled) -> String {
             let text = escaped(text);
             let text = match is_code {
                 true if in_line.get() => text.replace('`', "\u{2CB}"),
-                // Outside of code it would begin one, and turn what is code inside out.
+                // Outside of code, it would open a code block and turn the code that follows inside out.
                 _ => text.replace("```", "`\u{200B}`\u{200B}`"),
             };
             out.push_str(&if in_quote.get() { text.replace('\n', "\n> ") } else { text });
@@ -61,7 +61,7 @@ pub(super) fn mrkdwn(text: &Styled) -> String {
     at_edges(&written)
 }
 
-/// Puts a space of no width where a mark would stand inside a word.
+/// Inserts a zero-width space where a mark would be inside a word.
 fn at_edges(written: &str) -> String {
     let mut out = String::with_capacity(written.len());
     let mut characters = written.chars().peekable();
@@ -86,11 +86,11 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// What makes Slack call somebody or name a channel, in Markdown too.
+/// What makes Slack notify someone or link a channel, in Markdown too.
 const CALLS: [&str; 9] =
     ["<!channel", "<!here", "<!everyone", "<!group", "<!subteam", "<@U", "<@W", "<@B", "<#C"];
 
-/// Markdown of the model's as Slack takes it, which calls nobody.
+/// Returns the model's Markdown in Slack's form, in which it notifies nobody.
 pub(super) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -102,14 +102,14 @@ pub(super) fn markdown(text: &str) -> String {
     out
 }
 
-/// The same of a text that goes on, without the end that may become something else: what follows is only ever added.
+/// Does the same for a growing text, without an end that could still change: streams only append.
 pub(super) fn settled(text: &str) -> String {
     let end = text.rfind('<').filter(|at| CALLS.iter().any(|call| call.starts_with(&text[*at..])));
-    // At the end of a text blank space may go.
+    // Trailing whitespace may be dropped at the end of a text.
     markdown(text[..end.unwrap_or(text.len())].trim_end())
 }
 
-/// A text with buttons below it.
+/// Returns a text with buttons below it.
 pub(super) fn blocks(text: &Styled, buttons: &[Button]) -> Value {
     let fit = Fit { measure: Measure::Slack, length: MOST_SECTION, spans: 1000 };
     let section =

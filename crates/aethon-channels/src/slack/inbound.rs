@@ -1,14 +1,14 @@
-//! From an event of Slack to an arrival.
+//! Converts Slack events to arrivals.
 //!
-//! A mention comes as `message` and as `app_mention`, with one `ts`; both make the same arrival, whose id the storage knows the
-//! second time. Bots, edits and what Slack itself says bring nothing about.
+//! A mention comes as both `message` and `app_mention`, with the same `ts`; both produce the same arrival, and the
+//! storage recognises the second one by its id. Bots, edits and system messages are ignored.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::talk::{Arrival, Offer, Sender};
 
-/// What arrives with an event, if it is a message of a person.
+/// Converts an event, if it is a message by a person.
 pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let is_message = matches!(event["type"].as_str(), Some("message" | "app_mention"));
@@ -31,7 +31,7 @@ pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
     if words.is_empty() && files.is_empty() && quoted.is_none() {
         return None;
     }
-    // A message that was only passed on says nothing of its own.
+    // A message that was only forwarded has no text of its own.
     let is_forwarded = words.is_empty() && files.is_empty();
     let (said, quoted) = if is_forwarded { (quoted.unwrap_or_default(), None) } else { (words, quoted) };
     Some(Arrival {
@@ -48,18 +48,18 @@ pub(super) fn arrival(event: &Value, us: &str) -> Option<Arrival> {
     })
 }
 
-/// The thread that a message stands in, or begins when somebody answers it there.
+/// Returns the thread that a message is in, or would start when answered in a thread.
 pub(super) fn thread_of(event: &Value) -> Option<&str> {
     event["thread_ts"].as_str().or(event["ts"].as_str())
 }
 
-/// What arrives with a slash command. `now`, because Slack does not say when it was given.
+/// Converts a slash command. `now` is needed because Slack does not send the time.
 pub(super) fn command(payload: &Value, now: Timestamp) -> Option<Arrival> {
     const OURS: [&str; 5] = ["/new", "/stop", "/help", "/start", "/pair"];
     let (channel, sender) = (payload["channel_id"].as_str()?, payload["user_id"].as_str()?);
     let (command, words) =
         (payload["command"].as_str()?, payload["text"].as_str().unwrap_or_default().trim());
-    // Another name, such as `/aethon`, stands for us, and the words are the command or the message.
+    // Another name, such as `/aethon`, addresses us, and the text is the command or the message.
     let first = words.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
     let text = if OURS.contains(&command) {
         format!("{command} {words}")
@@ -83,7 +83,7 @@ pub(super) fn command(payload: &Value, now: Timestamp) -> Option<Arrival> {
     })
 }
 
-/// The chat in which a message with buttons stands.
+/// Returns the chat of a message with buttons.
 pub(super) fn chat_of(payload: &Value) -> String {
     let (message, container) = (&payload["message"], &payload["container"]);
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -99,7 +99,7 @@ pub(super) fn chat_of(payload: &Value) -> String {
     }
 }
 
-/// Words of others that a message shares.
+/// Returns other people's words that a message shares.
 fn shared(event: &Value, sender: &str) -> Option<String> {
     let attachments = event["attachments"].as_array().into_iter().flatten();
     let shared = attachments.filter(|attachment| {
@@ -125,12 +125,12 @@ fn offer(file: &Value) -> Option<Offer> {
     })
 }
 
-/// `1700000000.000100` as a time.
+/// Parses a timestamp such as `1700000000.000100`.
 fn at(ts: &str) -> Option<Timestamp> {
     Timestamp::from_second(ts.split('.').next()?.parse().ok()?).ok()
 }
 
-/// A text as the person saw it, without Slack's own marks for people, places and addresses.
+/// Returns a text as the person saw it, without Slack's markup for people, channels and links.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,8 +1,8 @@
 //! Slack: Socket Mode in, the Web API out.
 //!
-//! `api` calls a method, `socket` keeps the connection and confirms what was stored, `inbound` makes an arrival of an event,
-//! `form` writes styled text as `mrkdwn`, `platform` sends and edits, once, `stream` lets a
-//! reply grow in a stream of Slack's own.
+//! `api` calls methods, `socket` keeps the connection and acknowledges what was stored, `inbound` converts events to
+//! arrivals, `form` converts styled text to `mrkdwn`, `platform` sends each message once and edits, `stream` shows a
+//! growing reply in one of Slack's native streams.
 
 mod api;
 mod form;
@@ -20,15 +20,15 @@ use crate::socket::Dial;
 
 pub use platform::channel;
 
-/// What Slack needs besides the rules.
+/// Settings of Slack besides the rules.
 pub struct Options {
-    /// The Web API's address.
+    /// Address of the Web API.
     pub api_base: String,
     /// The bot's token, `xoxb-...`.
     pub bot_token: Secret,
     /// The app-level token that opens the socket, `xapp-...`.
     pub app_token: Secret,
-    /// Whether a reply grows in a stream of Slack's own, where there can be one.
+    /// Whether growing replies use Slack's native streams where possible.
     pub native_streams: bool,
     /// For calls.
     pub exchange: Arc<dyn Exchange>,

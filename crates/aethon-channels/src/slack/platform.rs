@@ -1,7 +1,7 @@
-//! Slack as a platform: sending once, editing, files.
+//! Slack as a platform: sending each message once, editing, files.
 //!
-//! Slack takes the same message twice. So it is noted which one is being sent; when it has to be sent again, and nobody knows
-//! what became of the first attempt, the conversation is looked through for it first.
+//! Slack does not reject duplicates. So every message is recorded before it is sent. If it must be sent again and the
+//! outcome of the first attempt is unknown, the conversation is searched for it first.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::talk::{
 };
 use crate::text::{Fit, Measure, Styled};
 
-/// The channel.
+/// Creates the channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
     let streams_natively = options.native_streams;
     let slack = Arc::new(Slack::new(options, rules.max_file_bytes, &around));
@@ -37,13 +37,14 @@ pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenge
     Messenger::growing((slack, growth), is_recipient, rules, around)
 }
 
-/// How long a text may be, marks and escapes included: edits take 4,000.
+/// The longest text, including markup and escapes: edits allow 4,000.
 const MOST_TEXT: usize = 3800;
-/// How far apart posts and edits are. A channel takes a post a second, a workspace fifty edits a minute.
+/// The minimum interval between posts and edits. A channel allows one post a second, a workspace fifty edits a
+/// minute.
 const PACE: Duration = Duration::from_millis(1250);
-/// How long it is known that something was being sent.
+/// How long an attempt to send is remembered.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// How many messages are looked through for one that may have arrived.
+/// How many messages are searched for one that may have arrived.
 pub(super) const LOOKED_THROUGH: &str = "100";
 
 pub(super) struct Slack {
@@ -94,7 +95,7 @@ impl Slack {
         &self.dial
     }
 
-    /// Who we are, as it was told the last time.
+    /// Returns our account, from memory if known.
     pub(super) async fn account(&self) -> std::result::Result<Account, Failure> {
         match self.account.get() {
             Some(account) => Ok(account.clone()),
@@ -102,15 +103,15 @@ impl Slack {
         }
     }
 
-    /// Asks who we are.
+    /// Asks Slack who we are.
     pub(super) async fn identify(&self) -> std::result::Result<Account, Failure> {
         let account = Account::read(&self.api.call("auth.test", &json!({})).await?)?;
-        // It does not change while the program runs.
+        // This does not change while the program runs.
         self.account.get_or_init(|| account.clone());
         Ok(account)
     }
 
-    /// Tells one person something that nobody else sees. It is a nicety, so it may get lost.
+    /// Sends a message that only one person sees. It is not essential, so it may get lost.
     pub(super) async fn whisper(&self, chat: String, person: String, text: &str) {
         let place = Place::of(&chat);
         let mut params = json!({"channel": place.channel, "user": person, "text": text});
@@ -126,7 +127,7 @@ impl Slack {
         }
     }
 
-    /// Notes that something is being sent. Says what was noted if it was sent before.
+    /// Records that something is being sent. Returns the earlier record if it was tried before.
     pub(super) async fn begin(&self, key: &str, note: &str) -> std::result::Result<Option<String>, Fault> {
         let (name, until) = (sent_name(key), Some(self.clock.now() + REMEMBERED));
         let is_first = self.records.claim("slack", &name, note, until).await.map_err(unstored)?;
@@ -136,7 +137,7 @@ impl Slack {
         Ok(Some(self.records.get("slack", &name).await.map_err(unstored)?.unwrap_or_default()))
     }
 
-    /// It was certainly not sent, so the next attempt is the first again.
+    /// Removes the record if nothing was sent for certain, so that the next attempt is the first again.
     pub(super) async fn forget(&self, key: &str, fault: &Fault) {
         if !matches!(fault, Fault::Doubtful(_))
             && let Err(error) = self.records.take("slack", &sent_name(key)).await
@@ -178,7 +179,7 @@ impl Slack {
         }
     }
 
-    /// A message that may have been sent before.
+    /// Searches for a message that may have been sent before.
     async fn find(&self, place: Place<'_>, id: &str) -> std::result::Result<Option<String>, Fault> {
         let mut params =
             vec![("channel", place.channel), ("limit", LOOKED_THROUGH), ("include_all_metadata", "true")];
@@ -211,7 +212,7 @@ impl Slack {
             return Err(Fault::later("Slack names no place for the file"));
         };
         self.api.upload(address, bytes).await?;
-        // Only now is anything shown. If that was tried before, the file of then may be there already.
+        // The file becomes visible only now. If this was tried before, that file may already be there.
         if let Some(before) = self.begin(key, id).await? {
             if self.is_shared(&before).await? {
                 return Ok(before);
@@ -244,12 +245,13 @@ impl Slack {
     }
 }
 
-/// Whether a chat is a channel and none of its threads, which are chats of their own. A command with a slash names no thread.
+/// Returns whether a chat is a channel rather than one of its threads, which are chats of their own. Slash commands
+/// name no thread.
 fn has_threads(chat: &str) -> bool {
     chat.starts_with(['C', 'G']) && !chat.contains(':')
 }
 
-/// Whether this can be a recipient: the id of a conversation, one with a thread, or that of a person.
+/// Returns whether this can be a recipient: the id of a conversation, optionally with a thread, or of a person.
 fn is_recipient(recipient: &str) -> bool {
     let is_id = |id: &str, kinds: &str| {
         id.len() > 1
@@ -270,12 +272,13 @@ fn message(text: &Styled, buttons: &[Button]) -> Value {
     params
 }
 
-/// A message as it is remembered. The channel is the one that Slack says: a person's id is none.
+/// Returns the reference under which a message is remembered. The channel must be the one Slack returned, since a
+/// person's id is not a channel.
 pub(super) fn reference(channel: &Value, ts: &Value) -> String {
     format!("{} {}", channel.as_str().unwrap_or_default(), ts.as_str().unwrap_or_default())
 }
 
-/// The id of a message that is the same for every attempt, in the form of a UUID.
+/// Returns a message id that is the same for every attempt, formatted as a UUID.
 fn message_id(key: &str) -> String {
     let hash = digest(&SHA256, format!("slack {key}").as_bytes());
     let hex: String = hash.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -314,14 +317,14 @@ impl Platform for Slack {
             return Err(Fault::Gone("a file takes no message's place".into()));
         };
         let mut params = self::message(text, buttons);
-        // Blocks that are not named stay, and their buttons with them.
+        // Blocks stay unless they are replaced, and their buttons with them.
         if buttons.is_empty() {
             params["blocks"] = json!([]);
         }
         self.replace(message, params).await
     }
 
-    /// Slack shows no such sign for bots.
+    /// Slack has no typing indicator for bots.
     async fn typing(&self, _chat: &str) -> std::result::Result<(), Fault> {
         Ok(())
     }
@@ -339,7 +342,7 @@ impl Platform for Slack {
             Ok(account) => Check::new("auth.test", true, account.shown),
             Err(failure) => Check::new("auth.test", false, Fault::from(failure).message()),
         };
-        // An address that is not used is a ticket that expires, and nothing more.
+        // An unused address is only a ticket that expires.
         let socket = match self.api.post("apps.connections.open", Token::App, &json!({})).await {
             Ok(_) => Check::new("apps.connections.open", true, "Socket Mode is on"),
             Err(failure) => Check::new("apps.connections.open", false, Fault::from(failure).message()),

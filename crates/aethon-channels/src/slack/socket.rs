@@ -1,8 +1,9 @@
-//! Socket Mode: what comes is handed to the door, and only then is it confirmed.
+//! Socket Mode: what arrives is passed to the door and acknowledged only afterwards.
 //!
-//! Slack sends again what was not confirmed, and what came while no socket was open comes in no other way, so a repetition is
-//! a message like any other; the storage knows those that it has. While one is taken in the socket goes on being read, because
-//! Slack wants its own signs of life answered. When Slack asks for a new socket, that is opened before the old one is left.
+//! Slack resends what was not acknowledged, and this is also the only way that events arrive from times without a
+//! socket. So a resent event is treated like any other; the storage recognises those it has. While an event is
+//! processed, the socket is still read, because Slack expects its pings to be answered. When Slack asks for a new
+//! socket, it is opened before the old one is closed.
 
 use std::time::Duration;
 
@@ -20,26 +21,26 @@ use super::platform::Slack;
 use crate::socket::{Ended, Socket};
 use crate::talk::{Door, Failure, InOrder, Press, Rounds, Sender, Stop};
 
-/// How long the first word may take.
+/// How long the first message may take.
 const HELLO: Duration = Duration::from_secs(20);
-/// How often a sign of life is sent.
+/// The interval between pings.
 const PING: Duration = Duration::from_secs(30);
-/// How long nothing may be heard, not even an answer to that.
+/// How long nothing may be received, not even a pong.
 const SILENCE: Duration = Duration::from_secs(75);
-/// How many envelopes wait to be taken in; more are left on the socket.
+/// How many envelopes wait to be processed. Further ones stay unread on the socket.
 const MOST_WAITING: usize = 200;
-/// How many answers to presses are under way; further presses count and are told nothing.
+/// How many responses to button presses may be in progress. Further presses count but get no response.
 const MOST_ANSWERS: usize = 50;
-/// The pauses after which something that could not be stored is tried again. After that Slack sends it again.
+/// The pauses before retrying what could not be stored. After that, Slack resends it.
 const PAUSES: [u64; 4] = [1, 2, 4, 8];
-/// How long an old socket is kept to confirm what is still being taken in.
+/// How long an old socket is kept to acknowledge what is still being processed.
 const FAREWELL: Duration = Duration::from_secs(30);
 /// The pause when there are too many sockets.
 const CROWDED: Duration = Duration::from_secs(60);
-/// The code of an orderly end.
+/// The close code for a normal end.
 const NORMAL: u16 = 1000;
 
-/// What receives: our app in a workspace.
+/// Receives events for our app in a workspace.
 pub(super) struct Sockets<'s> {
     slack: &'s Slack,
     account: Option<Account>,
@@ -53,7 +54,7 @@ pub(super) struct Account {
     pub(super) shown: String,
 }
 
-/// An envelope that was taken in, or was not.
+/// The result of processing an envelope.
 struct Taken {
     envelope: String,
     result: CoreResult<()>,
@@ -64,7 +65,7 @@ impl<'s> Sockets<'s> {
         Self { slack, account: None }
     }
 
-    /// Opens a socket and waits until it is one.
+    /// Opens a socket and waits until it is ready.
     async fn open(&self) -> Result<Socket, Stop> {
         let told = self.slack.api().post("apps.connections.open", Token::App, &json!({})).await?;
         let Some(address) = told["url"].as_str() else {
@@ -106,7 +107,7 @@ impl Rounds for Sockets<'_> {
     }
 }
 
-/// What is under way on a socket.
+/// The state of one socket.
 struct Connection<'c> {
     slack: &'c Slack,
     door: &'c Door,
@@ -140,7 +141,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Takes an envelope in, or puts it behind those that are being taken in.
+    /// Processes an envelope, or queues it behind others.
     async fn take(&mut self, heard: &Value, socket: &mut Socket) -> Result<(), Stop> {
         let Some(envelope) = heard["envelope_id"].as_str().map(str::to_owned) else { return Ok(()) };
         let (door, payload) = (self.door, &heard["payload"]);
@@ -148,7 +149,7 @@ impl Connection<'_> {
             Some("events_api") => inbound::arrival(&payload["event"], &self.us),
             Some("slash_commands") => inbound::command(payload, door.now()),
             Some("interactive") => {
-                // A press is settled here, and of no use later, so it is confirmed at once.
+                // A press is handled here and useless later, so it is acknowledged at once.
                 confirm(socket, &envelope).await?;
                 self.press(payload);
                 return Ok(());
@@ -176,7 +177,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// A button was pressed: what becomes of it is told to whoever pressed it, and to nobody else.
+    /// Handles a button press. Only the person who pressed it sees the result.
     fn press(&mut self, payload: &Value) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let Some(action) = payload["actions"].as_array().and_then(|actions| actions.first()) else { return };
@@ -192,7 +193,7 @@ impl Connection<'_> {
         }));
     }
 
-    /// Confirms on an old socket what is still being taken in, and leaves it.
+    /// Acknowledges on an old socket what is still being processed, then closes it.
     async fn leave(&mut self, mut socket: Socket) {
         let confirmed = timeout(FAREWELL, async {
             while self.work.len() > 0 {
@@ -201,7 +202,7 @@ impl Connection<'_> {
             }
             Ok::<_, Stop>(())
         });
-        // What was not confirmed is sent again, on the new socket.
+        // Slack resends what was not acknowledged on the new socket.
         if !matches!(confirmed.await, Ok(Ok(()))) {
             tracing::debug!(channel = "slack", "not everything could be confirmed on the old socket");
         }
@@ -209,7 +210,7 @@ impl Connection<'_> {
     }
 }
 
-/// Confirms what was stored. What was not is left for Slack to send again.
+/// Acknowledges what was stored. Slack resends the rest.
 async fn settle(door: &Door, taken: Taken, socket: &mut Socket) -> Result<(), Stop> {
     match taken.result {
         Ok(()) => {
@@ -230,7 +231,7 @@ async fn confirm(socket: &mut Socket, envelope: &str) -> Result<(), Stop> {
     socket.send(&json!({"envelope_id": envelope})).await.map_err(broken)
 }
 
-/// Whether Slack only wants us to use another socket.
+/// Returns whether Slack only wants us to use another socket.
 fn is_refresh(heard: &Value) -> bool {
     matches!(heard["reason"].as_str(), Some("warning" | "refresh_requested"))
 }
@@ -254,7 +255,7 @@ fn broken(ended: Ended) -> Stop {
 }
 
 impl Account {
-    /// From what `auth.test` says.
+    /// Parses the result of `auth.test`.
     pub(super) fn read(told: &Value) -> Result<Self, Failure> {
         let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
         let (user, name, team) = (text("user_id"), text("user"), text("team"));

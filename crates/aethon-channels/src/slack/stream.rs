@@ -1,8 +1,8 @@
-//! Slack's own streams: a message in a thread, to which text is appended until the stream is ended.
+//! Slack's native streams: a message in a thread, to which text is appended until the stream ends.
 //!
-//! Nothing that was appended can be taken back, and Slack ends a stream by itself after some minutes. Whenever it is not certain
-//! any more what a stream holds, it is ended and its message edited, which puts the text there once whatever there was.
-//! A stream that was begun carries no key; it is found again as our first message behind the question that has none.
+//! Appended text cannot be taken back, and Slack ends a stream by itself after some minutes. Whenever it becomes
+//! uncertain what a stream contains, the stream is ended and its message edited, so that the text appears exactly
+//! once. A started stream carries no key; it is found again as our first message without one after the question.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,36 +15,36 @@ use super::form::{markdown, settled};
 use super::platform::{LOOKED_THROUGH, Place, Slack, reference};
 use crate::talk::{Asked, Fault, Growth};
 
-/// How much of a text goes into a stream, in characters: Slack takes 12,000, and marks that call somebody get longer.
+/// The most text put in a stream, in characters: Slack allows 12,000, and neutralised mentions grow.
 const MOST_MARKDOWN: usize = 11_500;
-/// What Slack takes.
+/// Slack's own limit.
 const MOST_TAKEN: usize = 12_000;
-/// How many streams are open at once; more replies are edited.
+/// How many streams may be open. Further replies are shown by edits.
 const MOST_OPEN: usize = 1000;
-/// Of how many private messages it is known in which thread they stand.
+/// For how many private messages the thread is remembered.
 const MOST_THREADS: usize = 500;
-/// Ends the id of a message that was begun as a stream.
+/// Suffix of the id of a message that started as a stream.
 const STREAMED: &str = " stream";
-/// Slack's word for an edit of a stream that is open.
+/// Slack's error for editing a stream that is still open.
 const STILL_STREAMING: &str = "streaming_state_conflict";
-/// Slack's word for a message that was removed.
+/// Slack's error for a message that was removed.
 const NOT_THERE: &str = "message_not_found";
-/// Refusals that every other stream would get as well.
+/// Refusals that would hit every other stream as well.
 const USELESS: [&str; 3] = ["unknown_method", "not_allowed_token_type", "the app lacks the scope"];
 
 /// The streams of a workspace.
 #[derive(Default)]
 pub(super) struct Streams {
-    /// What stands in each that is open.
+    /// The text of each open stream.
     open: Mutex<HashMap<String, String>>,
-    /// The threads of private messages, by the ids of these.
+    /// The threads of private messages, by message id.
     threads: Mutex<VecDeque<(String, String)>>,
-    /// Whether the workspace has none.
+    /// Whether the workspace does not support streams.
     is_off: AtomicBool,
 }
 
 impl Streams {
-    /// A private message stands in this thread.
+    /// Records the thread of a private message.
     pub(super) fn heard(&self, message: &str, thread: &str) {
         let mut threads = lock(&self.threads);
         if threads.len() >= MOST_THREADS {
@@ -66,7 +66,7 @@ impl Streams {
         lock(&self.open).insert(message.to_owned(), text);
     }
 
-    /// What stands in a stream, which counts as ended until it is held again.
+    /// Returns the text of a stream, which counts as ended until it is held again.
     fn release(&self, message: &str) -> Option<String> {
         lock(&self.open).remove(message)
     }
@@ -83,7 +83,7 @@ impl Streams {
 }
 
 impl Slack {
-    /// Puts something in the place of a message, which may be a stream that is open.
+    /// Replaces the content of a message, which may be an open stream.
     pub(super) async fn replace(&self, message: &str, mut params: Value) -> Result<(), Fault> {
         let Some((channel, ts)) = place_of(message) else {
             return Err(Fault::Gone("this is no message of Slack".into()));
@@ -101,7 +101,7 @@ impl Slack {
         self.api().call("chat.update", &params).await.map_err(Fault::from).map(drop)
     }
 
-    /// Ends a stream with these words. Without any, one that cannot be ended, because it is, is no failure.
+    /// Ends a stream with this text. Without text, a stream that has already ended is not a failure.
     async fn stop(&self, (channel, ts): (&str, &str), words: &str) -> Result<(), Fault> {
         let mut params = json!({"channel": channel, "ts": ts});
         if !words.is_empty() {
@@ -115,7 +115,7 @@ impl Slack {
         }
     }
 
-    /// A stream that may have been begun: where it would be was noted before.
+    /// Searches for a stream that may have been started. Its place was recorded before.
     pub(super) async fn find_stream(&self, channel: &str, note: &str) -> Result<Option<String>, Fault> {
         let Some((thread, question)) = note.split_once(' ') else { return Ok(None) };
         let us = self.account().await?.user;
@@ -136,7 +136,7 @@ impl Slack {
         Ok(found.map(|message| stream_reference(&json!(channel), &message["ts"])))
     }
 
-    /// Where a stream for this person can be: the thread, and the question in it.
+    /// Returns where a stream for this person can be: the thread, and the question in it.
     fn stream_place(&self, chat: &str, asked: &Asked) -> Option<(String, String)> {
         let message = asked.message.as_deref()?;
         let question = message.split_once(':').map(|(_, ts)| ts).filter(|ts| is_ts(ts))?;
@@ -166,7 +166,7 @@ impl Growth for Slack {
         let Some((thread, question)) = self.stream_place(chat, asked) else {
             return Err(Fault::Refused("there is no thread for a stream".into()));
         };
-        // Nothing that could stand alone yet.
+        // There is nothing yet that could stand alone.
         if text.is_empty() || text.chars().count() > MOST_TAKEN {
             return Err(Fault::Refused("the first words are none for a stream".into()));
         }
@@ -209,7 +209,7 @@ impl Growth for Slack {
         let more = text.strip_prefix(&shown).filter(|_| text.chars().count() <= MOST_TAKEN);
         let is_shorter = more.is_none() && shown.starts_with(&text);
         let Some(more) = more.filter(|more| !more.is_empty()) else {
-            // Whatever comes next knows that it is open.
+            // Keep the stream registered as open.
             let is_same = text == shown;
             self.streams.hold(message, shown);
             return match is_same || is_shorter {
@@ -259,12 +259,12 @@ impl Growth for Slack {
     }
 }
 
-/// A stream as it is remembered.
+/// Returns the reference under which a stream is remembered.
 fn stream_reference(channel: &Value, ts: &Value) -> String {
     format!("{}{STREAMED}", reference(channel, ts))
 }
 
-/// The channel and the time of a message that is remembered.
+/// Returns the channel and timestamp of a remembered message.
 fn place_of(message: &str) -> Option<(&str, &str)> {
     message.strip_suffix(STREAMED).unwrap_or(message).split_once(' ')
 }
@@ -273,12 +273,12 @@ pub(super) fn is_ts(ts: &str) -> bool {
     !ts.is_empty() && ts.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }
 
-/// Whether one time of Slack's is behind another. Both have six digits behind the point.
+/// Returns whether one Slack timestamp is later than another. Both have six decimals.
 fn is_later(ts: &str, than: &str) -> bool {
     (ts.len(), ts) > (than.len(), than)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in there is whole after every statement, so a panic elsewhere does not make it unusable.
+    // Every statement leaves the contents consistent, so a poisoned lock is usable.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

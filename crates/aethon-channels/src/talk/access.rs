@@ -1,12 +1,12 @@
 //! Who may write, and whose words are the owner's.
 //!
-//! Ids are compared exactly. A name counts only where the platform gives it to one account alone, and in any case; a group in
-//! the list lets its members write there, and nowhere else. Display names never count.
+//! Ids are compared exactly. A name counts only if the platform makes it unique to one account, and ignoring case. A
+//! group in the list lets its members write there and nowhere else. Display names never count.
 
 use super::platform::Sender;
 use crate::options::Rules;
 
-/// Whether the owner's list lets them write.
+/// Returns whether the owner's list lets the sender write.
 pub(super) fn is_listed(rules: &Rules, sender: &Sender) -> bool {
     rules.allowed.get().iter().any(|entry| {
         let by_name = || sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(entry));
@@ -14,12 +14,12 @@ pub(super) fn is_listed(rules: &Rules, sender: &Sender) -> bool {
     })
 }
 
-/// Whether their words are the owner's.
+/// Returns whether the sender is an owner.
 pub(super) fn is_owner(rules: &Rules, sender: &Sender) -> bool {
     rules.owners.as_ref().is_none_or(|owners| owners.iter().any(|owner| names(owner, sender)))
 }
 
-/// Whether an entry of a list of people means this sender.
+/// Returns whether a list entry matches this sender.
 pub(super) fn names(entry: &str, sender: &Sender) -> bool {
     let by_name = || sender.name.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(entry));
     entry == sender.id || (entry.starts_with('@') && by_name())

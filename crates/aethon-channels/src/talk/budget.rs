@@ -1,7 +1,8 @@
-//! One budget of calls for each chat, and one for all of them where the platform counts them together: what is sent, edited and shown there together keeps to the platform's pace.
+//! A rate budget for each chat, and one for all of them where the platform limits them together. Messages, edits and
+//! indicators all count.
 //!
-//! A chat that was quiet has a few calls in hand. When the platform says how long to wait, nothing goes there before. What
-//! is not urgent, such as the next step of a reply that grows, is left out when there is no call left.
+//! A quiet chat has a few calls in reserve. If the platform asks for a pause, nothing is sent before it ends. Calls
+//! that are not urgent, such as the next step of a growing reply, are skipped when the budget is empty.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,11 +10,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How many calls a quiet chat has in hand.
+/// How many calls a quiet chat has in reserve.
 const BURST: u32 = 3;
-/// How many calls a quiet channel has in hand for all of them together.
+/// How many calls a quiet channel has in reserve for all chats together.
 pub(crate) const BURST_OF_ALL: u32 = 5;
-/// How many chats are remembered; quiet ones go first, which costs nothing.
+/// How many chats are remembered. Quiet ones are dropped first, which loses nothing.
 const MOST_CHATS: usize = 4096;
 
 /// The budgets of a channel's chats, and of all of them together.
@@ -23,20 +24,20 @@ pub(super) struct Budget(Mutex<Slots>);
 #[derive(Debug, Default)]
 struct Slots {
     chats: HashMap<String, Chat>,
-    /// When the calls made so far are paid off that everything together may have.
+    /// When the shared budget is fully restored.
     all_paid_at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Chat {
-    /// When the calls made so far are paid off.
+    /// When the chat's budget is fully restored.
     paid_at: Instant,
-    /// Before this, the platform wants nothing.
+    /// Until when the platform asked for silence.
     closed_until: Instant,
 }
 
 impl Budget {
-    /// Takes a call, or says how long there is none: for this chat at one pace, and for all together at the other.
+    /// Takes a call, or returns how long to wait: for this chat at one pace, for all chats at the other.
     pub(super) fn take(&self, chat: &str, (pace, of_all): (Duration, Duration)) -> Result<(), Duration> {
         let now = Instant::now();
         let mut slots = self.slots(now);
@@ -54,7 +55,7 @@ impl Budget {
         Ok(())
     }
 
-    /// The platform wants nothing there for so long.
+    /// Records a pause that the platform asked for.
     pub(super) fn close(&self, chat: &str, pause: Duration) {
         let now = Instant::now();
         let mut slots = self.slots(now);
@@ -63,7 +64,7 @@ impl Budget {
     }
 
     fn slots(&self, now: Instant) -> MutexGuard<'_, Slots> {
-        // The slots are whole after every statement, so a panic elsewhere does not make them unusable.
+        // Every statement leaves the slots consistent, so a poisoned lock is usable.
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if slots.chats.len() >= MOST_CHATS {
             slots.chats.retain(|_, chat| chat.paid_at > now || chat.closed_until > now);

@@ -1,32 +1,32 @@
-//! Commands that the program answers itself, and answers to questions in words.
+//! Commands that the program handles itself, and textual answers to approval prompts.
 
 use aethon_core::approval::Decision;
 
-/// What a person wants of the program.
+/// A command to the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
-    /// A greeting; with a code, to be paired.
+    /// A greeting, possibly with a pairing code.
     Start(Option<String>),
-    /// To know the commands.
+    /// List the commands.
     Help,
-    /// A new conversation.
+    /// Start a new conversation.
     New,
-    /// What runs to end.
+    /// Stop what is running.
     Stop,
-    /// To be paired with this code.
+    /// Pair with this code.
     Pair(String),
-    /// An answer to the question with this code.
+    /// Decide the approval with this code.
     Answer(Decision, String),
 }
 
-/// The command that a message is, if it is one. Any other word behind a slash is for the assistant.
+/// Parses a message as a command. An unknown word after a slash is for the assistant.
 pub(super) fn read(text: &str) -> Option<Command> {
     let mut words = text.split_whitespace();
     let (word, argument) = (words.next()?.to_ascii_lowercase(), words.next());
     let is_alone = argument.is_none();
     let has_one = words.next().is_none();
     let decision = |decision| argument.filter(|_| has_one).map(|code| Command::Answer(decision, code.into()));
-    // Other platforms write a command without its slash, or with another sign.
+    // Other platforms use another prefix or none.
     match word.strip_prefix(['/', '!']) {
         Some("start") if has_one => Some(Command::Start(argument.map(str::to_owned))),
         Some("help") if is_alone => Some(Command::Help),

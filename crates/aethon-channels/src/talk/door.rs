@@ -1,10 +1,10 @@
-//! The way in: what becomes of a message, and of a button that was pressed.
+//! The entrance of a channel: what happens with a message or a button press.
 //!
-//! Somebody who may not write brings nothing about: no turn, no session, no sign that anybody reads. What may come in is a
-//! command, an answer to a question, or a message for the assistant. The message carries the platform's id, by which the
-//! storage knows a second delivery for a week, and the chat as its destination, so that its reply takes the way of every
-//! delivery. When [`Door::arrive`] returns `Ok`, all of that is stored. Files are fetched afterwards, beside everything else,
-//! so that nobody's commands and presses wait for them.
+//! Someone without access causes nothing: no turn, no session, no sign that anyone reads. Otherwise a message is a
+//! command, an answer to an approval prompt, or a message for the assistant. It carries the platform's id, by which
+//! the storage recognises duplicates for a week, and the chat as its destination, so that its reply takes the same
+//! way as any delivery. When [`Door::arrive`] returns `Ok`, all of that is stored. Files are fetched afterwards,
+//! concurrently, so that commands and presses never wait for them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,20 +40,21 @@ use super::waiting::{Entry, Kept, Waiting};
 use crate::pairing::{self, Redeemed};
 use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 
-/// For how long a second delivery of a message is known, in seconds.
+/// How long duplicates of a message are recognised, in seconds.
 const KNOWN_FOR: u64 = 7 * 24 * 3600;
-/// The same for what brings no turn about.
+/// The same for messages that start no turn.
 const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// How often a stranger is told something.
+/// The interval between messages to a stranger.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-/// How many messages are dealt with beside each other whose files have to be fetched.
+/// How many messages with files are processed at once.
 const MOST_AT_ONCE: usize = 4;
-/// The longest pause before one is tried again that could not be stored.
+/// The longest pause before retrying one that could not be stored.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 const STRANGER: &str = "Sorry, I only talk to people I know.";
 const PAIRED: &str = "You are connected. Write to me whenever you like; /help lists the commands.";
-/// The same for everybody who may not write, whatever was pressed: it tells neither whose the question is nor whether it is open.
+/// The same for everyone without access, whatever they pressed: it reveals neither whose prompt it is nor whether it
+/// is open.
 const NOT_YOURS: &str = "You cannot answer this.";
 const HELLO: &str = "Hello. Write to me what you need; /help lists the commands.";
 const IN_THREADS: &str =
@@ -61,7 +62,7 @@ const IN_THREADS: &str =
 const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversation\n- `/stop` stops what I am doing\n\
                     - `/help` shows this";
 
-/// The way in to the assistant.
+/// The entrance to the assistant.
 pub(crate) struct Door {
     outlet: Arc<Outlet>,
     streams: Arc<Streams>,
@@ -70,7 +71,7 @@ pub(crate) struct Door {
     assistant: Arc<dyn Assistant>,
 }
 
-/// A message that may come in.
+/// A message that was admitted.
 struct Admitted {
     arrival: Arrival,
     session: SessionId,
@@ -93,17 +94,17 @@ impl Door {
         self.outlet.channel()
     }
 
-    /// How the channel does.
+    /// Returns the health of the channel.
     pub(crate) fn standing(&self) -> &Standing {
         &self.outlet.standing
     }
 
-    /// What the channel remembers.
+    /// Returns the channel's stored state.
     pub(crate) fn records(&self) -> &dyn ChannelRecords {
         &*self.outlet.around.records
     }
 
-    /// The time.
+    /// Returns the current time.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock().now()
     }
@@ -112,7 +113,7 @@ impl Door {
         &*self.outlet.around.clock
     }
 
-    /// Takes a message in.
+    /// Processes a message.
     pub(crate) async fn arrive(&self, arrival: Arrival) -> Result<()> {
         if !self.knows(&arrival.sender).await? {
             return self.stranger(&arrival).await;
@@ -144,7 +145,8 @@ impl Door {
         self.submit(&admitted, taken).await
     }
 
-    /// Whether somebody answers a question that is open in this chat: it was shown with these words, so they need no mention.
+    /// Returns whether the message answers a prompt that is open in this chat. The prompt shows the wording, so it
+    /// needs no mention.
     fn answers(&self, command: Option<&Command>, arrival: &Arrival) -> bool {
         match command {
             Some(Command::Answer(_, code)) => self.questions.is_open(code, &arrival.chat),
@@ -152,12 +154,12 @@ impl Door {
         }
     }
 
-    /// Takes up what the program has left the last time.
+    /// Loads what the previous run left unfinished.
     pub(super) async fn resume(&self) -> Result<()> {
         self.waiting.load().await
     }
 
-    /// Deals with messages whose files have to be fetched, for as long as it is polled.
+    /// Processes messages whose files must be fetched, while it is polled.
     pub(super) async fn deal(&self) {
         let mut dealing = FuturesUnordered::new();
         loop {
@@ -168,7 +170,7 @@ impl Door {
         }
     }
 
-    /// The same, until there are none.
+    /// Processes them until there are none.
     #[cfg(test)]
     pub(super) async fn deal_with_all(&self) {
         while let Some(entry) = self.waiting.begin() {
@@ -182,7 +184,7 @@ impl Door {
         let person = Place::of(&self.outlet.rules, &arrival).person;
         let admitted = Admitted { arrival, session, person };
         let is_wanted = || self.waiting.is_wanted(&entry);
-        // Once: what is said in them has a price, so only what has to be stored is tried again.
+        // Only once, because transcription costs money; retries cover only what must be stored.
         let taken = files::taken(&self.outlet, &admitted.arrival, &is_wanted).await;
         while is_wanted()
             && let Err(error) = self.submit(&admitted, taken.clone()).await
@@ -194,18 +196,18 @@ impl Door {
         self.waiting.done(&entry).await;
     }
 
-    /// Whether somebody may write.
+    /// Returns whether someone may write.
     pub(crate) async fn knows(&self, sender: &Sender) -> Result<bool> {
         let rules = &self.outlet.rules;
         if access::is_listed(rules, sender) {
             return Ok(true);
         }
-        // A pairing is taken back by its command; switching pairing off only stops new ones.
+        // Pairings are revoked by their command; switching pairing off only stops new ones.
         pairing::is_paired(self.records(), rules.channel, &sender.id).await
     }
 
-    /// Whether somebody who may not write could come to be heard by what they write now. `joined_at` is since when we are in a
-    /// room of theirs for that; without it, whether it is worth joining one.
+    /// Returns whether a stranger could gain access by what they write now. `joined_at` is when we joined a room for
+    /// that purpose; without it, returns whether joining one is worthwhile.
     pub(crate) async fn awaits(&self, stranger: &str, joined_at: Option<Timestamp>) -> Result<bool> {
         let (records, channel) = (self.records(), self.outlet.channel());
         match (self.outlet.rules.pairing, joined_at) {
@@ -229,8 +231,8 @@ impl Door {
         Ok(())
     }
 
-    /// A button was pressed. Returns what the person is told. Whoever could write when the question was put need not be allowed
-    /// to any more.
+    /// Handles a button press. Returns the response to the person. Someone who could write when the prompt was shown
+    /// may have lost access since.
     pub(crate) async fn press(&self, press: &Press) -> &'static str {
         match self.knows(&press.sender).await {
             Ok(true) => self.questions.press(press),
@@ -242,12 +244,12 @@ impl Door {
         }
     }
 
-    /// Something that was sent under this key has not arrived, although the platform said so at first.
+    /// Handles a message that failed although the platform first accepted it.
     pub(crate) async fn returned(&self, key: &str, why: &str) -> Result<()> {
         sending::returned(&self.outlet, key, why).await
     }
 
-    /// Somebody has let themselves in by a code: the owner can look who did.
+    /// Records that someone paired with a code, so that the owner can review it.
     async fn note_pairing(&self, channel: &str, sender: &str) {
         tracing::info!(channel, sender, "somebody was paired");
         let subject = format!("{channel}/{sender}");
@@ -307,7 +309,7 @@ impl Door {
         }
         let chat = arrival.chat.as_str();
         let place = Place::of(&self.outlet.rules, arrival);
-        // In a group the conversation is everybody's.
+        // In a group, the conversation belongs to everyone.
         let is_theirs = arrival.is_private || access::is_owner(&self.outlet.rules, &arrival.sender);
         let answer = match command {
             Command::New if !is_theirs => "Only an owner can begin a new conversation here.".to_owned(),
@@ -330,8 +332,8 @@ impl Door {
         self.outlet.say(chat, answer).await
     }
 
-    /// Stops what runs: of the whole conversation where it is theirs, in a conversation before it too, and else what they have
-    /// brought about and nothing of anybody else's.
+    /// Stops what is running. If the conversation is theirs, that is all of it and of earlier conversations here;
+    /// otherwise only what they started themselves.
     async fn stop(&self, arrival: &Arrival, place: &Place, is_theirs: bool) -> Result<String> {
         let (chat, sender) = (arrival.chat.as_str(), arrival.sender.id.as_str());
         let has_threads = (self.outlet.platform.dialect().has_threads)(chat);
@@ -368,7 +370,7 @@ impl Door {
         Ok(answer.to_owned())
     }
 
-    /// The conversations of a place before this one in which something runs or waits.
+    /// Returns the earlier conversations of a place in which something runs or waits.
     fn before(&self, place: &Place, now: &SessionId) -> Result<BTreeSet<SessionId>> {
         let first = outlet::session(&place.channel, &place.conversation, 1)?;
         let is_here = |session: &SessionId| {
@@ -382,7 +384,7 @@ impl Door {
         Ok(active.filter(|session| session != now && is_here(session)).collect())
     }
 
-    /// Hands a message to the assistant, with what its files are or say.
+    /// Passes a message to the assistant, with its files or their transcripts.
     async fn submit(&self, admitted: &Admitted, taken: Taken) -> Result<()> {
         let Admitted { arrival, session, person } = admitted;
         let Taken { files: mut attachments, spoken, notes } = taken;
@@ -398,7 +400,7 @@ impl Door {
         let rules = &self.outlet.rules;
         let is_owner = access::is_owner(rules, &arrival.sender);
         let is_foreign = arrival.is_forwarded || (rules.marks_others && !is_owner);
-        // Files that come with others' words are most likely theirs.
+        // Files that come with other people's words are probably theirs too.
         let are_foreign = is_foreign || arrival.quoted.is_some();
         attachments.iter_mut().for_each(|file| file.untrusted = are_foreign);
         let dedupe = Dedupe { id: arrival.id.clone(), fingerprint: None, valid_for: Some(KNOWN_FOR) };
@@ -421,7 +423,7 @@ impl Door {
                 self.begun(admitted, submitted.turn);
                 Ok(())
             }
-            // A file that cannot be shown to a model; the words still can.
+            // A file that no model can be shown; the text can still be sent.
             Err(error) if error.is_invalid() => {
                 self.tell_once(arrival, "invalid", format!("I could not take that: {error}")).await?;
                 if text.trim().is_empty() || arrival.files.is_empty() {
@@ -441,7 +443,7 @@ impl Door {
         self.streams.running.note(Begun { turn, session: session.clone(), chat, sender });
     }
 
-    /// The session in which a conversation goes on.
+    /// Returns the session in which a conversation continues.
     async fn session(&self, place: &Place) -> Result<SessionId> {
         outlet::session(&place.channel, &place.conversation, self.number(place).await?)
     }
@@ -451,13 +453,13 @@ impl Door {
         Ok(stored.and_then(|number| number.parse().ok()).unwrap_or(1))
     }
 
-    /// Whether a message that brings no turn about comes for the first time.
+    /// Returns whether a message that starts no turn is new.
     async fn is_new(&self, arrival: &Arrival) -> Result<bool> {
         let until = Some(self.clock().now() + SEEN_FOR);
         self.records().claim(self.outlet.channel(), &format!("seen:{}", arrival.id), "", until).await
     }
 
-    /// Tells the person something about a message, however often that comes.
+    /// Tells the person something about a message, once however often the message is delivered.
     async fn tell_once(&self, arrival: &Arrival, what: &str, text: String) -> Result<()> {
         let until = Some(self.clock().now() + SEEN_FOR);
         let name = format!("told:{what}:{}", arrival.id);
@@ -473,13 +475,14 @@ impl Door {
     }
 }
 
-/// Where the number of a conversation is remembered, of those that have been begun at a place.
+/// Where the number of the current conversation at a place is stored.
 fn counter(place: &Place) -> String {
     format!("session:{}", place.conversation)
 }
 
-/// What the model reads: the words, written and spoken, who said them where several may, and what they quote between the markers of such
-/// text. Where files are passed on with what is quoted, so is what was said in them.
+/// Builds what the model reads: the text and transcripts, the author's name where several people may write, and
+/// quoted words between untrusted markers. If quoted content is passed on with files, their transcripts count as
+/// quoted too.
 fn wording(arrival: &Arrival, spoken: &[String], passes_files_on: bool) -> String {
     let quoted = arrival.quoted.as_deref().map(str::trim).filter(|quoted| !quoted.is_empty());
     let (own, of_others) =

@@ -1,4 +1,4 @@
-//! The files of a message: which are taken, and what is said of those that are not.
+//! The files of a message: which are accepted, and what is said about those that are not.
 
 use aethon_core::message::Attachment;
 use base64::Engine as _;
@@ -8,26 +8,26 @@ use super::outlet::Outlet;
 use super::platform::{Arrival, Offer};
 use super::speech;
 
-/// The files of a message that are taken.
+/// How many files of a message are accepted.
 const MOST_FILES: usize = 10;
 
-/// Whether there is a file to fetch, which takes its time.
+/// Returns whether any file must be fetched, which takes time.
 pub(super) fn are_to_be_fetched(outlet: &Outlet, arrival: &Arrival) -> bool {
     arrival.files.iter().any(|offer| refusal(outlet, offer).is_none())
 }
 
-/// What there was in the files of a message.
+/// What the files of a message contained.
 #[derive(Clone, Default)]
 pub(super) struct Taken {
-    /// What the model is shown.
+    /// Files to show to the model.
     pub(super) files: Vec<Attachment>,
-    /// What was said in voice messages.
+    /// Transcripts of voice messages.
     pub(super) spoken: Vec<String>,
-    /// What there is to say about those that are not taken.
+    /// Notes on files that were not accepted.
     pub(super) notes: Vec<String>,
 }
 
-/// Takes the files of a message, for as long as somebody wants them.
+/// Fetches the files of a message, while it is still wanted.
 pub(super) async fn taken(
     outlet: &Outlet,
     arrival: &Arrival,
@@ -76,7 +76,7 @@ async fn fetched(outlet: &Outlet, offer: &Offer) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Why a file is not even fetched.
+/// Returns why a file is not even fetched, if so.
 fn refusal(outlet: &Outlet, offer: &Offer) -> Option<String> {
     if offer.size > outlet.rules.max_file_bytes {
         return Some(too_large(outlet, offer));
@@ -96,7 +96,7 @@ fn too_large(outlet: &Outlet, offer: &Offer) -> String {
     )
 }
 
-/// What a model can be shown; the assistant's own check has the last word.
+/// Returns whether a model can be shown this type. The assistant makes the final check.
 fn is_readable(mime: &str) -> bool {
     let mime = mime.to_ascii_lowercase();
     let is_picture = matches!(mime.as_str(), "image/png" | "image/jpeg" | "image/gif" | "image/webp");

@@ -1,42 +1,42 @@
-//! Messages that grow at their end and take nothing back, where a platform has such ones.
+//! Messages that only grow at their end, on platforms that have such.
 //!
-//! They grow by Markdown as the model writes it, because only that is the same later as it was before: what a half-written
-//! text looks like changes with the next word. Where a message cannot grow any more, it is edited like any other.
+//! They grow by the model's Markdown as it is written, because only its prefix never changes: the rendering of an
+//! incomplete text can change with the next word. When a message cannot grow any more, it is edited like any other.
 
 use async_trait::async_trait;
 
 use super::platform::Fault;
 
-/// What has brought a reply about.
+/// What a reply responds to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Who has asked.
+    /// Who asked.
     pub(crate) sender: String,
-    /// The platform's id of the message, where it is known.
+    /// The platform's id of the message, if known.
     pub(crate) message: Option<String>,
 }
 
-/// A platform's messages that grow. A refusal means that it goes on in the ordinary way.
+/// A platform's growing messages. If it refuses, the ordinary way is used instead.
 #[async_trait]
 pub(crate) trait Growth: Send + Sync {
-    /// How much Markdown a message takes, in characters.
+    /// Returns how much Markdown a message may have, in characters.
     fn most(&self) -> usize;
 
-    /// Whether this message was started to grow.
+    /// Returns whether this message was started as a growing one.
     fn is_grown(&self, message: &str) -> bool;
 
     /// Starts a message with the first words, once for each key. Returns its id.
     async fn start(&self, chat: &str, asked: &Asked, text: &str, key: &str) -> Result<String, Fault>;
 
-    /// Lets a message grow to this text. Refused where that does not begin with what is there.
+    /// Grows a message to this text. Refused if the text does not begin with the current content.
     async fn grow(&self, message: &str, text: &str) -> Result<(), Fault>;
 
-    /// Makes a message whole: by what is missing where the text begins with what is there, and else by putting it in its place.
+    /// Completes a message: appends the rest if the text begins with the current content, replaces it otherwise.
     async fn finish(&self, message: &str, text: &str) -> Result<(), Fault>;
 }
 
-/// The beginning of a text that fits into a message, and the rest. The cut is between paragraphs or lines, never in a block of
-/// code; `None` where there is no such place.
+/// Splits off the beginning of a text that fits into a message. The cut is between paragraphs or lines, never in a
+/// code block; returns `None` if there is no such place.
 pub(crate) fn head(text: &str, most: usize) -> Option<(&str, &str)> {
     let text = text.trim();
     let Some((limit, _)) = text.char_indices().nth(most) else { return Some((text, "")) };
@@ -55,7 +55,7 @@ pub(crate) fn head(text: &str, most: usize) -> Option<(&str, &str)> {
             }
         }
     }
-    // A pause that would leave the first message nearly empty is none.
+    // A break that would leave the first message nearly empty does not count.
     let end = [paragraph, line].into_iter().find(|end| *end >= limit / 3)?;
     Some((text[..end].trim_end(), text[end..].trim_matches('\n')))
 }

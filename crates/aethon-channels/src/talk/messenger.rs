@@ -1,4 +1,4 @@
-//! A channel made of a platform: receives through the door, sends part by part.
+//! Makes a channel from a platform: receives through the door and delivers part by part.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Messenger {
         Self::growing((platform, None), is_recipient, rules, around)
     }
 
-    /// Replies are shown in messages that grow.
+    /// Shows replies in growing messages.
     pub(crate) fn growing(
         platform: (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
         is_recipient: fn(&str) -> bool,
@@ -54,12 +54,12 @@ impl Messenger {
         Self { outlet, streams, questions, is_recipient, calls: None }
     }
 
-    /// The platform calls when something happens, and this takes its calls.
+    /// Sets the receiver of the platform's HTTP calls.
     pub(crate) fn called_by_its_platform(self, calls: Arc<dyn PlatformCalls>) -> Self {
         Self { calls: Some(calls), ..self }
     }
 
-    /// Looks whether the platform lets us in, without sending or taking anything.
+    /// Checks whether the platform grants us access, without sending or receiving anything.
     pub async fn inspect(&self) -> Vec<Check> {
         let channel = self.outlet.channel();
         let mut checks = self.outlet.platform.inspect().await;
@@ -79,7 +79,7 @@ impl Messenger {
         &self.questions
     }
 
-    /// Who gets it: the recipient, or the one of `channels.NAME.home`.
+    /// Returns the recipient, or that of `channels.NAME.home`.
     fn recipient<'r>(&'r self, named: Option<&'r str>) -> Result<&'r str> {
         let channel = self.outlet.channel();
         let named = named.filter(|named| !named.is_empty()).or(self.outlet.rules.home.as_deref());
@@ -93,7 +93,7 @@ impl Messenger {
     }
 }
 
-/// Returns the key that says where a check has asked.
+/// Returns the configuration key of the address that a check contacted.
 fn address_key(check: &str) -> &'static str {
     match check {
         "imap" => "imap_host",
@@ -156,7 +156,8 @@ impl Channel for Messenger {
     }
 }
 
-/// Whether a message that was stored is an owner's. Its sender's name was not stored; but what owners write is not marked.
+/// Returns whether a stored message is from an owner. The sender's name was not stored, but owners' words are never
+/// marked as untrusted.
 fn was_owners(rules: &Rules, inbound: &Inbound) -> bool {
     let sender = Sender { id: inbound.sender.clone(), name: None, group: None };
     access::is_owner(rules, &sender) || (rules.marks_others && !inbound.untrusted)

@@ -1,9 +1,11 @@
-//! What is the same on every platform: who is heard, what a message becomes, and how a reply arrives.
+//! What all platforms share: access, the handling of messages, and the delivery of replies.
 //!
-//! `platform` is the trait that a codec implements, `growth` one for messages that grow, `messenger` the channel made of one. `door` takes messages in (with
-//! `access`, `place`, `command` and `files`; `waiting` keeps those whose files are being fetched, `speech` has voice messages written down), `running` knows who has brought what about, `stream` shows a reply while it is written, `question` asks for approval, `sending` delivers
-//! part by part, `outlet` and `budget` keep to the pace of a chat, `rounds` receives again and again,
-//! `queue` takes in one thing after the other, `standing` tells how the channel does.
+//! `platform` is the trait that a codec implements, `growth` one for growing messages, `messenger` the channel made
+//! from them. `door` receives messages, with `access`, `place`, `command` and `files`; `waiting` keeps those whose
+//! files are being fetched, and `speech` transcribes voice messages. `running` knows who started which turn, `stream`
+//! shows a reply while it is written, `question` asks for approval, and `sending` delivers part by part. `outlet` and
+//! `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures in order, and
+//! `standing` reports the health of the channel.
 
 mod access;
 mod budget;

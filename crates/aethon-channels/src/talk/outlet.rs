@@ -1,4 +1,4 @@
-//! The way out of a channel: the platform, with the budget of each chat in front of it.
+//! The exit of a channel: the platform, behind the rate budget of each chat.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use super::platform::{Content, Fault, Platform};
 use super::standing::Standing;
 use crate::options::{Rules, Surroundings};
 
-/// When a word of the program itself is too old to be of use.
+/// When a message of the program itself is too old to be useful.
 const WORD_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
-/// How often something that is shown directly is tried.
+/// How often showing something directly is attempted.
 const MOST_ATTEMPTS: usize = 4;
 
 /// The longest pause between those attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What everything that goes out needs.
+/// What everything outgoing needs.
 pub(super) struct Outlet {
     pub(super) platform: Arc<dyn Platform>,
-    /// Its messages that grow, where replies are shown in such ones.
+    /// Its growing messages, if replies use them.
     pub(super) growth: Option<Arc<dyn Growth>>,
     pub(super) rules: Rules,
     pub(super) around: Surroundings,
@@ -48,19 +48,19 @@ impl Outlet {
         self.rules.channel
     }
 
-    /// Takes a call to this chat, or says how long there is none.
+    /// Takes a call to this chat from the budget, or returns how long to wait.
     pub(super) fn take(&self, chat: &str) -> std::result::Result<(), Duration> {
         let dialect = self.platform.dialect();
         self.budget.take(chat, ((dialect.pace)(chat), dialect.pace_of_all))
     }
 
-    /// Whether something else is on its way to this chat.
+    /// Returns whether other deliveries are waiting for this chat.
     pub(super) async fn is_waiting(&self, chat: &str) -> bool {
-        // Where that cannot be read, the order is all that suffers.
+        // If that cannot be read, only the order suffers.
         self.around.courier.is_waiting(self.channel(), chat).await.unwrap_or(false)
     }
 
-    /// Sends. The call was taken.
+    /// Sends a message. The call was already taken from the budget.
     pub(super) async fn post(
         &self,
         chat: &str,
@@ -72,7 +72,7 @@ impl Outlet {
         posted
     }
 
-    /// Edits. The call was taken.
+    /// Edits a message. The call was already taken from the budget.
     pub(super) async fn edit(
         &self,
         chat: &str,
@@ -84,7 +84,7 @@ impl Outlet {
         edited
     }
 
-    /// Starts a message that grows. The call was taken.
+    /// Starts a growing message. The call was already taken from the budget.
     pub(super) async fn start(
         &self,
         growth: &dyn Growth,
@@ -96,7 +96,7 @@ impl Outlet {
         started
     }
 
-    /// Lets one grow, or makes it whole. The call was taken.
+    /// Grows or completes a message. The call was already taken from the budget.
     pub(super) async fn grown(
         &self,
         chat: &str,
@@ -107,7 +107,7 @@ impl Outlet {
         grown
     }
 
-    /// Shows that an answer is written, if there is a call left for it.
+    /// Shows a typing indicator, if the budget allows it.
     pub(super) async fn typing(&self, chat: &str) {
         if self.take(chat).is_ok()
             && let Err(fault) = self.platform.typing(chat).await
@@ -124,7 +124,7 @@ impl Outlet {
         }
     }
 
-    /// Shows something that cannot go through the outbox, because it is of use only now. Tries a few times.
+    /// Shows something that is useful only now and so cannot go through the outbox. Tries a few times.
     pub(super) async fn show(&self, chat: &str, content: Content<'_>, key: &str) -> Option<String> {
         for _ in 0..MOST_ATTEMPTS {
             while let Err(wait) = self.take(chat) {
@@ -147,7 +147,7 @@ impl Outlet {
         None
     }
 
-    /// Says something of the program's own, through the outbox.
+    /// Sends a message of the program's own through the outbox.
     pub(super) async fn say(&self, chat: &str, text: impl Into<String>) -> Result<()> {
         let session = session(self.channel(), chat, 1)?;
         let expires_at = self.around.clock.now() + WORD_LIFETIME;
@@ -156,7 +156,7 @@ impl Outlet {
     }
 }
 
-/// The session of a chat: the first one, or what `/new` has made since.
+/// Returns the session of a chat: the first one, or one that `/new` created since.
 pub(super) fn session(channel: &str, chat: &str, number: u32) -> Result<SessionId> {
     let name = if number > 1 { format!("{chat}~{number}") } else { chat.to_owned() };
     SessionId::of(channel, &name).map_err(|error| Error::invalid(error.to_string()))

@@ -1,9 +1,9 @@
-//! For whom a message is, and in which conversation it goes on.
+//! Whom a message is for, and in which conversation it continues.
 //!
-//! Without a household, whoever may write is the owner, unless owners are named. With one, a sender is the person whom the
-//! configuration says, and otherwise a guest, who shares nothing with anybody. What is written in a group is for everybody,
-//! because everybody reads the answer. A conversation is a chat of the platform, or the one to which a person has private
-//! messages of all their messengers go.
+//! Without a household, everyone who may write is the owner, unless owners are named. With one, a sender is the
+//! person that the configuration says, and otherwise a guest, who shares nothing with anyone. Messages in a group are
+//! for everyone, because everyone reads the answer. A conversation is a chat of the platform, or the one in which a
+//! person's private messages from all messengers meet.
 
 use aethon_core::person::Person;
 
@@ -17,16 +17,16 @@ pub(super) const HOUSEHOLD: &str = "household";
 /// Where a message belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Whom it is for.
+    /// The person it is for.
     pub(super) person: Person,
-    /// The channel of its conversation, by which sessions and what is remembered of them are named.
+    /// The channel of its conversation, which names sessions and their stored state.
     pub(super) channel: String,
-    /// The conversation there.
+    /// The conversation within the channel.
     pub(super) conversation: String,
 }
 
 impl Place {
-    /// The place of what has arrived.
+    /// Returns the place of an arrival.
     pub(super) fn of(rules: &Rules, arrival: &Arrival) -> Self {
         let member = member(rules, &arrival.sender).filter(|_| arrival.is_private);
         let shared = member.and_then(|member| member.conversation.clone());

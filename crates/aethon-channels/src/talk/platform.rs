@@ -1,4 +1,4 @@
-//! What a platform's codec does, and the words that it shares with the common parts.
+//! What a platform's codec implements, and the types it shares with the common parts.
 
 use std::time::Duration;
 
@@ -15,63 +15,65 @@ use crate::text::{Fit, RichFit, Styled};
 /// A messenger's wire.
 #[async_trait]
 pub(crate) trait Platform: Send + Sync {
-    /// What it takes.
+    /// Returns the platform's capabilities and limits.
     fn dialect(&self) -> Dialect;
 
-    /// Receives until the program stops, and hands everything to the door. What the door has taken is stored, so only then
-    /// may the platform be told that it has arrived.
+    /// Receives until shutdown and passes everything to the door. Whatever the door has accepted is stored, so only
+    /// then may it be acknowledged to the platform.
     async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()>;
 
-    /// Sends something to a chat. The key is the same for every attempt at the same thing, for platforms that know such
-    /// keys. Returns the id of the message.
+    /// Sends something to a chat. The key is the same for every attempt, for platforms that deduplicate by key.
+    /// Returns the id of the message.
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> Result<String, Fault>;
 
-    /// Puts something else in the place of a message. What was shown before is no failure.
+    /// Replaces the content of a message. It is not a failure if nothing changes.
     async fn edit(&self, chat: &str, message: &str, content: Content<'_>) -> Result<(), Fault>;
 
-    /// Shows for some seconds that an answer is written.
+    /// Shows a typing indicator for some seconds.
     async fn typing(&self, chat: &str) -> Result<(), Fault>;
 
-    /// Fetches a file that came with a message, which the door has let in by then; perhaps the program has even started again.
+    /// Fetches a file of a message that the door has admitted, possibly before a restart.
     async fn fetch(&self, file: &Offer) -> Result<Vec<u8>, Fault>;
 
-    /// Looks whether the platform lets us in, without sending or taking anything.
+    /// Checks whether the platform grants us access, without sending or receiving anything.
     async fn inspect(&self) -> Vec<Check>;
 }
 
-/// What a platform takes.
+/// The capabilities and limits of a platform.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Dialect {
-    /// What a message may have at most.
+    /// The limits of a message.
     pub(crate) fit: Fit,
-    /// How far apart what is sent to this chat has to be.
+    /// The minimum interval between calls to this chat.
     pub(crate) pace: fn(&str) -> Duration,
-    /// How far apart everything is that is sent, to whomever; nothing where each chat counts by itself.
+    /// The minimum interval between all calls, whatever the chat; zero where each chat is limited by itself.
     pub(crate) pace_of_all: Duration,
-    /// Whether the same key is never sent twice, so that a doubtful attempt may simply be repeated.
+    /// Whether the platform deduplicates by key, so that a doubtful attempt may simply be repeated.
     pub(crate) sends_once: bool,
     /// Whether messages can be edited.
     pub(crate) edits: bool,
     /// Whether messages have buttons.
     pub(crate) buttons: bool,
-    /// Whether somebody there can answer a question while a turn waits. Where nobody can, what needs approval is denied.
+    /// Whether someone can decide an approval there while a turn waits. If not, what needs approval is denied.
     pub(crate) is_attended: bool,
-    /// How much of files goes with a text in one message, in base64; `None` where each file is a message of its own.
+    /// How many bytes of files, in base64, fit in one message with a text; `None` where each file is a message of its
+    /// own.
     pub(crate) attaches: Option<usize>,
-    /// Whether a reply that grows is shown in this chat by drafts, which fade by themselves, and not by edits of a message.
+    /// Whether growing replies in this chat are shown by drafts, which expire by themselves, rather than by edits of
+    /// a message.
     pub(crate) drafts: fn(&str) -> bool,
-    /// What a message may have at most that shows headings and tables; `None` where there is none.
+    /// The limits of a message with headings and tables; `None` where there is none.
     pub(crate) rich: Option<RichFit>,
-    /// Whether this chat holds others, whose names begin with its own and a colon.
+    /// Whether this chat contains others, whose names consist of its own, a colon and a suffix.
     pub(crate) has_threads: fn(&str) -> bool,
-    /// Whether the files of a message that quotes others are theirs most likely, as in a mail that is passed on, so that what is
-    /// said in them counts as quoted too.
+    /// Whether the files of a message that quotes others are probably theirs, as in forwarded mail, so that their
+    /// transcripts count as quoted too.
     pub(crate) passes_files_on: bool,
 }
 
 impl Dialect {
-    /// What most chats have: people who answer, messages that can be edited and have buttons, and files by themselves. The same
-    /// key may be sent twice there.
+    /// Returns the features of most chats: people who can answer, messages with edits and buttons, and files on their
+    /// own. Duplicates of a key are not detected.
     pub(crate) fn chat(fit: Fit, pace: fn(&str) -> Duration) -> Self {
         Self {
             fit,
@@ -90,18 +92,18 @@ impl Dialect {
     }
 }
 
-/// What is sent.
+/// Something to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Content<'a> {
     /// Text that fits, with buttons below it.
     Text { text: &'a Styled, buttons: &'a [Button] },
     /// A file.
     File(&'a Attachment),
-    /// Text and files in one message; only where the dialect says that they go together.
+    /// Text and files in one message; only where the dialect allows it.
     Letter { text: Option<&'a Styled>, files: &'a [Attachment] },
-    /// Text that is shown for some seconds in the place of the draft of the same key; only where the dialect has drafts.
+    /// Text shown for some seconds, replacing the draft with the same key; only where the dialect has drafts.
     Draft(&'a Styled),
-    /// Markdown with headings and tables; only where the dialect says how much of it a message may have.
+    /// Markdown with headings and tables; only where the dialect sets limits for it.
     Rich(&'a str),
 }
 
@@ -112,38 +114,38 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A button. What it sends back tells nothing to whoever reads it.
+/// A button. The data it sends back reveals nothing to others who see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Button {
     pub(crate) label: String,
     pub(crate) data: String,
 }
 
-/// Why something was not done, or perhaps was.
+/// Why something was not done, or why that is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It will never be done.
+    /// It will never succeed.
     Refused(String),
-    /// It was not done, and may be later: after exactly this time, where the platform says it.
+    /// It was not done but may succeed later: after exactly this time, if the platform says so.
     Later { message: String, after: Option<Duration> },
-    /// Nobody knows whether it was done.
+    /// It is unknown whether it was done.
     Doubtful(String),
-    /// The message to edit is not there any more.
+    /// The message to edit no longer exists.
     Gone(String),
 }
 
 impl Fault {
-    /// Not done, without a time.
+    /// Not done, without a time for the next attempt.
     pub(crate) fn later(message: impl Into<String>) -> Self {
         Self::Later { message: message.into(), after: None }
     }
 
-    /// There are no such messages there.
+    /// The platform has no messages of this kind.
     pub(crate) fn no_such_form() -> Self {
         Self::Refused("there are no messages of this form there".into())
     }
 
-    /// What happened.
+    /// Describes what happened.
     pub(crate) fn message(&self) -> &str {
         match self {
             Self::Refused(message) | Self::Doubtful(message) | Self::Gone(message) => message,
@@ -152,24 +154,24 @@ impl Fault {
     }
 }
 
-/// A message that came in.
+/// An incoming message.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Arrival {
-    /// The platform's id of it, unique within the channel.
+    /// The platform's id, unique within the channel.
     pub(crate) id: String,
-    /// Where it came from, and where the answer goes: the name of the session and the recipient.
+    /// Where it came from and where the answer goes: the name of the session and the recipient.
     pub(crate) chat: String,
     /// Who wrote it.
     pub(crate) sender: Sender,
     /// Whether nobody else reads the chat.
     pub(crate) is_private: bool,
-    /// Whether it is for us: private, or a mention or a reply to us.
+    /// Whether it is addressed to us: private, or with a mention of or a reply to us.
     pub(crate) is_addressed: bool,
-    /// What was written, without the mention of us.
+    /// The text, without the mention of us.
     pub(crate) text: String,
-    /// Words of others that it quotes.
+    /// Other people's words that it quotes.
     pub(crate) quoted: Option<String>,
-    /// Whether all of it is somebody else's, passed on.
+    /// Whether all of it is someone else's, forwarded.
     pub(crate) is_forwarded: bool,
     /// Files.
     pub(crate) files: Vec<Offer>,
@@ -177,57 +179,57 @@ pub(crate) struct Arrival {
     pub(crate) at: Timestamp,
 }
 
-/// Who wrote something.
+/// The author of something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sender {
     /// The platform's own id.
     pub(crate) id: String,
-    /// Their own name there, such as `@ada`, where it is theirs alone.
+    /// Their user name, such as `@ada`, if the platform makes it unique.
     pub(crate) name: Option<String>,
-    /// The id of the group that it was written in.
+    /// The id of the group in which it was written.
     pub(crate) group: Option<String>,
 }
 
 /// A file that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Offer {
-    /// By what it is fetched.
+    /// The reference for fetching it.
     pub(crate) handle: String,
     /// Its name.
     pub(crate) name: String,
     /// Its media type.
     pub(crate) mime: String,
-    /// How large it is said to be, in bytes.
+    /// Its claimed size in bytes.
     pub(crate) size: u64,
-    /// How long it is said to last, in seconds, where it is a recording.
+    /// Its claimed duration in seconds, if it is a recording.
     #[serde(default)]
     pub(crate) seconds: Option<u64>,
 }
 
-/// A button that was pressed.
+/// A button press.
 #[derive(Debug, Clone)]
 pub(crate) struct Press {
     /// What the button sent.
     pub(crate) data: String,
     /// Who pressed it.
     pub(crate) sender: Sender,
-    /// Where.
+    /// The chat.
     pub(crate) chat: String,
 }
 
-/// What a look at the platform has found.
+/// One result of checking the platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was looked at.
+    /// What was checked.
     pub id: String,
-    /// Whether it is well.
+    /// Whether it is in order.
     pub ok: bool,
-    /// What was found; names the key to set where it is not well.
+    /// What was found; names the configuration key to set if something is wrong.
     pub detail: String,
 }
 
 impl Check {
-    /// A finding.
+    /// Creates a result.
     pub fn new(id: &str, ok: bool, detail: impl Into<String>) -> Self {
         Self { id: id.to_owned(), ok, detail: detail.into() }
     }

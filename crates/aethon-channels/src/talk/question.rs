@@ -1,11 +1,12 @@
-//! Questions for approval in a chat: shown with the exact arguments and two buttons, answered once, by the one who asked.
+//! Approval prompts in a chat: shown with the exact arguments and two buttons, answered once, by the person who
+//! asked.
 //!
-//! What a button sends is a code that means nothing elsewhere. Who pressed it, whether they are an owner, and whether the
-//! question is still open, is looked at here; whether the arguments are those that were shown, the desk knows. Where there are no buttons, and for whoever
-//! prefers words, `approve CODE` and `deny CODE` do the same.
+//! A button sends a code that means nothing elsewhere. This module checks who pressed it, whether they are an owner,
+//! and whether the prompt is still open; `PendingApprovals` checks that the arguments are those that were shown.
+//! `approve CODE` and `deny CODE` do the same, where there are no buttons and for people who prefer words.
 //!
-//! A question that is open when the program is killed is nobody's: its turn asks anew. So it is stored which messages have
-//! buttons, and at the next start they say so and lose them.
+//! A prompt that is open when the program is killed is void, since its turn asks again. So it is stored which
+//! messages have buttons, and at the next start their prompts are marked void and the buttons removed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,28 +23,28 @@ use super::platform::{Button, Content, Fault, Press, Sender};
 use crate::pairing::fresh_code;
 use crate::text::{Fit, Style, Styled, split};
 
-/// How many questions are kept; the oldest go, and are denied when their time is over.
+/// How many prompts are kept. The oldest are dropped, and are denied when they time out.
 const MOST_OPEN: usize = 256;
 
-/// The room that the outcome takes.
+/// The space reserved for the outcome.
 const OUTCOME: usize = 60;
 
-/// For how long it is remembered that a message has buttons.
+/// How long it is remembered that a message has buttons.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// Where that is remembered.
+/// Where that is stored.
 const RECORDS: &str = "question:";
 const VOID: &str = "Void: I was restarted, and nobody waits for this any more";
 
 const APPROVE: &str = "a:";
 const DENY: &str = "d:";
 
-/// The open questions of a channel, by their codes.
+/// The open prompts of a channel, by code.
 pub(super) struct Questions {
     outlet: Arc<Outlet>,
     open: Mutex<BTreeMap<String, Question>>,
 }
 
-/// What is stored of a question that is open.
+/// The stored record of an open prompt.
 #[derive(Debug, Serialize, Deserialize)]
 struct Shown {
     approval: String,
@@ -54,12 +55,12 @@ struct Shown {
 
 #[derive(Debug, Clone)]
 struct Question {
-    /// Its id at the desk.
+    /// Its id in `PendingApprovals`.
     approval: String,
     tool: String,
     chat: String,
     asker: String,
-    /// The message with the buttons, once it is sent, and what it says.
+    /// The message with the buttons, once sent, and its text.
     message: Option<(String, Styled)>,
     is_answered: bool,
 }
@@ -69,11 +70,11 @@ impl Questions {
         Self { outlet, open: Mutex::default() }
     }
 
-    /// Shows a question to whoever has brought the turn about.
+    /// Shows a prompt to the person who started the turn.
     pub(super) async fn ask(&self, (chat, asker): (&str, &str), request: &ApprovalRequest) {
         let Ok(code) = fresh_code() else { return };
         let dialect = self.outlet.platform.dialect();
-        // The outcome is written below it.
+        // Leaves space for the outcome below it.
         let length = dialect.fit.length;
         let fit = Fit { length: length - OUTCOME.min(length / 4), ..dialect.fit };
         let parts = split(&wording(request, (!dialect.buttons).then_some(&code)), fit);
@@ -106,7 +107,7 @@ impl Questions {
         }
     }
 
-    /// The message with the buttons of a question is there.
+    /// Records the message with a prompt's buttons.
     async fn remember(&self, code: &str, message: String, text: Styled) {
         let shown = {
             let mut open = self.lock();
@@ -125,12 +126,12 @@ impl Questions {
         }
     }
 
-    /// Whether a question of this code is open in this chat.
+    /// Returns whether a prompt with this code is open in this chat.
     pub(super) fn is_open(&self, code: &str, chat: &str) -> bool {
         self.lock().get(&code.to_ascii_uppercase()).is_some_and(|question| question.chat == chat)
     }
 
-    /// Says below the questions that a crash has left that nobody waits for an answer, and takes their buttons away.
+    /// Marks prompts left by a crash as void and removes their buttons.
     pub(super) async fn void(&self) {
         let channel = self.outlet.channel();
         let left = match self.outlet.around.records.list(channel, RECORDS, MOST_OPEN).await {
@@ -143,7 +144,7 @@ impl Questions {
         for (name, stored) in left {
             let shown: Option<Shown> = serde_json::from_str(&stored).ok();
             if let Some(Shown { approval, chat, message, text }) = shown {
-                // The channel may have been started anew while the program went on.
+                // The channel may have been restarted while the program kept running.
                 let is_open = self.lock().values().any(|question| question.approval == approval);
                 if is_open || !self.close(&chat, &message, text, VOID).await {
                     continue;
@@ -153,7 +154,7 @@ impl Questions {
         }
     }
 
-    /// Writes below a question how it ended, without buttons. `false` if that is still to be done.
+    /// Writes the outcome below a prompt and removes the buttons. Returns `false` if that must be tried again.
     async fn close(&self, chat: &str, message: &str, mut text: Styled, outcome: &str) -> bool {
         text.text.push_str("\n\n");
         text.push(outcome, Style::Bold);
@@ -175,8 +176,8 @@ impl Questions {
         }
     }
 
-    /// Says below a question how it was settled, and takes its buttons away. Where somebody has changed the arguments at another
-    /// door, those that run are shown: what stands above is not what was approved.
+    /// Writes below a prompt how it was settled, and removes its buttons. If someone changed the arguments in another
+    /// client, those that run are shown, because the ones above are not what was approved.
     pub(super) async fn settled(&self, approval: &str, resolution: Resolution, edited: Option<&Value>) {
         let (code, question) = {
             let mut open = self.lock();
@@ -199,7 +200,7 @@ impl Questions {
         }
     }
 
-    /// A button was pressed. Returns what the person is told.
+    /// Handles a button press. Returns the response to the person.
     pub(super) fn press(&self, press: &Press) -> &'static str {
         let answer = |code: &str, decision| self.answer(code, decision, (&press.sender, &press.chat));
         match (press.data.strip_prefix(APPROVE), press.data.strip_prefix(DENY)) {
@@ -209,7 +210,7 @@ impl Questions {
         }
     }
 
-    /// Somebody answers. Returns what they are told.
+    /// Handles an answer. Returns the response to the person.
     pub(super) fn answer(
         &self,
         code: &str,
@@ -225,7 +226,7 @@ impl Questions {
                 Some(question) if question.asker != sender.id => {
                     return "Only the person who asked can answer this.";
                 }
-                // They were one when the question was put, unless the list has changed since.
+                // They were an owner when the prompt was shown; the list has changed since.
                 Some(_) if !access::is_owner(&self.outlet.rules, sender) => {
                     return "Only an owner can answer this.";
                 }
@@ -244,12 +245,12 @@ impl Questions {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Question>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What is asked, with everything that would be done.
+/// Returns the text of a prompt, with everything that would be done.
 fn wording(request: &ApprovalRequest, code: Option<&String>) -> Styled {
     let mut text = Styled::default();
     text.push("May I do this?", Style::Bold);
@@ -273,7 +274,7 @@ fn wording(request: &ApprovalRequest, code: Option<&String>) -> Styled {
     text
 }
 
-/// What runs in the place of what was asked.
+/// Returns the changed arguments that run instead.
 fn changes(tool: &str, input: &Value) -> Styled {
     let mut text = Styled::default();
     text.push("Approved with changes", Style::Bold);

@@ -1,11 +1,11 @@
-//! What is done one after the other, while a connection goes on being listened to.
+//! Runs futures one after the other while a connection is still being read.
 
 use std::collections::VecDeque;
 use std::future::pending;
 
 use futures_util::future::BoxFuture;
 
-/// Futures of which only the first runs.
+/// A queue of futures of which only the first runs.
 pub(crate) struct InOrder<'f, T>(VecDeque<BoxFuture<'f, T>>);
 
 impl<'f, T> InOrder<'f, T> {
@@ -13,17 +13,17 @@ impl<'f, T> InOrder<'f, T> {
         Self(VecDeque::new())
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Puts one behind the others.
+    /// Appends one.
     pub(crate) fn push(&mut self, next: impl Future<Output = T> + Send + 'f) {
         self.0.push_back(Box::pin(next));
     }
 
-    /// What the first one came to; waits for ever where there is none. Dropping this future loses nothing.
+    /// Returns the result of the first one, waiting forever if there is none. Cancel safe.
     pub(crate) async fn next(&mut self) -> T {
         let Some(first) = self.0.front_mut() else { return pending().await };
         let done = first.await;

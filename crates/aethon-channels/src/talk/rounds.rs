@@ -1,8 +1,9 @@
-//! The loop of every channel that receives: round after round, growing pauses after failures, and an end when it is useless.
+//! The receive loop of every channel: round after round, with growing pauses after failures, until it becomes
+//! pointless.
 //!
-//! A round is what a platform makes of it: one call that waits for news, or a connection for as long as it lasts. A failure is
-//! told once and tried again, after exactly the pause that the platform has named or after one that grows. What no further
-//! round can mend, such as a token that is not taken, ends the channel until the next start.
+//! A platform defines what a round is: one long poll, or a connection for as long as it lasts. A failure is reported
+//! once and retried, after the pause the platform asks for or after a growing one. A problem that no further round
+//! can fix, such as a rejected token, ends the channel until the next start.
 
 use std::time::Duration;
 
@@ -14,22 +15,22 @@ use tokio::time::{Instant, sleep};
 use super::door::Door;
 use super::platform::Fault;
 
-/// The first pause after a failure; it doubles with each further one.
+/// The first pause after a failure. It doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause. A round that went well for longer begins anew with the first.
+/// The longest pause. A successful round that lasted longer resets the pause to the first.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Why a round came to nothing.
+/// Why a round failed.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Another round would come to nothing as well. Says what to set.
+    /// Another round would fail as well. Says what to configure.
     Useless(String),
-    /// Another one may go well: after exactly this time, where it is known.
+    /// Another round may succeed: after exactly this time, if it is known.
     Again { message: String, after: Option<Duration> },
 }
 
 impl Stop {
-    /// Tried again after a pause that grows.
+    /// Retried after a growing pause.
     pub(crate) fn again(message: impl Into<String>) -> Self {
         Self::Again { message: message.into(), after: None }
     }
@@ -44,12 +45,12 @@ impl From<Fault> for Stop {
     }
 }
 
-/// How a request to a platform ended that was not done.
+/// How a request to a platform failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The token is not taken: no other request will be done either. Says what to set.
+    /// The token is rejected, so every other request would fail too. Says what to configure.
     Token(String),
-    /// Any other way.
+    /// Any other failure.
     Fault(Fault),
 }
 
@@ -77,14 +78,14 @@ impl From<Error> for Stop {
     }
 }
 
-/// What receives.
+/// Something that receives in rounds.
 #[async_trait]
 pub(crate) trait Rounds: Send {
-    /// Receives for a while. `Ok` goes on at once. Dropped when the program stops.
+    /// Receives for a while. `Ok` continues at once. Dropped at shutdown.
     async fn round(&mut self, door: &Door) -> std::result::Result<(), Stop>;
 }
 
-/// Receives until the program stops, or for as long as it is of use.
+/// Receives until shutdown, or until it becomes pointless.
 pub(crate) async fn receive(rounds: &mut dyn Rounds, door: &Door, mut shutdown: Shutdown) -> Result<()> {
     let (channel, mut failures) = (door.channel(), 0);
     while !shutdown.is_requested() {

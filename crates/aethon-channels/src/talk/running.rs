@@ -1,18 +1,18 @@
-//! Who has brought which turn about, and where: so that `/stop` finds what runs, in whatever conversation it runs.
+//! Who started which turn, and where, so that `/stop` finds running turns in any conversation.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::ids::{SessionId, TurnId};
 
-/// How many are remembered; the oldest are over.
+/// How many turns are remembered. The oldest have long ended.
 const MOST: usize = 2000;
 
-/// The turns of a channel that were brought about lately.
+/// The recently started turns of a channel.
 #[derive(Debug, Default)]
 pub(super) struct Running(Mutex<VecDeque<Begun>>);
 
-/// A turn that somebody has brought about.
+/// A turn that someone started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Begun {
     pub(super) turn: TurnId,
@@ -22,7 +22,7 @@ pub(super) struct Begun {
 }
 
 impl Running {
-    /// Remembers one.
+    /// Records a turn.
     pub(super) fn note(&self, begun: Begun) {
         let mut all = self.lock();
         if all.iter().rev().any(|other| other.turn == begun.turn) {
@@ -34,14 +34,14 @@ impl Running {
         all.push_back(begun);
     }
 
-    /// Those of this person, in the chats that are meant.
+    /// Returns this person's turns in the matching chats.
     pub(super) fn of(&self, sender: &str, is_meant: impl Fn(&str) -> bool) -> Vec<Begun> {
         let all = self.lock();
         all.iter().filter(|begun| begun.sender == sender && is_meant(&begun.chat)).cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Begun>> {
-        // The list is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the list consistent, so a poisoned lock is usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

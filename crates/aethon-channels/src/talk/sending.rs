@@ -1,14 +1,14 @@
-//! Delivers part by part: the parts are fixed at the first attempt and stored, and each is settled by itself.
+//! Delivers part by part: the parts are fixed and stored at the first attempt, and each is settled separately.
 //!
-//! A reply that was shown in a message that grows is made whole there, and what does not fit goes on in ordinary messages. One
-//! with headings or tables is one message where the platform shows such, and the parts are what is sent should it refuse that.
+//! A reply shown in a growing message is completed there, and what does not fit continues in ordinary messages. A
+//! reply with headings or tables is one rich message where the platform has them; the parts are sent if it refuses.
 //!
-//! Files are messages of their own behind the text, but where the platform attaches them to it.
+//! Files are separate messages after the text, unless the platform attaches them.
 //!
-//! Once everything has arrived, the texts are dropped, and what stays only says so.
+//! When everything has arrived, the texts are dropped and only that fact is kept.
 //!
-//! A delivery that comes again, after a failure or a crash, goes on behind the last part that has arrived. Where nobody knows
-//! whether a part has arrived, it is repeated for as long as the platform throws the second one away, and else once.
+//! A delivery that is retried after a failure or a crash continues after the last part that arrived. If it is unknown
+//! whether a part arrived, it is repeated: without limit if the platform discards duplicates, otherwise once.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -27,38 +27,38 @@ use super::platform::{Content, Fault};
 use super::stream::{BEING_SENT, Streams, key_of, record_of};
 use crate::text::{Styled, rich, split, styled};
 
-/// How long a delivery waits for a call in the budget before it is put off.
+/// How long a delivery waits for the rate budget before it is postponed.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
-/// How long it is remembered what has arrived. Longer than any delivery lives.
+/// How long it is remembered what has arrived. Longer than the lifetime of any delivery.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// How often a part is sent whose arrival nobody knows, where the platform cannot tell.
+/// How often a part with unknown outcome is sent, if the platform cannot deduplicate.
 const MOST_DOUBTS: u32 = 2;
 
-/// What is stored of a delivery.
+/// The stored state of a delivery.
 #[derive(Debug, Serialize, Deserialize)]
 struct Progress {
     parts: Vec<Styled>,
-    /// The Markdown that is sent in the place of the parts.
+    /// The Markdown to send in place of the parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rich: Option<String>,
-    /// The message that the first part takes the place of.
+    /// The message that the first part replaces.
     replaces: Option<String>,
-    /// Whether there may be such a message that nobody knows: a crash came while it was being sent.
+    /// Whether such a message may exist without its id being known, because of a crash while it was sent.
     #[serde(default)]
     may_replace: bool,
-    /// Whether the first part is Markdown for a message that grows.
+    /// Whether the first part is Markdown for a growing message.
     #[serde(default)]
     is_grown: bool,
-    /// How many messages of it have arrived: parts, and behind them files.
+    /// How many of its messages have arrived: parts, then files.
     done: usize,
-    /// How often the next one was sent without anybody knowing what became of it.
+    /// How often the next one was sent with unknown outcome.
     doubts: u32,
-    /// How many messages it took, once all have arrived. Its texts are not kept any longer then.
+    /// The number of its messages, once all have arrived. Its texts are dropped then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     over: Option<usize>,
 }
 
-/// Delivers, from where an earlier attempt has come to.
+/// Delivers, continuing after an earlier attempt.
 pub(super) async fn deliver(
     outlet: &Outlet,
     streams: &Streams,
@@ -92,7 +92,7 @@ impl<'a> Attempt<'a> {
         let records = &outlet.around.records;
         let stored = records.get(outlet.channel(), &name(delivery)).await.map_err(unstored)?;
         let stored: Option<Progress> = stored.and_then(|stored| serde_json::from_str(&stored).ok());
-        // One of which a part came back after all is begun there, with its texts as they are made now.
+        // If a part of a complete delivery came back as failed, restart from that part, with the texts rendered anew.
         let is_whole = |progress: &Progress| progress.over.is_none_or(|over| progress.done >= over);
         let done = stored.as_ref().map_or(0, |progress| progress.done);
         if let Some(progress) = stored.filter(is_whole) {
@@ -119,29 +119,29 @@ impl<'a> Attempt<'a> {
         Ok(attempt)
     }
 
-    /// Everything has arrived: what it said is not needed any more.
+    /// Everything has arrived, so drop the texts.
     async fn end(&mut self) -> Result<(), DeliveryError> {
         self.progress.over = Some(self.steps());
         (self.progress.parts, self.progress.rich) = (Vec::new(), None);
         self.store().await
     }
 
-    /// How many messages it takes.
+    /// Returns the number of messages.
     fn steps(&self) -> usize {
         let (parts, files) = (self.texts(), &self.delivery.content.attachments);
         match self.outlet.platform.dialect().attaches {
             None => parts + files.len(),
-            // The last part has the first files with it.
+            // The last part carries the first files.
             Some(most) => parts.saturating_sub(1) + bundles(files, most).len().max(usize::from(parts > 0)),
         }
     }
 
-    /// How many of them are its text.
+    /// Returns the number of text messages.
     fn texts(&self) -> usize {
         if self.progress.rich.is_some() { 1 } else { self.progress.parts.len() }
     }
 
-    /// The text of this number.
+    /// Returns the text with this number.
     fn text(&self, number: usize) -> Option<Content<'_>> {
         match &self.progress.rich {
             Some(rich) => (number == 0).then_some(Content::Rich(rich)),
@@ -149,7 +149,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// The message of this number.
+    /// Returns the message with this number.
     fn step(&self, number: usize) -> Option<Content<'_>> {
         let (parts, files) = (&self.progress.parts, self.delivery.content.attachments.as_slice());
         let Some(most) = self.outlet.platform.dialect().attaches else {
@@ -166,7 +166,7 @@ impl<'a> Attempt<'a> {
     /// Sends the next part or file.
     async fn next(&mut self) -> Result<(), DeliveryError> {
         if self.progress.doubts >= MOST_DOUBTS && !self.outlet.platform.dialect().sends_once {
-            // Should the owner want it sent again after all, it is.
+            // If the owner decides to send it again after all, it is sent.
             self.progress.doubts = 0;
             self.store().await?;
             return Err(DeliveryError::lasting(
@@ -190,7 +190,7 @@ impl<'a> Attempt<'a> {
                 self.store().await
             }
             Err(fault @ (Fault::Gone(_) | Fault::Refused(_))) if is_edit && self.progress.is_grown => {
-                // In the ordinary way then, and in the same place if that is there.
+                // Continue in the ordinary way, in the same message if it still exists.
                 self.progress.replaces.take_if(|_| matches!(fault, Fault::Gone(_)));
                 self.progress.is_grown = false;
                 self.progress.parts = parts_of(self.outlet, &text_of(self.delivery));
@@ -207,14 +207,14 @@ impl<'a> Attempt<'a> {
                     "a reply goes out in the ordinary form"
                 );
                 self.progress.rich = None;
-                // It was not done, so there is no doubt about it.
+                // It was certainly not sent.
                 self.progress.doubts = self.progress.doubts.saturating_sub(u32::from(!is_edit));
                 self.store().await
             }
             Err(Fault::Refused(message) | Fault::Gone(message)) => Err(DeliveryError::lasting(message)),
             Err(Fault::Doubtful(message)) => Err(DeliveryError::passing(message)),
             Err(Fault::Later { message, after }) => {
-                // It was not done, so there is no doubt about it.
+                // It was certainly not sent.
                 self.progress.doubts = self.progress.doubts.saturating_sub(u32::from(!is_edit && !is_search));
                 self.store().await?;
                 let error = DeliveryError::passing(message);
@@ -226,7 +226,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Waits for a call in the budget of the chat, but not for long: others wait for their turn as well.
+    /// Waits briefly for the rate budget of the chat; other deliveries must not wait long.
     async fn wait(&self) -> Result<(), DeliveryError> {
         while let Err(wait) = self.outlet.take(self.chat) {
             if wait > LONGEST_WAIT {
@@ -237,7 +237,7 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// Puts the first part in the place of what was shown while it was written. Twice is once, so nothing is noted before.
+    /// Replaces the preview with the first part. Editing is idempotent, so nothing is recorded first.
     async fn edit(&self) -> Result<(), Fault> {
         let (Some(message), Some(text)) = (&self.progress.replaces, self.text(0)) else {
             return Err(Fault::Gone("there is nothing to put in its place".into()));
@@ -251,8 +251,8 @@ impl<'a> Attempt<'a> {
         self.outlet.grown(self.chat, growth.finish(message, &part.text)).await
     }
 
-    /// Finds the message that was being sent when a crash came: under its key the platform sends none twice, so this is the one of
-    /// then, or the first.
+    /// Finds the message that was being sent during a crash. The platform deduplicates by key, so this returns that
+    /// message or creates the first one.
     async fn find(&mut self) -> Result<(), Fault> {
         let Some(part) = self.progress.parts.first() else {
             self.progress.may_replace = false;
@@ -265,12 +265,12 @@ impl<'a> Attempt<'a> {
     }
 
     async fn post(&mut self) -> Result<Result<(), Fault>, DeliveryError> {
-        // Noted before: a crash in the middle of it leaves the doubt.
+        // Stored first, so that a crash during the attempt leaves the doubt on record.
         self.progress.doubts += 1;
         self.store().await?;
         let done = self.progress.done;
         let Some(content) = self.step(done) else { return Ok(Ok(())) };
-        // Never the same in another home: a platform may remember keys of an account.
+        // Unique across installations, because a platform may remember the keys of an account.
         let key = format!("{}-{}-{done}", self.delivery.turn, self.delivery.id);
         Ok(self.outlet.post(self.chat, content, &key).await.map(drop))
     }
@@ -285,8 +285,8 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// What is delivered. A reply in its own conversation stands below the question; what comes from elsewhere says what it was
-/// made of.
+/// Returns the text to deliver. A reply in its own conversation appears below the question; a delivery from elsewhere
+/// states its origin.
 fn text_of(delivery: &Delivery) -> Cow<'_, str> {
     let is_here = [delivery.content.channel.as_str(), HOUSEHOLD].contains(&delivery.session.channel());
     match delivery.content.is_reply && is_here {
@@ -299,7 +299,7 @@ fn parts_of(outlet: &Outlet, text: &str) -> Vec<Styled> {
     split(&styled(text), outlet.platform.dialect().fit)
 }
 
-/// The same with a first part for a message that grows.
+/// Splits a text into parts, the first of which is for a growing message.
 fn grown_parts(outlet: &Outlet, growth: &dyn Growth, text: &str) -> Option<Vec<Styled>> {
     let (head, rest) = head(text, growth.most()).filter(|(head, _)| !head.is_empty())?;
     let mut parts = vec![Styled::plain(head)];
@@ -307,7 +307,7 @@ fn grown_parts(outlet: &Outlet, growth: &dyn Growth, text: &str) -> Option<Vec<S
     Some(parts)
 }
 
-/// Files in the order in which they come, as many together as fit. One that is larger goes by itself.
+/// Groups files in order, as many together as fit. An oversized one is alone in its group.
 fn bundles(files: &[Attachment], most: usize) -> Vec<&[Attachment]> {
     let (mut bundles, mut begin, mut size) = (Vec::new(), 0, 0_usize);
     for (at, file) in files.iter().enumerate() {
@@ -323,14 +323,14 @@ fn bundles(files: &[Attachment], most: usize) -> Vec<&[Attachment]> {
     bundles
 }
 
-/// Something that was sent under this key has failed after all: its delivery is given up, and begins with that part should
-/// the owner want it sent again.
+/// Handles a message that failed after it was accepted: its delivery is given up, and would restart with that part if
+/// the owner retries it.
 pub(super) async fn returned(outlet: &Outlet, key: &str, why: &str) -> Result<(), Error> {
     let mut pieces = key.rsplit('-');
     let numbers =
         (pieces.next().and_then(|part| part.parse().ok()), pieces.next().and_then(|id| id.parse().ok()));
     let (Some(part), Some(id)): (Option<usize>, Option<i64>) = numbers else {
-        // A question, or a sign of the program's own: of use only then.
+        // A prompt or a message of the program itself: useful only at that time.
         tracing::warn!(channel = outlet.channel(), why, "a message that was shown has failed");
         return Ok(());
     };

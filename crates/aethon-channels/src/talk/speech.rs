@@ -1,7 +1,7 @@
-//! Voice messages: what was said in them becomes the text of the message.
+//! Voice messages: their transcript becomes the text of the message.
 //!
-//! It is marked as spoken, so that the model knows why a word may be wrong, and so that nothing that is said is a command or
-//! the name of an SOP.
+//! It is marked as spoken, so that the model knows why a word may be wrong, and so that nothing spoken can be a
+//! command or the name of an SOP.
 
 use std::time::Duration;
 
@@ -12,28 +12,29 @@ use tokio::time::sleep;
 use super::outlet::Outlet;
 use super::platform::Offer;
 
-/// How often a service is asked that may answer the next time, and how often one whose last answer may have cost something.
+/// How often a service is tried that may succeed the next time, and how often if a failed attempt may have cost
+/// something.
 const MOST_ATTEMPTS: u32 = 4;
 const MOST_COSTLY: u32 = 2;
-/// The pause before it is asked again, which doubles, and the longest that a service may ask for.
+/// The first pause before a retry, which then doubles, and the longest that a service may ask for.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What stands before words that were spoken.
+/// The prefix of spoken words.
 const MARK: &str = "[voice message]";
 
-/// What writes this file down, if it is a recording and somebody does.
+/// Returns the transcriber for this file, if it is a recording and there is one.
 pub(super) fn transcriber<'o>(outlet: &'o Outlet, offer: &Offer) -> Option<&'o dyn Transcriber> {
     outlet.around.transcriber.as_deref().filter(|_| is_audio(&offer.mime))
 }
 
-/// Whether a file is a recording.
+/// Returns whether a file is a recording.
 pub(super) fn is_audio(mime: &str) -> bool {
     mime.get(..6).is_some_and(|kind| kind.eq_ignore_ascii_case("audio/"))
 }
 
-/// The words of a recording, marked; or why there are none, as the end of a sentence. Nobody is asked again once the words
-/// are not wanted any more.
+/// Returns the marked transcript of a recording, or why there is none, as the end of a sentence. Stops retrying when
+/// the words are no longer wanted.
 pub(super) async fn words(
     outlet: &Outlet,
     transcriber: &dyn Transcriber,

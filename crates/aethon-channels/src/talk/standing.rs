@@ -1,21 +1,21 @@
-//! How a channel does: what it says of itself, and when something last came in or went out.
+//! The health of a channel: what it reports, and when something last came in or went out.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aethon_core::channel::{ChannelState, ChannelStatus};
 use jiff::Timestamp;
 
-/// How a channel does. Cheap to clone; clones are the same.
+/// The health of a channel. Cheap to clone; clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Standing(Arc<Mutex<ChannelStatus>>);
 
 impl Standing {
-    /// How it is now.
+    /// Returns the current status.
     pub(crate) fn now(&self) -> ChannelStatus {
         self.lock().clone()
     }
 
-    /// It is signed in as this account, and receives.
+    /// Records that it is signed in as this account and receiving.
     pub(crate) fn runs(&self, account: Option<&str>) {
         let mut status = self.lock();
         status.state = ChannelState::Running;
@@ -25,14 +25,14 @@ impl Standing {
         }
     }
 
-    /// It is on its way there.
+    /// Records that it is connecting.
     pub(crate) fn connects(&self) {
         let mut status = self.lock();
         status.state = ChannelState::Connecting;
         status.detail.clear();
     }
 
-    /// It does not work. `true` when that is news.
+    /// Records a failure. Returns whether that is new.
     pub(crate) fn fails(&self, detail: &str) -> bool {
         let mut status = self.lock();
         let is_news = status.state != ChannelState::Degraded || status.detail != detail;
@@ -50,7 +50,7 @@ impl Standing {
     }
 
     fn lock(&self) -> MutexGuard<'_, ChannelStatus> {
-        // It is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the status consistent, so a poisoned lock is usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

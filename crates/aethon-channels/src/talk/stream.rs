@@ -1,13 +1,14 @@
-//! A reply that grows before the reader's eyes: sent once a little of it is there, then edited at the chat's pace.
+//! A reply that is shown while it is written: sent after the first few words, then edited within the chat's rate
+//! budget.
 //!
-//! Where the platform has messages that grow, it is one of those, until it cannot grow any more.
+//! If the platform has growing messages, it is one of those for as long as it can grow.
 //!
-//! A task for each turn shows what there is whenever the budget of the chat has a call left. The id of its message is stored,
-//! so that the delivery of the reply, after a crash too, edits that message and sends no second one. Before the delivery
-//! does so it closes the stream, and nothing of it is under way any more.
+//! A task for each turn shows the current text whenever the budget has a call left. The id of its message is stored,
+//! so that the delivery of the reply, even after a crash, edits that message instead of sending a second one. Before
+//! it does, the delivery closes the stream, so that none of its calls is still in progress.
 //!
-//! Where the platform has drafts, they are shown in the place of that message. They fade by themselves, so nothing is stored of
-//! them, and the delivery sends the reply as if nothing had been shown.
+//! If the platform has drafts, they are shown instead of that message. They expire by themselves, so nothing is
+//! stored about them, and the delivery sends the reply as if nothing had been shown.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,11 +32,11 @@ use super::question::Questions;
 use super::running::Running;
 use crate::text::{Fit, Styled, split, styled};
 
-/// How long the first words wait for more, so that a short reply is sent once and whole.
+/// How long the first words wait for more, so that a short reply is sent once, complete.
 const FIRST_WORDS: Duration = Duration::from_millis(700);
-/// The least time between two edits, whatever the budget allows.
+/// The minimum time between edits, whatever the budget allows.
 const STEP: Duration = Duration::from_secs(1);
-/// How often it is shown that an answer is written, before there is any.
+/// The interval between typing indicators before there is text.
 const TYPING: Duration = Duration::from_secs(4);
 /// How long a delivery waits for the stream to end.
 const LONGEST_END: Duration = Duration::from_secs(40);
@@ -43,11 +44,11 @@ const LONGEST_END: Duration = Duration::from_secs(40);
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often showing may fail before the rest is left to the delivery.
 const MOST_FAILURES: u32 = 3;
-/// When a draft is shown again that does not grow, well before it fades.
+/// When an unchanged draft is shown again, well before it expires.
 const DRAFT_RENEWAL: Duration = Duration::from_secs(20);
 const GROWS: &str = " …";
 const STOPPED: &str = " … (stopped)";
-/// What is remembered while the first message of a turn is being sent.
+/// Stored while the first message of a turn is being sent.
 pub(super) const BEING_SENT: &str = "";
 
 /// The replies of a channel that are being written.
@@ -55,12 +56,12 @@ pub(super) struct Streams {
     outlet: Arc<Outlet>,
     questions: Arc<Questions>,
     open: Mutex<HashMap<TurnId, Arc<Stream>>>,
-    /// Who has brought which turn about.
+    /// Who started which turn.
     pub(super) running: Running,
     tasks: Mutex<JoinSet<()>>,
 }
 
-/// One of them.
+/// One reply being written.
 struct Stream {
     turn: TurnId,
     chat: String,
@@ -72,15 +73,15 @@ struct Stream {
 
 #[derive(Default)]
 struct StreamState {
-    /// What the model has said since the last tool.
+    /// What the model said since the last tool call.
     text: String,
     is_after_tool: bool,
-    /// Whether the text was not shown yet.
+    /// Whether there is text that was not shown yet.
     is_dirty: bool,
     questions: Vec<Ask>,
-    /// Whether nothing more is shown.
+    /// Whether nothing more is to be shown.
     is_closed: bool,
-    /// Whether a person has stopped the turn, whose reply then goes nowhere else.
+    /// Whether a person stopped the turn, so that its reply is not delivered.
     is_stopped: bool,
 }
 
@@ -89,12 +90,12 @@ enum Ask {
     Settled(String, Resolution, Option<Value>),
 }
 
-/// Where the message of a turn is remembered.
+/// Where the message of a turn is stored.
 pub(super) fn record_of(turn: &TurnId) -> String {
     format!("reply:{turn}")
 }
 
-/// The key of that message.
+/// Returns the key of that message.
 pub(super) fn key_of(turn: &TurnId) -> String {
     format!("r{turn}")
 }
@@ -110,8 +111,8 @@ impl Streams {
         }
     }
 
-    /// The surface of a turn that this person has brought about in this chat. Whoever is no owner sees their turn, and is asked
-    /// nothing: what needs a word of the owner's is denied.
+    /// Returns the surface of a turn that this person started in this chat. People who are not owners see their turn
+    /// but get no approval prompts: what needs an owner's approval is denied.
     pub(super) fn surface(self: &Arc<Self>, chat: &str, asked: Asked, is_owner: bool) -> Arc<dyn Surface> {
         if !self.outlet.platform.dialect().is_attended {
             return Arc::new(Unattended);
@@ -119,19 +120,19 @@ impl Streams {
         Arc::new(ChatSurface { streams: self.clone(), chat: chat.to_owned(), asked, is_owner })
     }
 
-    /// Ends the stream of a turn, and waits until nothing of it is under way.
+    /// Ends the stream of a turn and waits until none of its calls is in progress.
     pub(super) async fn close(&self, turn: &TurnId) {
         let Some(stream) = lock(&self.open).get(turn).cloned() else { return };
         stream.change(|state| state.is_closed = true);
         let mut ended = stream.ended.subscribe();
-        // An error means that the task is gone, which is an end as well.
+        // An error means that the task is gone, which also counts as an end.
         if timeout(LONGEST_END, ended.wait_for(|ended| *ended)).await.is_err() {
             tracing::warn!(channel = self.outlet.channel(), %turn, "a reply that was shown as it grew did not end");
         }
         lock(&self.open).remove(turn);
     }
 
-    /// Ends all of them.
+    /// Ends all streams.
     pub(super) async fn shutdown(&self) {
         let mut tasks = std::mem::take(&mut *lock(&self.tasks));
         tasks.shutdown().await;
@@ -157,7 +158,7 @@ impl Streams {
         });
         open.insert(turn.clone(), stream.clone());
         let mut tasks = lock(&self.tasks);
-        // Those that have ended make room.
+        // Finished tasks are removed.
         while tasks.try_join_next().is_some() {}
         let (streams, running) = (self.clone(), stream.clone());
         tasks.spawn(async move { streams.run(&running).await });
@@ -165,7 +166,7 @@ impl Streams {
     }
 
     async fn run(self: Arc<Self>, stream: &Stream) {
-        // Whatever ends the task, a delivery that waits for it goes on.
+        // However the task ends, a delivery waiting for it continues.
         let _ended = Ended(stream);
         let records = &self.outlet.around.records;
         let known = records.get(self.outlet.channel(), &record_of(&stream.turn)).await.ok().flatten();
@@ -176,7 +177,7 @@ impl Streams {
             message: known.filter(|message| message != BEING_SENT),
             growth: self.outlet.growth.as_deref(),
             drafted: None,
-            // Another first message could be a second.
+            // Another first message could be a duplicate.
             failures: if is_doubtful { MOST_FAILURES } else { 0 },
         };
         let mut next_typing = Instant::now();
@@ -224,20 +225,20 @@ impl Streams {
     }
 }
 
-/// What a task needs to show a reply.
+/// The state of showing a reply.
 struct Showing<'s> {
     outlet: &'s Outlet,
     stream: &'s Stream,
     message: Option<String>,
-    /// What lets it grow, for as long as it can.
+    /// Lets it grow, for as long as it can.
     growth: Option<&'s dyn Growth>,
-    /// When the draft was shown that stands there in its place.
+    /// When the current draft was shown.
     drafted: Option<Instant>,
     failures: u32,
 }
 
 impl Showing<'_> {
-    /// Whether the reader sees nothing of the reply.
+    /// Returns whether the reader sees nothing of the reply yet.
     fn is_blank(&self) -> bool {
         self.message.is_none() && self.drafted.is_none()
     }
@@ -246,10 +247,10 @@ impl Showing<'_> {
         self.message.is_none() && self.drafted.is_some_and(|drafted| drafted + DRAFT_RENEWAL <= now)
     }
 
-    /// Shows what there is. Returns how long nothing more is shown.
+    /// Shows the current text. Returns how long to wait before the next step.
     async fn step(&mut self) -> Duration {
         let chat = &self.stream.chat;
-        // What was said before stands above it.
+        // What was said earlier must appear above it.
         if self.message.is_none() && self.outlet.is_waiting(chat).await {
             return STEP;
         }
@@ -283,7 +284,7 @@ impl Showing<'_> {
                 lock(&self.stream.state).is_dirty = true;
                 after.unwrap_or(STEP * 2)
             }
-            // The platform has none after all, which its dialect now says.
+            // The platform turned out not to have drafts, which its dialect now says.
             Err(Fault::Refused(_)) if is_draft && !(self.outlet.platform.dialect().drafts)(chat) => {
                 self.drafted = None;
                 lock(&self.stream.state).is_dirty = true;
@@ -291,7 +292,7 @@ impl Showing<'_> {
             }
             Err(fault) => {
                 self.failures += 1;
-                // After a doubtful first message another one could be a second, unless the platform knows it again.
+                // After a doubtful first message, another one could be a duplicate, unless the platform deduplicates.
                 if self.message.is_none() && !is_draft && !dialect.sends_once {
                     self.failures = MOST_FAILURES;
                 }
@@ -305,7 +306,7 @@ impl Showing<'_> {
         }
     }
 
-    /// Lets its message grow to this text.
+    /// Grows the message to this text.
     async fn grow(&mut self, growth: &dyn Growth, text: &str) -> Result<(), Fault> {
         let Some((text, _)) = head(text, growth.most()) else {
             return Err(Fault::Refused("there is no place to cut it".into()));
@@ -321,7 +322,7 @@ impl Showing<'_> {
         }
     }
 
-    /// Puts this text in the place of its message, or of its draft.
+    /// Replaces the content of the message or draft.
     async fn show(&mut self, text: &str, is_draft: bool) -> Result<(), Fault> {
         let (outlet, stream) = (self.outlet, self.stream);
         let Some(part) = beginning(text, outlet.platform.dialect().fit, GROWS) else { return Ok(()) };
@@ -335,7 +336,7 @@ impl Showing<'_> {
         }
     }
 
-    /// Shows it as a draft: twice is once, and what was shown before is replaced.
+    /// Shows the text as a draft. This is idempotent and replaces the earlier draft.
     async fn draft(&mut self, part: &Styled) -> Result<(), Fault> {
         self.outlet.post(&self.stream.chat, Content::Draft(part), &key_of(&self.stream.turn)).await?;
         self.drafted = Some(Instant::now());
@@ -346,7 +347,7 @@ impl Showing<'_> {
         let turn = &self.stream.turn;
         let until = self.outlet.around.clock.now() + REMEMBERED;
         let records = &self.outlet.around.records;
-        // Noted before: after a crash in the middle of it, the delivery of the reply knows that there may be a message.
+        // Stored first, so that after a crash during the attempt, the delivery knows that a message may exist.
         let noted = records.put(self.outlet.channel(), &record_of(turn), BEING_SENT, Some(until)).await;
         noted.map_err(|error| Fault::later(error.to_string()))?;
         let message = sent.await?;
@@ -358,7 +359,7 @@ impl Showing<'_> {
         Ok(())
     }
 
-    /// The turn was stopped: what was shown says so, and nothing else comes.
+    /// Marks what was shown as stopped, after which nothing follows.
     async fn stopped(&mut self) {
         let Some(message) = self.message.clone() else { return };
         let text = lock(&self.stream.state).text.clone();
@@ -385,7 +386,7 @@ impl Showing<'_> {
     }
 }
 
-/// The first part of a text that goes on.
+/// Returns the first part of a text that continues.
 fn beginning(text: &str, fit: Fit, ending: &str) -> Option<Styled> {
     let fit = Fit { length: fit.length.saturating_sub(ending.len()), ..fit };
     let mut part = split(&styled(text), fit).into_iter().next()?;
@@ -399,14 +400,14 @@ impl Stream {
         self.changed.notify_one();
     }
 
-    /// What is to be asked, whether there is something to show, and whether it is over.
+    /// Returns the prompts to show, whether there is something to show, and whether the stream is closed.
     fn take(&self) -> (Vec<Ask>, bool, bool) {
         let mut state = lock(&self.state);
         (std::mem::take(&mut state.questions), state.is_dirty, state.is_closed)
     }
 }
 
-/// Tells that a task is over, however it ends.
+/// Signals that a task has ended, however it ends.
 struct Ended<'s>(&'s Stream);
 
 impl Drop for Ended<'_> {
@@ -427,7 +428,7 @@ struct ChatSurface {
 impl Surface for ChatSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         if let TurnEvent::Done(reply) = &event {
-            // The delivery may have closed it before.
+            // The delivery may have closed it already.
             if let Some(stream) = self.streams.of(turn) {
                 let is_stopped = reply.end == TurnEnd::Stopped;
                 stream.change(|state| (state.is_stopped, state.is_closed) = (is_stopped, true));
@@ -458,12 +459,12 @@ impl Surface for ChatSurface {
         if !self.is_owner {
             return None;
         }
-        // Answers come to the desk.
+        // Answers go to `PendingApprovals`.
         std::future::pending().await
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is in there is whole after every statement, so a panic elsewhere does not make it unusable.
+    // Every statement leaves the contents consistent, so a poisoned lock is usable.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The common parts with a platform in memory: who is heard, what arrives, and that it arrives once.
+//! The common parts with an in-memory platform: who may write, what arrives, and that it arrives once.
 
 mod approvals;
 mod commands;
@@ -55,20 +55,20 @@ fn asked() -> Asked {
     Asked { sender: "1".into(), message: None }
 }
 
-/// A platform in memory that can be told to fail.
+/// An in-memory platform that can be made to fail.
 #[derive(Default)]
 struct Paper {
-    /// What stands in the chat: the text of each message.
+    /// The text of each message in the chat.
     messages: Mutex<Vec<String>>,
     buttons: Mutex<Vec<Vec<Button>>>,
     edits: AtomicU32,
     faults: Mutex<Vec<Fault>>,
-    /// Whether a doubtful message has arrived all the same.
+    /// Whether a doubtful message has arrived anyway.
     loses_answers: bool,
-    /// Whether what is sent twice under a key is one message, and which that is.
+    /// Whether it deduplicates by key, and the message of each key.
     sends_once: bool,
     keys: Mutex<HashMap<String, String>>,
-    /// How long a file takes.
+    /// How long fetching a file takes.
     fetching: Duration,
 }
 
@@ -298,7 +298,7 @@ async fn commands_ask_no_model_and_old_messages_are_told() {
     let stage = Stage::new(known());
     let door = stage.door();
     for command in ["/start", "/help", "/stop", "/new", "/new"] {
-        // The last one is a second delivery.
+        // The second call is a duplicate.
         door.arrive(stage.arrival(command, command)).await.unwrap();
     }
     assert_eq!(stage.said().len(), 4);
@@ -335,7 +335,7 @@ async fn parts_are_settled_one_by_one_and_never_sent_twice() {
     let error = stage.messenger().send(&delivery).await.unwrap_err();
     assert_eq!((error.retryable, error.retry_after), (true, Some(Duration::from_secs(7))));
     assert!(stage.shown().is_empty());
-    // As after a crash: another messenger, the same storage.
+    // As after a crash: a new messenger on the same storage.
     stage.messenger().send(&delivery).await.unwrap();
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown(), ["The first part of it is here.", "And this is the second part."]);
@@ -367,7 +367,7 @@ async fn a_reply_grows_in_one_message_that_its_delivery_finishes() {
     assert_eq!(stage.shown(), ["One two three. …"]);
     messenger.send(&delivery(&turn, "One **two** three.", true)).await.unwrap();
     assert_eq!(stage.shown(), ["One two three."]);
-    // A message that the turn sends besides is its own, after a crash too.
+    // A message that the turn sends in addition is separate, also after a crash.
     let mut besides = delivery(&turn, "besides", false);
     besides.id = 6;
     stage.messenger().send(&besides).await.unwrap();
@@ -384,7 +384,7 @@ async fn a_reply_that_nobody_knows_of_is_found_where_the_platform_can_tell() {
         let surface = stage.messenger().streams().surface("7", asked(), true);
         surface.emit(&turn, TurnEvent::Text("growing".into()));
         tokio::time::sleep(Duration::from_secs(1)).await;
-        // As after a crash: another messenger, the same storage.
+        // As after a crash: a new messenger on the same storage.
         stage.messenger().send(&delivery(&turn, "whole", true)).await.unwrap();
         stage.shown()
     };
@@ -474,7 +474,7 @@ async fn a_question_is_answered_once_by_the_one_who_asked() {
     assert!(stage.paper.buttons.lock().unwrap().last().unwrap().is_empty(), "without buttons");
 }
 
-/// Somebody may write, and is no owner.
+/// Someone may write but is not an owner.
 fn guests() -> Rules {
     Rules {
         allowed: Live::new(vec!["1".into(), "2".into(), "-7".into()]),
@@ -483,7 +483,7 @@ fn guests() -> Rules {
     }
 }
 
-/// A message of somebody in a group that the owner is in as well.
+/// Returns a message of someone in a group that the owner is in as well.
 fn in_group(stage: &Stage, sender: &str, text: &str) -> Arrival {
     let sender = Sender { id: sender.into(), name: None, group: Some("-7".into()) };
     let id = format!("{} {text}", sender.id);
@@ -537,7 +537,7 @@ async fn after_a_restart_an_owner_is_asked_and_nobody_else() {
     check("1", false, true).await;
     check("1", true, true).await;
     check("2", true, false).await;
-    // One of a name, which is not stored.
+    // An owner configured by name, which is not stored.
     check("9", false, true).await;
 }
 

@@ -1,8 +1,8 @@
-//! Messages whose files are still being fetched, and what came behind them in the same chat.
+//! Messages whose files are still being fetched, and later messages in the same chat.
 //!
-//! A file may take a minute, and commands and presses must not wait for it. So such a message is stored, which is when the
-//! platform may be told that it has arrived, and dealt with beside everything else: chats beside each other, and in a chat
-//! one after the other. What was not dealt with when the program ended is taken up at the next start.
+//! A file may take a minute, and commands and presses must not wait for it. So such a message is stored, at which
+//! point it may be acknowledged to the platform, and processed in the background: chats in parallel, the messages of
+//! a chat in order. What was not processed when the program ended is resumed at the next start.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,9 +16,9 @@ use tokio::sync::Notify;
 use super::outlet::Outlet;
 use super::platform::Arrival;
 
-/// How many wait at most; more have to wait before they come in.
+/// How many may wait. Beyond that, receiving blocks.
 const MOST: usize = 200;
-/// How long one is kept at most.
+/// How long one is kept.
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Where they are stored, in the order of their names.
 const RECORDS: &str = "arrived:";
@@ -33,22 +33,22 @@ pub(super) struct Waiting {
 #[derive(Default)]
 struct List {
     entries: VecDeque<Arc<Entry>>,
-    /// The chats of which one is being dealt with.
+    /// The chats that have a message in progress.
     busy: BTreeSet<String>,
     last: u64,
 }
 
-/// One of them.
+/// One waiting message.
 pub(super) struct Entry {
     name: String,
     pub(super) kept: Kept,
 }
 
-/// What is stored of it.
+/// Its stored form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) arrival: Arrival,
-    /// The conversation in which it belongs, whatever begins meanwhile.
+    /// The conversation it belongs to, even if a new one starts meanwhile.
     pub(super) session: SessionId,
 }
 
@@ -57,7 +57,7 @@ impl Waiting {
         Self { outlet, list: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Takes up what the program has left.
+    /// Loads what the previous run left.
     pub(super) async fn load(&self) -> Result<()> {
         let stored = self.outlet.around.records.list(self.outlet.channel(), RECORDS, MOST).await?;
         let mut list = self.lock();
@@ -77,12 +77,12 @@ impl Waiting {
         Ok(())
     }
 
-    /// Whether something of this chat waits, behind which the next message has to.
+    /// Returns whether something waits in this chat, so that the next message must wait behind it.
     pub(super) fn is_behind(&self, chat: &str) -> bool {
         self.lock().entries.iter().any(|entry| entry.kept.arrival.chat == chat)
     }
 
-    /// Stores one, unless it waits already.
+    /// Stores a message, unless it is already waiting.
     pub(super) async fn put(&self, kept: Kept) -> Result<()> {
         loop {
             let changed = self.changed.notified();
@@ -107,7 +107,7 @@ impl Waiting {
         Ok(())
     }
 
-    /// The first one of a chat of which none is being dealt with. Waits until there is one.
+    /// Waits for the first message of a chat that has none in progress, and marks the chat as busy.
     pub(super) async fn next(&self) -> Arc<Entry> {
         loop {
             let changed = self.changed.notified();
@@ -118,7 +118,7 @@ impl Waiting {
         }
     }
 
-    /// The same, if there is one now.
+    /// Like [`Waiting::next`], but without waiting.
     pub(super) fn begin(&self) -> Option<Arc<Entry>> {
         let mut list = self.lock();
         let is_free = |entry: &&Arc<Entry>| !list.busy.contains(&entry.kept.arrival.chat);
@@ -127,12 +127,12 @@ impl Waiting {
         Some(entry)
     }
 
-    /// Whether one is still wanted.
+    /// Returns whether a message is still wanted.
     pub(super) fn is_wanted(&self, entry: &Entry) -> bool {
         self.lock().entries.iter().any(|other| other.name == entry.name)
     }
 
-    /// One was dealt with.
+    /// Removes a message that was processed.
     pub(super) async fn done(&self, entry: &Entry) {
         self.forget(entry).await;
         let mut list = self.lock();
@@ -142,7 +142,7 @@ impl Waiting {
         self.changed.notify_waiters();
     }
 
-    /// Drops those that are meant. Returns how many they were.
+    /// Drops the matching messages and returns their number.
     pub(super) async fn drop_those(&self, is_meant: impl Fn(&Arrival) -> bool) -> usize {
         let dropped: Vec<Arc<Entry>> = {
             let mut list = self.lock();
@@ -158,7 +158,7 @@ impl Waiting {
     }
 
     async fn forget(&self, entry: &Entry) {
-        // Should this be lost, it is taken up once more, and known by its id.
+        // If this fails, it is processed once more and recognised by its id.
         if let Err(error) = self.outlet.around.records.take(self.outlet.channel(), &entry.name).await {
             tracing::debug!(channel = self.outlet.channel(), %error, "a message that was dealt with is still stored");
         }
@@ -169,7 +169,7 @@ impl Waiting {
     }
 
     fn lock(&self) -> MutexGuard<'_, List> {
-        // The list is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the list consistent, so a poisoned lock is usable.
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
-//! One call of the Bot API, and what its failure means.
+//! Calls of the Bot API, and the meaning of its errors.
 //!
-//! The token is part of every address. So nothing that an exchange says of an address gets out of here with it.
+//! The token is part of every address, so it is removed from anything that an exchange says about an address.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,23 +15,23 @@ use super::wire::Envelope;
 use crate::rest::{self, PATIENCE, Unanswered};
 use crate::talk::Fault;
 
-/// The longest answer that is read, in bytes.
+/// The longest response that is read, in bytes.
 const MOST_ANSWER: usize = 8 << 20;
-/// How much longer one may take that waits for updates.
+/// How much longer a call may take that waits for updates.
 const POLL_PATIENCE: Duration = Duration::from_secs(75);
 
-/// How a call ended that was not done.
+/// How a call failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The token is not taken.
+    /// The token is rejected.
     Token(String),
     /// Another program polls, or a webhook is set.
     Conflict(String),
-    /// The group has another id now.
+    /// The group has a new id.
     Moved(i64),
-    /// The server does not take this form of message, or knows none such at all.
+    /// The server rejects this kind of message, or does not know it at all.
     Unfit { message: String, is_unknown: bool },
-    /// What is common to all platforms.
+    /// A failure common to all platforms.
     Fault(Fault),
 }
 
@@ -47,7 +47,7 @@ impl From<Failure> for Fault {
     }
 }
 
-/// The Bot API of one bot.
+/// The Bot API for one bot.
 pub(super) struct Api {
     base: String,
     token: Secret,
@@ -65,7 +65,7 @@ impl Api {
         Self { base: base.trim_end_matches('/').to_owned(), token, exchange, polling }
     }
 
-    /// Whether there is a token at all.
+    /// Returns whether a token is set.
     pub(super) fn has_token(&self) -> bool {
         !self.token.is_empty()
     }
@@ -76,13 +76,13 @@ impl Api {
         self.ask(&self.exchange, method, body, PATIENCE).await
     }
 
-    /// Calls a method that waits for something to happen.
+    /// Calls a method that waits for updates.
     pub(super) async fn poll<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T, Failure> {
         let body = ("application/json".to_owned(), params.to_string().into_bytes());
         self.ask(&self.polling, method, body, POLL_PATIENCE).await
     }
 
-    /// Calls a method with a form that holds a file.
+    /// Calls a method with a form that contains a file.
     pub(super) async fn upload<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -91,7 +91,7 @@ impl Api {
         self.ask(&self.exchange, method, form, PATIENCE * 2).await
     }
 
-    /// Fetches a file of this path, of at most so many bytes.
+    /// Downloads a file of at most `most` bytes from this path.
     pub(super) async fn fetch(&self, path: &str, most: usize) -> Result<Vec<u8>, Fault> {
         let is_plain = path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
             && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
@@ -129,7 +129,7 @@ impl Api {
             return Err(self.failure(method, status, envelope));
         }
         serde_json::from_value(envelope.result).map_err(|_| {
-            // It was done, and what it says of it is not what is documented.
+            // The call succeeded, but its result is not as documented.
             Failure::Fault(Fault::Doubtful(format!("{method}: the answer is not what is expected")))
         })
     }
@@ -145,7 +145,7 @@ impl Api {
             400 | 404 if newer::METHODS.contains(&method) && !says("chat not found") => {
                 Failure::Unfit { message, is_unknown: status == 404 || says("method not found") }
             }
-            // An older server looks for a text where a rich message takes a message's place.
+            // An older server expects a text when a rich message replaces a message.
             400 if says("message text is empty") => Failure::Unfit { message, is_unknown: true },
             401 | 404 if !says("chat") && !says("message") && !says("file") => Failure::Token(format!(
                 "Telegram does not take the token ({status}); set channels.telegram.token to the one from BotFather"
@@ -159,7 +159,7 @@ impl Api {
                 Failure::Fault(Fault::Gone(message))
             }
             400..=499 => Failure::Fault(Fault::Refused(message)),
-            // The server says itself that it was not done.
+            // The server itself says that nothing was done.
             _ => Failure::Fault(Fault::later(message)),
         }
     }
@@ -169,7 +169,7 @@ impl Api {
     }
 }
 
-/// What an answer means that is none of the Bot API's: of a proxy before it, say.
+/// Interprets a response that is not from the Bot API, but from a proxy in front of it, say.
 fn unreadable(method: &str, status: u16) -> Fault {
     let message = format!("{method}: {status} without an answer that can be read");
     match status {

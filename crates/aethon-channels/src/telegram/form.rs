@@ -1,13 +1,14 @@
-//! Styled text as `text` and `entities`: nothing in it can be refused, because nothing in it is markup.
+//! Converts styled text to `text` and `entities`. Telegram cannot reject it as malformed, because nothing in it is
+//! markup.
 //!
-//! Offsets count UTF-16 units. Code stands in no other entity and has none inside, quotes do not nest; what overlaps such a
-//! stretch is cut round it.
+//! Offsets count UTF-16 units. Code cannot be inside another entity or contain one, and quotes do not nest; spans
+//! that overlap such a stretch are cut around it.
 
 use serde_json::{Value, json};
 
 use crate::text::{Span, Style, Styled};
 
-/// The entities of a text.
+/// Returns the entities of a text.
 pub(super) fn entities(text: &Styled) -> Vec<Value> {
     let mut entities = Vec::new();
     let units = |bytes: usize| text.text[..bytes].encode_utf16().count();
@@ -36,7 +37,7 @@ pub(super) fn entities(text: &Styled) -> Vec<Value> {
 /// How many entities a message may have.
 pub(super) const MOST_ENTITIES: usize = 100;
 
-/// What is left of a span when code inside it, and a quote round it, is taken out.
+/// Returns what remains of a span after removing code inside it and a quote around it.
 fn stretches(text: &Styled, number: usize, span: &Span) -> Vec<(usize, usize)> {
     let outer = &text.spans[..number];
     let is_inside = |other: &&Span| other.start <= span.start && span.end <= other.end;

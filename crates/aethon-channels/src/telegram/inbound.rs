@@ -1,14 +1,14 @@
-//! From a message of Telegram to an arrival: who wrote it, where, whether it is for us, and what came with it.
+//! Converts Telegram messages to arrivals: who wrote a message, where, whether it is for us, and what came with it.
 //!
-//! Bots, channels and administrators without a name have no sender that could be trusted, so they bring nothing about. A
-//! mention counts when it is an entity of the text, not when the letters happen to stand there.
+//! Bots, channels and anonymous administrators have no trustworthy sender, so they are ignored. A mention counts only
+//! if it is an entity of the text, not if the text merely looks like one.
 
 use jiff::Timestamp;
 
 use super::wire::{Callback, Entity, File, Message, User};
 use crate::talk::{Arrival, Offer, Press, Sender};
 
-/// Who we are.
+/// Our own identity.
 #[derive(Debug, Clone)]
 pub(super) struct Ourselves {
     pub(super) id: i64,
@@ -16,7 +16,7 @@ pub(super) struct Ourselves {
     pub(super) username: String,
 }
 
-/// The chat of a message as a recipient: the chat's id, and that of the topic.
+/// Returns the chat of a message as a recipient: the id of the chat and of the topic.
 pub(super) fn chat_of(message: &Message, chat: i64) -> String {
     match message.message_thread_id.filter(|_| message.is_topic_message) {
         Some(topic) => format!("{chat}:{topic}"),
@@ -24,7 +24,7 @@ pub(super) fn chat_of(message: &Message, chat: i64) -> String {
     }
 }
 
-/// What arrives with a message, if it is one of a person. `chat` is the id under which the conversation began.
+/// Converts a message, if a person wrote it. `chat` is the id that the chat had when the conversation began.
 pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Arrival> {
     let from = message.from.as_ref().filter(|from| !from.is_bot && from.id != us.id)?;
     if message.sender_chat.is_some() {
@@ -65,7 +65,7 @@ pub(super) fn arrival(message: &Message, chat: i64, us: &Ourselves) -> Option<Ar
     })
 }
 
-/// A button that was pressed. `first` knows under which id the conversation of a chat began.
+/// Converts a button press. `first` returns the id that a chat had when its conversation began.
 pub(super) fn press(callback: &Callback, first: impl Fn(i64) -> i64) -> Press {
     let message = callback.message.as_ref();
     let chat = message.map(|message| chat_of(message, first(message.chat.id)));
@@ -74,13 +74,13 @@ pub(super) fn press(callback: &Callback, first: impl Fn(i64) -> i64) -> Press {
     Press { data: callback.data.clone(), sender, chat: chat.unwrap_or_default() }
 }
 
-/// Somebody as a sender.
+/// Converts a user to a sender.
 fn who(user: &User, group: Option<String>) -> Sender {
     let name = user.username.as_ref().map(|name| format!("@{name}"));
     Sender { id: user.id.to_string(), name, group }
 }
 
-/// A text without the mentions of us, and whether there was one.
+/// A text without mentions of us, and whether there were any.
 struct Addressed {
     text: String,
     is_named: bool,
@@ -102,7 +102,7 @@ impl Addressed {
                 "text_mention" if entity.user.as_ref().is_some_and(|user| user.id == us.id) => {
                     (entity.offset, end)
                 }
-                // `/stop@bot`: the command stays.
+                // `/stop@bot`: keep only the command.
                 "bot_command" => match words.split_once('@') {
                     Some((command, name)) if name.eq_ignore_ascii_case(&us.username) => {
                         (entity.offset + command.encode_utf16().count(), end)
@@ -120,14 +120,14 @@ impl Addressed {
     }
 }
 
-/// Words of others that the message answers. Our own are in the conversation already.
+/// Returns other people's words that the message answers. Our own are already in the conversation.
 fn quoted(message: &Message, from: &User, us: &Ourselves) -> Option<String> {
     let replied = message.others.reply_to_message.as_ref();
     let author = replied.and_then(|replied| replied.from.as_ref()).map(|author| author.id);
     if author == Some(us.id) || author == Some(from.id) {
         return None;
     }
-    // A topic's first message is what everything in it answers.
+    // Every message in a topic formally answers the topic's first message.
     let replied = replied.filter(|replied| Some(replied.message_id) != message.message_thread_id);
     let quote = message.others.quote.as_ref().map(|quote| quote.text.clone());
     quote.or_else(|| {

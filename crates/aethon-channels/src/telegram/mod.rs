@@ -1,7 +1,7 @@
 //! Telegram, over the Bot API: long polling in, messages with entities out.
 //!
-//! `wire` has the shapes, `api` makes a call, `updates` reads what comes, `inbound` makes an arrival of a message, `form`
-//! writes styled text as entities, `newer` has the forms of messages that older servers do not know.
+//! `wire` defines the JSON types, `api` makes calls, `updates` reads what arrives, `inbound` converts messages to
+//! arrivals, `form` converts styled text to entities, `newer` has the message types that older servers do not know.
 
 mod api;
 mod form;
@@ -19,20 +19,20 @@ use aethon_core::secret::Secret;
 pub use platform::channel;
 pub use updates::POLL;
 
-/// What Telegram needs besides the rules.
+/// Settings of Telegram besides the rules.
 pub struct Options {
-    /// The Bot API's address.
+    /// Address of the Bot API.
     pub api_base: String,
     /// The bot's token.
     pub token: Secret,
-    /// Whether replies in private chats are shown by drafts while they grow.
+    /// Whether growing replies in private chats are shown as drafts.
     pub drafts: bool,
-    /// Whether replies with headings or tables are rich messages.
+    /// Whether replies with headings or tables are sent as rich messages.
     pub rich: bool,
-    /// How many messages and edits a second Telegram takes, in all chats together; 0 for as many as there are.
+    /// How many messages and edits a second Telegram allows in all chats together; 0 for no limit.
     pub messages_a_second: u32,
-    /// For calls that are answered at once.
+    /// For calls that return immediately.
     pub exchange: Arc<dyn Exchange>,
-    /// For those that wait for updates: it has to bear a silence of [`POLL`] and some seconds.
+    /// For calls that wait for updates. It must tolerate a silence of [`POLL`] and some seconds.
     pub polling: Arc<dyn Exchange>,
 }

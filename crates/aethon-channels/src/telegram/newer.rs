@@ -1,6 +1,6 @@
-//! The forms of messages that older Bot API servers do not know: drafts, and rich messages.
+//! Message types that older Bot API servers do not know: drafts and rich messages.
 //!
-//! The owner switches them on. A server that turns out not to know one is not asked again for as long as the channel lives, and
+//! The owner enables them. If a server turns out not to know one, it is not tried again while the channel lives, and
 //! the log says so once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,10 +14,10 @@ use crate::text::{RichFit, Styled};
 /// The methods that older servers lack.
 pub(super) const METHODS: [&str; 2] = ["sendMessageDraft", "sendRichMessage"];
 
-/// What a rich message may have. The length is that of its Markdown, which is never shorter than what is shown.
+/// The limits of a rich message. The length is that of its Markdown, which is never shorter than what is shown.
 const FIT: RichFit = RichFit { length: 32_768, blocks: 500, depth: 16, columns: 20 };
 
-/// Which of these forms are used.
+/// Which of these types are in use.
 pub(super) struct Newer {
     drafts: AtomicBool,
     rich: AtomicBool,
@@ -28,17 +28,17 @@ impl Newer {
         Self { drafts: drafts.into(), rich: rich.into() }
     }
 
-    /// The chats in which a reply is shown by drafts while it grows: private ones, or none.
+    /// Returns the chats in which growing replies are shown as drafts: private ones, or none.
     pub(super) fn drafts(&self) -> fn(&str) -> bool {
         if self.drafts.load(Ordering::Relaxed) { |chat| !chat.starts_with(['-', '@']) } else { |_| false }
     }
 
-    /// What a rich message may have, if there are such.
+    /// Returns the limits of a rich message, if there are such.
     pub(super) fn rich(&self) -> Option<RichFit> {
         self.rich.load(Ordering::Relaxed).then_some(FIT)
     }
 
-    /// Notes why a draft was not shown.
+    /// Records why a draft was not shown.
     pub(super) fn note_draft(&self, failure: &Failure) {
         let Failure::Unfit { message, .. } = failure else { return };
         if self.drafts.swap(false, Ordering::Relaxed) {
@@ -50,7 +50,7 @@ impl Newer {
         }
     }
 
-    /// Notes why a rich message was not sent.
+    /// Records why a rich message was not sent.
     pub(super) fn note_rich(&self, failure: &Failure) {
         let Failure::Unfit { message, is_unknown: true } = failure else { return };
         if self.rich.swap(false, Ordering::Relaxed) {
@@ -63,9 +63,9 @@ impl Newer {
     }
 }
 
-/// A draft. One of the same key replaces the one before.
+/// Builds a draft. It replaces an earlier one with the same key.
 pub(super) fn draft(text: &Styled, key: &str) -> Value {
-    // FNV-1a, of which some clients keep no more than 31 bits. Zero is no number of a draft.
+    // FNV-1a, limited to 31 bits because some clients keep no more. Zero is not a valid draft id.
     let hash =
         key.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     let mut params = json!({"draft_id": (hash >> 1).max(1), "text": text.text});
@@ -76,7 +76,7 @@ pub(super) fn draft(text: &Styled, key: &str) -> Value {
     params
 }
 
-/// A rich message. Names and tags in it call nobody.
+/// Builds a rich message. Names and tags in it notify nobody.
 pub(super) fn rich_message(markdown: &str) -> Value {
     json!({"rich_message": {"markdown": markdown, "skip_entity_detection": true}})
 }

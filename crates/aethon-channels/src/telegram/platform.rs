@@ -1,4 +1,4 @@
-//! Telegram as a platform: sending, editing, typing, fetching, and groups that have moved.
+//! Telegram as a platform: sending, editing, typing, downloading, and groups whose id changed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,17 +25,17 @@ use crate::talk::{
 };
 use crate::text::{Fit, Measure};
 
-/// The channel.
+/// Creates the channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
     let platform = Telegram::new(options, around.records.clone());
     Messenger::new(Arc::new(platform), is_recipient, rules, around)
 }
 
-/// What a message may have, in UTF-16 units.
+/// The longest message in UTF-16 units.
 const MOST_TEXT: usize = 4096;
-/// What a bot may fetch.
+/// The largest file that a bot may download.
 const MOST_FILE: usize = 20 << 20;
-/// How many moves of groups are remembered.
+/// How many id changes of groups are remembered.
 const MOST_MOVES: usize = 1000;
 
 pub(super) struct Telegram {
@@ -43,7 +43,7 @@ pub(super) struct Telegram {
     newer: Newer,
     pace_of_all: Duration,
     records: Arc<dyn ChannelRecords>,
-    /// The ids that groups had when the conversation began, and those that they have now.
+    /// For each group, the id it had when the conversation began and its current one.
     moves: Mutex<BTreeMap<i64, i64>>,
 }
 
@@ -65,7 +65,7 @@ impl Telegram {
         &self.api
     }
 
-    /// The id under which a group's conversation began.
+    /// Returns the id that a group had when its conversation began.
     pub(super) fn first_id(&self, chat: i64) -> i64 {
         self.moves().iter().find(|(_, now)| **now == chat).map_or(chat, |(first, _)| *first)
     }
@@ -102,7 +102,7 @@ impl Telegram {
         Ok(Place { chat: json!(now), topic })
     }
 
-    /// Calls a method for a chat, and once more where that turns out to have moved.
+    /// Calls a method for a chat, and once more if its id turns out to have changed.
     async fn call<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -134,12 +134,12 @@ impl Telegram {
     }
 
     fn moves(&self) -> MutexGuard<'_, BTreeMap<i64, i64>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.moves.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether this can be a recipient: the id of a chat, one of a topic in it, or the name of a channel.
+/// Returns whether this can be a recipient: the id of a chat, optionally with a topic, or the name of a channel.
 pub(super) fn is_recipient(recipient: &str) -> bool {
     let is_number = |text: &str| text.parse::<i64>().is_ok_and(|number| number != 0);
     let is_name = |name: &str| {
@@ -153,7 +153,7 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
     }
 }
 
-/// How far apart everything is that a bot sends, so that with the few calls that it has in hand it stays at so many a second.
+/// Returns the minimum interval between all calls of a bot, such that its reserve does not exceed this rate.
 fn pace_of_all(messages_a_second: u32) -> Duration {
     match messages_a_second {
         0 => Duration::ZERO,
@@ -161,7 +161,7 @@ fn pace_of_all(messages_a_second: u32) -> Duration {
     }
 }
 
-/// A tenth of what a group may have in a minute, and a chat in a second.
+/// Returns the interval in a chat: a group allows twenty messages a minute, a private chat one a second.
 fn pace(chat: &str) -> Duration {
     if chat.starts_with(['-', '@']) { Duration::from_secs(3) } else { Duration::from_secs(1) }
 }
@@ -182,7 +182,7 @@ fn message(text: &crate::text::Styled, buttons: &[Button]) -> Value {
     params
 }
 
-/// The method and the field for a file: pictures are shown, everything else is a document.
+/// Returns the method and the field for a file: pictures are shown, everything else is a document.
 fn file_method(file: &Attachment) -> (&'static str, &'static str) {
     match file.mime.as_str() {
         "image/png" | "image/jpeg" => ("sendPhoto", "photo"),

@@ -1,9 +1,9 @@
-//! Long polling: what comes is handed to the door, and only then is the offset stored and told to Telegram.
+//! Long polling: what arrives is passed to the door, and only then is the offset stored and sent to Telegram.
 //!
-//! An offset confirms everything below it, so the storage has each message before Telegram forgets it; what comes twice, the
-//! storage knows by its id. The first start begins with what comes from then on. Another program that polls with the same
-//! token, a webhook, a broken connection: each is told, and tried again at growing pauses. A token that is not taken ends
-//! the channel until the next start.
+//! An offset confirms everything below it, so each message is stored before Telegram forgets it; duplicates are
+//! recognised by id. The first start begins with messages from then on. Another program polling with the same token,
+//! a webhook, or a broken connection is reported and retried with growing pauses. A rejected token ends the channel
+//! until the next start.
 
 use std::time::Duration;
 
@@ -16,17 +16,17 @@ use super::platform::Telegram;
 use super::wire::{Callback, Update, User};
 use crate::talk::{Door, Fault, Rounds, Stop};
 
-/// How long Telegram holds a call that has nothing to tell.
+/// How long Telegram holds a call without news.
 pub const POLL: Duration = Duration::from_secs(50);
 
-/// How long to wait after somebody else was found to poll. Telegram tells at most every three seconds.
+/// How long to wait after another program was found polling. Telegram reports this at most every three seconds.
 const CONFLICT_PAUSE: Duration = Duration::from_secs(5);
-/// What is wanted: edits are not.
+/// The requested updates. Edits are not among them.
 const WANTED: [&str; 2] = ["message", "callback_query"];
-/// Where the offset is remembered.
+/// Where the offset is stored.
 const OFFSET: &str = "offset";
 
-/// What receives: a bot, once it is signed in.
+/// Receives updates for a bot, once it is signed in.
 pub(super) struct Updates<'t> {
     telegram: &'t Telegram,
     session: Option<Session>,
@@ -65,12 +65,12 @@ impl From<Failure> for Stop {
     }
 }
 
-/// A bot that is signed in, and how far its updates were read.
+/// A signed-in bot, and how far its updates were read.
 struct Session {
     us: Ourselves,
     offset: i64,
-    /// Whether the last call failed. Then the next one is answered at once: that all is well again is not to be seen only when
-    /// Telegram has held a call for its whole time.
+    /// Whether the last call failed. If so, the next one returns immediately; otherwise recovery would show only
+    /// after Telegram held a call for its full time.
     has_failed: bool,
 }
 
@@ -91,7 +91,7 @@ impl Session {
             {"command": "stop", "description": "Stop what runs"},
             {"command": "help", "description": "List the commands"},
         ]});
-        // The menu of commands is a nicety.
+        // The menu of commands is not essential.
         let _ = telegram.api().call::<Value>("setMyCommands", &commands).await;
         let account = format!("@{}", us.username);
         tracing::info!(channel = "telegram", account, "the channel runs");
@@ -99,7 +99,7 @@ impl Session {
         Ok(Self { us, offset, has_failed: false })
     }
 
-    /// The first start: what came before it is nobody's business.
+    /// Skips everything from before the first start.
     async fn skip_history(telegram: &Telegram, door: &Door) -> Result<i64, Stop> {
         let last = json!({"offset": -1, "limit": 1, "timeout": 0, "allowed_updates": WANTED});
         let updates: Vec<Value> = telegram.api().call("getUpdates", &last).await?;
@@ -108,7 +108,7 @@ impl Session {
         Ok(offset)
     }
 
-    /// Asks once, and takes in what there is.
+    /// Polls once and processes the updates.
     async fn round(&mut self, telegram: &Telegram, door: &Door) -> Result<(), Stop> {
         let held = if self.has_failed { 0 } else { POLL.as_secs() };
         let ask = json!({
@@ -159,7 +159,8 @@ impl Session {
         Ok(())
     }
 
-    /// Every press is answered, or the button goes on spinning. That answer can get lost; the outcome is shown elsewhere.
+    /// Handles a button press. Every press must be answered, or the button keeps spinning. That answer may get lost;
+    /// the outcome is shown elsewhere.
     async fn press(&self, telegram: &Telegram, door: &Door, callback: Callback) {
         let told = door.press(&inbound::press(&callback, |chat| telegram.first_id(chat))).await;
         let answer = json!({"callback_query_id": callback.id, "text": told});

@@ -1,9 +1,9 @@
-//! The shapes of the Bot API, as far as they are read.
+//! The JSON types of the Bot API, as far as they are read.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What every call answers.
+/// The response to every call.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope {
     #[serde(default)]
@@ -16,7 +16,7 @@ pub(super) struct Envelope {
     pub(super) parameters: Parameters,
 }
 
-/// What a failure says besides.
+/// Additional information about a failure.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Parameters {
     pub(super) retry_after: Option<u64>,
@@ -80,7 +80,7 @@ pub(super) struct Message {
     pub(super) migrate_to_chat_id: Option<i64>,
 }
 
-/// The words of others that a message brings along.
+/// Other people's words that a message includes.
 #[derive(Debug, Deserialize)]
 pub(super) struct Others {
     pub(super) reply_to_message: Option<Box<Message>>,
@@ -88,7 +88,7 @@ pub(super) struct Others {
     pub(super) forward_origin: Option<ForwardOrigin>,
 }
 
-/// What is attached to a message.
+/// The attachments of a message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Files {
     #[serde(default)]

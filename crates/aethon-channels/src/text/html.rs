@@ -1,8 +1,8 @@
-//! Styled text as the few tags that every reader of HTML shows.
+//! Converts styled text to the few HTML tags that every reader supports.
 
 use super::styled::{Style, Styled};
 
-/// The text as HTML.
+/// Returns the text as HTML.
 pub(crate) fn html(text: &Styled) -> String {
     text.write(
         |out, text, is_code| {

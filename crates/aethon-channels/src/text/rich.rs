@@ -1,31 +1,31 @@
-//! Markdown for a platform that shows headings and tables by itself, written anew from the parser's tree.
+//! Markdown for platforms that show headings and tables, rewritten from the parser's tree.
 //!
-//! A model's text brings nothing about there that it could not in styled text: whatever is text stays text, because every
-//! sign in it that may be markup is escaped. A picture, which the platform would fetch, becomes a link, and a link that is not
-//! one of the web or of mail becomes words.
+//! A model's text can do no more there than in styled text: text stays text, because every character that may be
+//! markup is escaped. A picture, which the platform would fetch, becomes a link, and a link to anything but the web
+//! or mail becomes plain text.
 
 use comrak::nodes::{AstNode, Node, NodeLink, NodeValue};
 use comrak::{Arena, format_commonmark};
 
 use super::tree::{cleaned, dialect, document, is_break, is_open, language};
 
-/// What such a message may have at most.
+/// The limits of such a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RichFit {
-    /// UTF-16 units.
+    /// Length in UTF-16 units.
     pub(crate) length: usize,
-    /// Blocks of every kind, those inside others too.
+    /// Blocks of every kind, including nested ones.
     pub(crate) blocks: usize,
-    /// How deep one is in another.
+    /// Nesting depth.
     pub(crate) depth: usize,
     /// Columns of a table.
     pub(crate) columns: usize,
 }
 
-/// What the parser's writer puts between two lists, which is markup.
+/// What the parser's writer puts between two lists. It is HTML, which must not be sent.
 const END_OF_LIST: &str = "<!--";
 
-/// The Markdown, if it has something to show that styled text has not, and if it fits.
+/// Returns the Markdown, if it contains something that styled text cannot show, and if it fits.
 pub(crate) fn rich(markdown: &str, fit: RichFit) -> Option<String> {
     let (source, arena) = (cleaned(markdown), Arena::new());
     let document = document(&arena, &source)?;
@@ -55,7 +55,7 @@ fn fits(nodes: &[Node<'_>], fit: RichFit) -> bool {
         && nodes.iter().all(|node| node.ancestors().count() <= fit.depth && columns(node) <= fit.columns)
 }
 
-/// Makes a node what may stand in the message. Those in which it stands were made so before.
+/// Reduces a node to what may appear in the message. Its ancestors were reduced before.
 fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
     let raw = |text: &str| NodeValue::Raw(escaped(text, is_in_cell(node)));
     let value = node.data().value.clone();
@@ -67,7 +67,7 @@ fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
         },
         NodeValue::HtmlInline(html) => raw(&html),
         NodeValue::HtmlBlock(block) => {
-            // An empty line would end the paragraph, and an indented one behind it be code.
+            // An empty line would end the paragraph, and an indented one after it would be code.
             let lines = block.literal.lines().map(str::trim).filter(|line| !line.is_empty());
             let text = lines.collect::<Vec<_>>().join("\n");
             node.append(arena.alloc(AstNode::from(raw(&text))));
@@ -98,13 +98,13 @@ fn tame<'a>(arena: &'a Arena<'a>, node: Node<'a>) {
     node.data_mut().value = tamed;
 }
 
-/// A link that may be followed, without the title that few readers see.
+/// Returns a link that is safe to follow, without its title, which few clients show.
 fn opened(link: &NodeLink) -> Option<Box<NodeLink>> {
     let url = link.url.trim();
     is_open(url).then(|| Box::new(NodeLink { url: url.to_owned(), title: String::new() }))
 }
 
-/// Puts the words of a link in its place, and where it leads behind them.
+/// Replaces a link by its text, followed by its address.
 fn unlink<'a>(arena: &'a Arena<'a>, node: Node<'a>, url: &str) {
     for child in node.children().collect::<Vec<_>>() {
         node.insert_before(child);
@@ -124,22 +124,22 @@ fn is_in_cell(node: Node<'_>) -> bool {
     is_in(node, |value| matches!(value, NodeValue::TableCell))
 }
 
-/// Whether the end of a line would end that in which the node stands.
+/// Returns whether a line break would end the node's container.
 fn is_in_one_line(node: Node<'_>) -> bool {
     is_in(node, |value| matches!(value, NodeValue::TableCell | NodeValue::Heading(_)))
 }
 
-/// Text without a sign that counts as markup. In a cell the writer itself escapes what would end that.
+/// Escapes every character that could be markup. In a table cell, the writer itself escapes what would end the cell.
 fn escaped(text: &str, is_in_cell: bool) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut before = '\n';
     for (at, c) in text.char_indices() {
         let is_plain = match c {
             ' ' | ',' | ';' | '\'' | '"' | '?' | '/' | '%' | '(' => true,
-            // An address that is a link stands in one already.
+            // A linked address is already inside a link.
             ':' => !text[at..].starts_with("://"),
             '.' if text[..at].ends_with("www") => false,
-            // Behind a digit it may begin a list.
+            // After a digit, it may begin a list.
             '.' | ')' => !before.is_ascii_digit(),
             '-' => before.is_alphanumeric(),
             '|' => is_in_cell,
@@ -195,7 +195,7 @@ mod tests {
         check("# a\n\nhttps://a.b/c_d", Some("# a\n\n[https\\://a.b/c\\_d](https://a.b/c_d)"));
     }
 
-    /// The letters of a text, and whether it has anything but Markdown that leads to the web or to mail.
+    /// Returns the letters of a text, and whether all its Markdown leads only to the web or mail.
     fn read(markdown: &str) -> (String, bool) {
         let arena = Arena::new();
         let (mut words, mut is_tame) = (String::new(), true);
@@ -212,7 +212,7 @@ mod tests {
                 _ => {}
             }
         }
-        // Signs and numbers that begin nothing in one text may in the other, as a mark at the edge of a word does.
+        // Signs and numbers may be markup in one text and not in the other, such as a mark at the edge of a word.
         words.retain(char::is_alphabetic);
         (words, is_tame)
     }
@@ -235,7 +235,7 @@ mod tests {
             written += 1;
             let (words, is_tame) = read(&rich);
             assert!(is_tame, "{text:?}\n{rich:?}");
-            // Of a link and a picture that become words, it is told where they lead.
+            // Links and pictures that become plain text state their address.
             if !text.contains("](") {
                 assert_eq!(words, read(&text).0, "{text:?}\n{rich:?}");
             }
@@ -249,7 +249,7 @@ mod tests {
         check(&format!("# a\n\n{}", "b\n\n".repeat(500)), None);
         check(&format!("# a\n\n{} b", "> ".repeat(20)), None);
         check(&format!("|{}\n|{}\n", " a |".repeat(21), "---|".repeat(21)), None);
-        // Between these two lists something would have to stand that is no Markdown.
+        // Separating these two lists would require something that is not Markdown.
         check("# a\n\n- b\n\n1. c", None);
     }
 }

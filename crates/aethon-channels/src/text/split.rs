@@ -1,28 +1,29 @@
-//! Cuts styled text into parts that a platform takes, without breaking a link, a character or the look of anything.
+//! Cuts styled text into parts that a platform accepts, without breaking links, characters or styles.
 //!
-//! A part ends where a person would pause: behind a paragraph, a line, a sentence, a word. A block of code that does not fit
-//! is cut between its lines and goes on as a block in the next part. A link is never cut unless it fills a part alone.
+//! A part ends where a person would pause: after a paragraph, a line, a sentence, a word. A code block that does not
+//! fit is cut between its lines and continues as a code block in the next part. A link is cut only if it would fill a
+//! part alone.
 
 use super::styled::{Style, Styled};
 
-/// In what a platform counts.
+/// The unit in which a platform counts length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Measure {
     /// UTF-16 units, as Telegram's clients do.
     Utf16,
     /// Bytes.
     Bytes,
-    /// UTF-16 units, with the marks that Discord's Markdown puts round and before things.
+    /// UTF-16 units, including the marks of Discord's Markdown.
     Discord,
-    /// UTF-16 units, with the marks and the escapes of Slack's `mrkdwn`.
+    /// UTF-16 units, including the marks and escapes of Slack's `mrkdwn`.
     Slack,
 }
 
-/// The longest address that is written into a message; that of a longer link is left out.
+/// The longest address that is written into a message. That of a longer link is omitted.
 pub(crate) const MOST_ADDRESS: usize = 400;
 
 impl Measure {
-    /// How long a text is.
+    /// Returns the length of a text.
     #[cfg(test)]
     pub(crate) fn of(self, text: &str) -> usize {
         match self {
@@ -35,7 +36,7 @@ impl Measure {
         match self {
             Self::Utf16 => c.len_utf16(),
             Self::Bytes => c.len_utf8(),
-            // A line of a quote begins with a mark.
+            // Each line of a quote begins with a mark.
             Self::Discord | Self::Slack if c == '\n' => 3,
             Self::Discord if c.is_ascii_punctuation() => 2,
             Self::Slack if c == '&' => 5,
@@ -44,7 +45,7 @@ impl Measure {
         }
     }
 
-    /// What the marks of a stretch take.
+    /// Returns the length of a span's marks.
     fn of_style(self, style: &Style) -> usize {
         match (self, style) {
             (Self::Utf16 | Self::Bytes, _) => 0,
@@ -57,7 +58,7 @@ impl Measure {
     }
 }
 
-/// What a part may have at most.
+/// The limits of a part.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fit {
     pub(crate) measure: Measure,
@@ -65,7 +66,8 @@ pub(crate) struct Fit {
     pub(crate) spans: usize,
 }
 
-/// The parts of a text, none of them blank. A platform that writes marks into the text gives less than its limit.
+/// Splits a text into parts, none of them blank. A platform that adds marks to the text must pass less than its
+/// limit.
 pub(crate) fn split(text: &Styled, fit: Fit) -> Vec<Styled> {
     let mut parts = Vec::new();
     let mut from = 0;
@@ -86,7 +88,7 @@ fn end_of_part(text: &Styled, from: usize, fit: Fit) -> usize {
         return limit;
     }
     let window = &text.text[from..limit];
-    // A pause that would leave a part nearly empty is none.
+    // A break that would leave a part nearly empty does not count.
     let least = window.len() / 3;
     let pauses = [("\n\n", 2), ("\n", 1), (". ", 2), ("! ", 2), ("? ", 2), (" ", 1)];
     for (pause, length) in pauses {
@@ -102,16 +104,16 @@ fn end_of_part(text: &Styled, from: usize, fit: Fit) -> usize {
             before = at;
         }
     }
-    // Nothing to pause at: in front of a link that would be cut, else in the middle of a word, or of whatever this is.
+    // There is no break: cut before a link that would be broken, or else in the middle of a word.
     match link_at(text, limit) {
         Some(start) if start > from => start,
         _ => limit,
     }
 }
 
-/// How far a part that begins here may go.
+/// Returns how far a part that begins here may extend.
 fn furthest(text: &Styled, from: usize, fit: Fit) -> usize {
-    // What began before and goes on is marked again.
+    // Spans that began earlier and continue need their marks again.
     let goes_on = text.spans.iter().filter(|span| span.start < from && span.end > from);
     let mut length: usize = goes_on.map(|span| fit.measure.of_style(&span.style)).sum();
     let mut begins = text.spans.iter().skip_while(|span| span.start < from).peekable();
@@ -126,7 +128,7 @@ fn furthest(text: &Styled, from: usize, fit: Fit) -> usize {
             break;
         }
     }
-    // Spans are in the order of their beginnings; what began before and goes on counts too.
+    // Spans are ordered by their start; those that began earlier and continue count too.
     let mut spans = text.spans.iter().filter(|span| span.end > from && span.start < limit);
     if let Some(first_too_many) = spans.nth(fit.spans.max(1)) {
         limit = limit.min(first_too_many.start.max(from + 1));
@@ -135,7 +137,7 @@ fn furthest(text: &Styled, from: usize, fit: Fit) -> usize {
     limit.max(next_character(&text.text, from))
 }
 
-/// At least a character is taken, so that there is an end.
+/// At least one character is taken, so that splitting terminates.
 fn next_character(text: &str, from: usize) -> usize {
     from + text[from..].chars().next().map_or(0, char::len_utf8)
 }
@@ -144,7 +146,7 @@ fn is_in_link(text: &Styled, at: usize) -> bool {
     link_at(text, at).is_some()
 }
 
-/// The beginning of the link that a cut here would break.
+/// Returns the start of the link that a cut here would break.
 fn link_at(text: &Styled, at: usize) -> Option<usize> {
     let cuts = |span: &&super::styled::Span| {
         matches!(span.style, Style::Link(_) | Style::Code) && span.start < at && at < span.end

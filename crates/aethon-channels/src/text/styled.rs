@@ -1,11 +1,11 @@
-//! Plain text, and which stretches of it are bold, code, a link. Every platform's form is written from this one.
+//! Plain text with styled spans, such as bold, code or links. Every platform's format is produced from it.
 //!
-//! Spans are byte ranges on character boundaries, properly nested, an outer one before those inside it. They are stored with
-//! a delivery, so that a second attempt sends exactly what the first one was going to send.
+//! Spans are byte ranges on character boundaries, properly nested, with outer spans before inner ones. They are
+//! stored with a delivery, so that a retry sends exactly what the first attempt was going to send.
 
 use serde::{Deserialize, Serialize};
 
-/// How a stretch of text looks.
+/// The style of a span.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Style {
@@ -13,16 +13,16 @@ pub(crate) enum Style {
     Italic,
     Strike,
     Quote,
-    /// Code within a line.
+    /// Inline code.
     Code,
-    /// A block of code in this language, which may be empty.
+    /// A code block in this language, which may be empty.
     Block(String),
     /// A link to this address.
     Link(String),
 }
 
 impl Style {
-    /// Whether the text in it is shown as it is, without styles inside.
+    /// Returns whether the text inside is literal, without further styles.
     pub(crate) fn is_code(&self) -> bool {
         matches!(self, Self::Code | Self::Block(_))
     }
@@ -45,19 +45,19 @@ pub(crate) struct Styled {
 }
 
 impl Styled {
-    /// Text without any style.
+    /// Creates text without styles.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), spans: Vec::new() }
     }
 
-    /// Adds text in this style.
+    /// Appends text in this style.
     pub(crate) fn push(&mut self, text: &str, style: Style) {
         let start = self.text.len();
         self.text.push_str(text);
         self.spans.push(Span { start, end: self.text.len(), style });
     }
 
-    /// A stretch of it without blank space at its ends, with the spans cut to it.
+    /// Returns a trimmed range of it, with the spans cut accordingly.
     pub(crate) fn cut(&self, from: usize, to: usize) -> Self {
         let stretch = &self.text[from..to];
         let start = from + (stretch.len() - stretch.trim_start_matches('\n').len());
@@ -74,13 +74,13 @@ impl Styled {
         Self { text, spans: self.spans.iter().filter_map(cut).collect() }
     }
 
-    /// Whether there is nothing to see in it.
+    /// Returns whether it contains nothing visible.
     pub(crate) fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
 
-    /// Writes the text with what opens and closes each span, and each stretch of text through `literal`, which is told
-    /// whether it stands in code.
+    /// Writes the text with the opening and closing marks of each span. Passes each piece of text through `literal`,
+    /// which learns whether it is in code.
     pub(crate) fn write(
         &self,
         mut literal: impl FnMut(&mut String, &str, bool),
@@ -106,7 +106,7 @@ impl Styled {
                     out.push_str(&mark(&span.style, false));
                 }
             } else if let Some(span) = spans.next() {
-                // What stands in code is code and nothing else.
+                // Inside code, no other style applies.
                 if !is_code {
                     out.push_str(&mark(&span.style, true));
                     open.push(span);

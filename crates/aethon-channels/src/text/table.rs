@@ -1,11 +1,11 @@
-//! A table as lines of even columns, for platforms that know none.
+//! Formats a table as aligned lines of text, for platforms without tables.
 
 use unicode_width::UnicodeWidthStr;
 
-/// The widest that such a table is made. A wider one is a list of its rows.
+/// The maximum width of such a table. A wider one becomes a list of its rows.
 const MOST_COLUMNS: usize = 64;
 
-/// A table of these rows, of which the first is the head.
+/// Formats these rows, the first of which is the header.
 pub(super) fn lines(rows: &[Vec<String>]) -> Option<String> {
     let columns = rows.iter().map(Vec::len).max().filter(|columns| *columns > 0)?;
     let width = |column: usize| {
@@ -32,7 +32,7 @@ pub(super) fn lines(rows: &[Vec<String>]) -> Option<String> {
     Some(out)
 }
 
-/// The same as a list: a row after the other, each cell behind the name of its column.
+/// Formats the table as a list of rows, with each cell after its column name.
 pub(super) fn list(rows: &[Vec<String>]) -> String {
     let Some((head, rows)) = rows.split_first() else { return String::new() };
     let mut out = String::new();

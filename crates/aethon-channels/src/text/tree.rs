@@ -1,7 +1,7 @@
-//! From Markdown to styled text, over the parser's tree.
+//! Converts Markdown to styled text, from the parser's tree.
 //!
-//! Every kind of node that the dialect can produce has its arm; any other shows its children and nothing of its own. What a
-//! hostile text might find in the parser is cut off by a deadline, a size and a depth, and then shown as the text that it is.
+//! Every kind of node in the dialect has its own arm; any other only shows its children. If a hostile text finds a
+//! weakness in the parser, limits on time, size and depth cut it off, and the text is shown as plain text.
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use comrak::{Arena, Options, try_parse_document};
 use super::styled::{Span, Style, Styled};
 use super::table;
 
-/// The longest text that is parsed, in bytes.
+/// The longest text to be parsed, in bytes.
 const MAX_SOURCE: usize = 512 << 10;
 /// How long parsing may take.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How deep nodes may be nested.
+/// The deepest allowed nesting.
 const MAX_DEPTH: usize = 40;
 
-/// What this Markdown looks like.
+/// Converts Markdown to styled text.
 pub(crate) fn styled(markdown: &str) -> Styled {
     let (source, arena) = (cleaned(markdown), Arena::new());
     let Some(document) = document(&arena, &source) else { return Styled::plain(source) };
@@ -34,12 +34,12 @@ pub(crate) fn styled(markdown: &str) -> Styled {
     out
 }
 
-/// A text without what no messenger shows.
+/// Removes characters that no messenger shows.
 pub(super) fn cleaned(markdown: &str) -> String {
     markdown.replace("\r\n", "\n").replace(['\r', '\0', '\u{feff}'], "")
 }
 
-/// The tree of a text, unless that is too long or takes too long.
+/// Parses a text, unless it is too long or takes too long.
 pub(super) fn document<'a>(arena: &'a Arena<'a>, source: &str) -> Option<Node<'a>> {
     if source.len() > MAX_SOURCE {
         return None;
@@ -48,27 +48,27 @@ pub(super) fn document<'a>(arena: &'a Arena<'a>, source: &str) -> Option<Node<'a
     try_parse_document(arena, source, &dialect(), &|| Instant::now() >= deadline).ok()
 }
 
-/// Whether an address is one of the web or of mail. Others are shown and cannot be followed.
+/// Returns whether an address leads to the web or to mail. Other links are shown but cannot be followed.
 pub(super) fn is_open(url: &str) -> bool {
     let scheme = url.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| matches!(scheme.as_str(), "http" | "https" | "mailto"))
         && !url.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
-/// The language of a block of code, from the words behind its fence.
+/// Returns the language of a code block from its info string.
 pub(super) fn language(info: &str) -> String {
     let language = info.split([' ', ',', '{']).next().unwrap_or_default();
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '#' | '_');
     language.chars().filter(|c| is_word(*c)).take(32).collect()
 }
 
-/// Whether inline HTML is the end of a line.
+/// Returns whether inline HTML is a line break.
 pub(super) fn is_break(html: &str) -> bool {
     let tag = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
     tag.eq_ignore_ascii_case("br")
 }
 
-/// What Markdown is here.
+/// Returns the supported Markdown dialect.
 pub(super) fn dialect() -> Options<'static> {
     let mut options = Options::default();
     options.extension.strikethrough = true;
@@ -81,14 +81,14 @@ pub(super) fn dialect() -> Options<'static> {
 #[derive(Default)]
 struct Writer {
     out: Styled,
-    /// What every line of a nested block begins with.
+    /// The prefix of every line in a nested block.
     indent: String,
-    /// How many links are open; one inside another is shown as its text.
+    /// The number of open links. A link inside another is shown as its text.
     links: usize,
 }
 
 impl Writer {
-    /// The children of a block, each a paragraph of its own.
+    /// Renders the children of a block, each as its own paragraph.
     fn blocks<'a>(&mut self, parent: Node<'a>, depth: usize) {
         for child in parent.children() {
             self.block(child, depth + 1);
@@ -137,7 +137,7 @@ impl Writer {
         }
     }
 
-    /// Begins a block: behind an empty line, or in a tight list on the next one.
+    /// Begins a block: after an empty line, or on the next line in a tight list.
     fn part<'a>(&mut self, node: Node<'a>) {
         if node.previous_sibling().is_none() {
             return;
@@ -220,7 +220,7 @@ impl Writer {
         }
     }
 
-    /// A link to the web or to a mail address. Any other is shown as what it is.
+    /// Renders a link to the web or to mail. Any other is shown as plain text.
     fn link(&mut self, link: &NodeLink, words: impl FnOnce(&mut Self)) {
         let url = link.url.trim();
         let is_open = is_open(url);
@@ -237,12 +237,12 @@ impl Writer {
     }
 
     fn code(&mut self, text: &str, language: String) {
-        // A block without anything in it could not be sent.
+        // An empty block could not be sent.
         let text = if text.trim().is_empty() { "(empty)" } else { text };
         self.out.push(text, Style::Block(language));
     }
 
-    /// Text, with the indentation of the block behind each end of a line in it.
+    /// Appends text, indenting each of its lines like the block.
     fn text(&mut self, text: &str) {
         if self.indent.is_empty() || !text.contains('\n') {
             self.out.text.push_str(text);
@@ -251,7 +251,7 @@ impl Writer {
         }
     }
 
-    /// What is written meanwhile has this style.
+    /// Applies this style to everything that `write` appends.
     fn spanned(&mut self, style: Style, write: impl FnOnce(&mut Self)) {
         let (at, start) = (self.out.spans.len(), self.out.text.len());
         self.out.spans.push(Span { start, end: start, style });

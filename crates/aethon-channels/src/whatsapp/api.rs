@@ -1,4 +1,4 @@
-//! One request to the Graph API, and what its failure means.
+//! Requests to the Graph API, and the meaning of its errors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use super::Options;
 use crate::rest::{self, PATIENCE, RestAnswer, encoded};
 use crate::talk::{Failure, Fault};
 
-/// The longest answer that is read, in bytes.
+/// The longest response that is read, in bytes.
 const MOST_ANSWER: usize = 1 << 20;
-/// How long a file may take.
+/// How long a file transfer may take.
 const FILE_PATIENCE: Duration = Duration::from_secs(90);
-/// How long to wait when Meta wants a pause and does not say how long.
+/// The pause when Meta asks for one without a duration.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Where files are fetched from, besides the Graph API's own address.
+/// Hosts of files, besides the Graph API's own address.
 const FILE_HOSTS: [&str; 4] = [".fbsbx.com", ".facebook.com", ".fbcdn.net", ".whatsapp.net"];
 
-/// The Graph API as our number sees it.
+/// The Graph API for our number.
 pub(super) struct Api {
     host: String,
     base: String,
@@ -40,7 +40,7 @@ impl Api {
         Self { host, base, number: phone_number_id, token, exchange }
     }
 
-    /// The key that is to be set before anything can be done.
+    /// Returns the configuration key that must be set first, if any.
     pub(super) fn missing(&self) -> Option<&'static str> {
         if self.token.is_empty() {
             Some("channels.whatsapp.token is empty; set it to an access token of the app")
@@ -51,26 +51,26 @@ impl Api {
         }
     }
 
-    /// Meta's id of our number.
+    /// Returns Meta's id of our number.
     pub(super) fn number(&self) -> &str {
         &self.number
     }
 
-    /// What Meta knows of our number.
+    /// Returns what Meta knows about our number.
     pub(super) async fn look(&self) -> Result<Value, Failure> {
         let url =
             format!("{}/{}?fields=display_phone_number,verified_name", self.base, encoded(&self.number));
         read(self.ask(Method::Get, url, None).await?)
     }
 
-    /// Sends a message, or says that one was read.
+    /// Sends a message, or marks one as read.
     pub(super) async fn messages(&self, body: &Value) -> Result<Value, Failure> {
         let url = format!("{}/{}/messages", self.base, encoded(&self.number));
         let body = ("application/json".to_owned(), body.to_string().into_bytes());
         read(self.ask(Method::Post, url, Some(body)).await?)
     }
 
-    /// Stores a file for a message. Returns its id.
+    /// Uploads a file for a message and returns its id.
     pub(super) async fn upload(&self, form: (String, Vec<u8>)) -> Result<String, Failure> {
         let url = format!("{}/{}/media", self.base, encoded(&self.number));
         let stored = read(self.ask(Method::Post, url, Some(form)).await?)?;
@@ -78,12 +78,12 @@ impl Api {
         id.ok_or_else(|| Failure::Fault(Fault::Refused("WhatsApp gives no id for the file".into())))
     }
 
-    /// Fetches a file of at most so many bytes, and one more.
+    /// Downloads a file, reading at most one byte more than `most`.
     pub(super) async fn download(&self, id: &str, most: usize) -> Result<Vec<u8>, Failure> {
         let found = read(self.ask(Method::Get, format!("{}/{}", self.base, encoded(id)), None).await?)?;
         let url = found["url"].as_str().unwrap_or_default().to_owned();
         if !self.is_own(&url) {
-            // The token goes along, so the address has to be one of Meta's.
+            // The request carries the token, so the address must be one of Meta's.
             return Err(Failure::Fault(Fault::Refused("the file is not where WhatsApp keeps files".into())));
         }
         let answer = self.fetch((Method::Get, url), None, (FILE_PATIENCE, most.saturating_add(1))).await?;
@@ -130,7 +130,7 @@ fn read(answer: RestAnswer) -> Result<Value, Failure> {
     Err(failure(answer.status, &told["error"], pause))
 }
 
-/// What Meta says by status and code.
+/// Interprets Meta's error by status and code.
 fn failure(status: u16, error: &Value, pause: Option<Duration>) -> Failure {
     let code = error["code"].as_i64().unwrap_or(0);
     let said =
@@ -143,11 +143,11 @@ fn failure(status: u16, error: &Value, pause: Option<Duration>) -> Failure {
                 "WhatsApp does not take the token ({status} {code}); set channels.whatsapp.token"
             ));
         }
-        // Too much at once: of the app, of the number, to one person.
+        // A rate limit: of the app, of the number, or for one person.
         (429, _) | (_, 4 | 80007 | 130_429 | 131_048 | 131_056) => {
             Fault::Later { message, after: Some(pause.unwrap_or(PAUSE)) }
         }
-        // Meta says itself that it was not done.
+        // Meta itself says that nothing was done.
         (_, 131_016) | (502 | 503, _) => Fault::Later { message, after: pause },
         (400..=499, _) => Fault::Refused(message),
         _ => Fault::Doubtful(message),

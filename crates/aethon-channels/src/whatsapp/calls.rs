@@ -1,7 +1,8 @@
-//! Meta's calls: whether they are Meta's, and storing what they bring before it is dealt with.
+//! Meta's calls: verifies that they are Meta's, and stores what they contain before it is processed.
 //!
-//! Meta wants its answer at once, and brings what got none again for days. So a call is verified over its raw bytes, its
-//! messages are stored one by one, and that is the answer; `inbox` goes on from there, after a crash too.
+//! Meta expects an immediate response and repeats an unanswered call for days. So a call is verified over its raw
+//! bytes, its messages are stored one by one, and then it is answered; `inbox` continues from there, even after a
+//! crash.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -20,14 +21,14 @@ use super::Options;
 use super::inbound;
 use crate::options::Surroundings;
 
-/// Where what has come is kept until it was dealt with.
+/// Where incoming messages are stored until they are processed.
 pub(super) const WAITING: &str = "inbox:";
-/// How much waits at most.
+/// How many may wait.
 const MOST_WAITING: usize = 1000;
-/// For how long. Older messages are not answered anyway.
+/// How long they are kept. Older messages are not answered anyway.
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Takes Meta's calls.
+/// Receives Meta's calls.
 pub(super) struct Calls {
     secret: Secret,
     verify_token: Secret,
@@ -35,9 +36,9 @@ pub(super) struct Calls {
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
     counter: AtomicU32,
-    /// Whether the last call was not Meta's, which is told once.
+    /// Whether the last call was forged, which is logged once.
     was_forged: AtomicBool,
-    /// Rung when something was stored.
+    /// Notified when something was stored.
     pub(super) rung: Notify,
 }
 
@@ -65,7 +66,7 @@ impl Calls {
         claimed.is_some_and(|claimed| hmac::verify(&key, body, &claimed).is_ok())
     }
 
-    /// A name behind all that were given so far: the time, and a number where several came at once.
+    /// Returns a name that sorts after all earlier ones: the time, and a counter for several at once.
     fn name(&self) -> String {
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
         format!("{WAITING}{:015}{number:010}", self.clock.now().as_millisecond().max(0))
@@ -86,7 +87,7 @@ impl PlatformCalls for Calls {
 
     async fn take(&self, signature: &str, body: &[u8]) -> Result<Called> {
         if !self.is_metas(signature, body) {
-            // Anybody can call, so only the first of a row is told.
+            // Anyone can call, so only the first of a series is logged.
             if !self.was_forged.swap(true, Ordering::Relaxed) {
                 tracing::warn!(
                     channel = "whatsapp",
@@ -114,7 +115,7 @@ impl PlatformCalls for Calls {
     }
 }
 
-/// Whether two words are the same, in a time that tells nothing about where they differ.
+/// Compares two words in constant time.
 fn is_same(claimed: &str, word: &str) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, b"a word of the owner");
     let tag = hmac::sign(&key, word.as_bytes());

@@ -1,11 +1,11 @@
-//! Styled text with the marks of WhatsApp: `*b*`, `_i_`, `~s~`, and fences.
+//! Converts styled text to WhatsApp's markup: `*b*`, `_i_`, `~s~`, and fences.
 
 use crate::text::{Style, Styled};
 
 /// The longest text of a message, in UTF-16 units.
 const MOST_TEXT: usize = 4096;
 
-/// The text with its marks; without them where they would make it too long.
+/// Returns the text with its marks, or without them if they would make it too long.
 pub(super) fn marked(text: &Styled) -> String {
     let marked = text.write(
         |out, text, _| out.push_str(text),

@@ -1,11 +1,12 @@
-//! From what Meta brings to arrivals, and to what has failed of what was sent.
+//! Converts the content of Meta's calls to arrivals and to failures of sent messages.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::talk::{Arrival, Offer, Sender};
 
-/// What a call brings of use, one value each, the oldest first: messages of people with who wrote them, and failures.
+/// Extracts the useful parts of a call, one value each, oldest first: messages of people with their author, and
+/// failures.
 pub(super) fn parts(body: &Value, number: &str) -> Vec<Value> {
     let list = |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
     let mut parts = Vec::new();
@@ -42,13 +43,13 @@ fn second(value: &Value) -> Option<i64> {
     at.as_i64().or_else(|| at.as_str()?.parse().ok())
 }
 
-/// Whether this is a number without `+`, or an id that stands for one that is hidden, such as `US.1349120`.
+/// Returns whether this is a number without `+`, or an id in place of a hidden number, such as `US.1349120`.
 pub(super) fn is_person(text: &str) -> bool {
     let is_number = (5..=20).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number || is_user_id(text)
 }
 
-/// Whether this stands for a number that is hidden.
+/// Returns whether this is an id in place of a hidden number.
 pub(super) fn is_user_id(text: &str) -> bool {
     let Some((country, id)) = text.split_once('.') else { return false };
     country.len() == 2
@@ -57,18 +58,19 @@ pub(super) fn is_user_id(text: &str) -> bool {
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
 }
 
-/// What arrives with a part, if it is a message of a person in private. `is_listed` says whether the owner names them so.
+/// Converts a part, if it is a private message by a person. `is_listed` returns whether the owner's list contains an
+/// id.
 pub(super) fn arrival(part: &Value, is_listed: impl Fn(&str) -> bool) -> Option<Arrival> {
     let message = &part["message"];
     let named = |value: &Value| value.as_str().filter(|text| is_person(text)).map(str::to_owned);
     let number = named(&message["from"]);
     let user = named(&message["from_user_id"]).or_else(|| named(&part["user_id"]));
-    // GroupMode have members who may not write.
+    // Groups have members who may not write.
     if message["group_id"].is_string() {
         return None;
     }
     let chat = number.clone().or_else(|| user.clone())?;
-    // The owner may have named either.
+    // The owner may have listed either id.
     let id = user.filter(|user| is_listed(user) || number.is_none()).unwrap_or_else(|| chat.clone());
     let (text, files) = content(message)?;
     let context = &message["context"];
@@ -86,7 +88,7 @@ pub(super) fn arrival(part: &Value, is_listed: impl Fn(&str) -> bool) -> Option<
     })
 }
 
-/// The words and files of a message. What is only a sign (a reaction, a change of number) is none.
+/// Returns the text and files of a message. Mere signals (a reaction, a changed number) are not messages.
 fn content(message: &Value) -> Option<(String, Vec<Offer>)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().trim().to_owned();
     let kind = message["type"].as_str()?;
@@ -117,7 +119,7 @@ fn content(message: &Value) -> Option<(String, Vec<Offer>)> {
     }
 }
 
-/// A button of ours as the words that do the same, so that it is answered as they are.
+/// Converts a press of one of our buttons to the equivalent text, so that it is handled the same way.
 fn pressed(data: &str) -> Option<String> {
     let code = |code: &str, word: &str| {
         let is_code = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -130,7 +132,7 @@ fn pressed(data: &str) -> Option<String> {
     }
 }
 
-/// What has failed of what was sent: the message, and why.
+/// Returns the failed message, and the reason.
 pub(super) fn failure(part: &Value) -> Option<(String, String)> {
     let failed = &part["failed"];
     let error = &failed["errors"][0];

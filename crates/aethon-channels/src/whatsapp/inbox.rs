@@ -1,5 +1,5 @@
-//! Deals with what Meta's calls have brought, in the order in which it came: messages go to the door, and what has failed of
-//! what was sent goes back to the outbox. What was dealt with is removed, so after a crash the rest goes on.
+//! Processes the content of Meta's calls in order: messages go to the door, and failures of sent messages go back to
+//! the outbox. What was processed is removed, so after a crash the rest continues.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use super::platform::WhatsApp;
 use super::{inbound, window};
 use crate::talk::{Door, Rounds, Stop};
 
-/// How much is dealt with in a round.
+/// How many are processed in a round.
 const BATCH: usize = 100;
-/// How long to wait for a call before looking again.
+/// How long to wait for a call before checking again.
 const LOOK: Duration = Duration::from_secs(300);
 
-/// What receives, once Meta has said who we are.
+/// Receives messages, once Meta has confirmed who we are.
 pub(super) struct Inbox<'a> {
     whatsapp: &'a WhatsApp,
     is_open: bool,
@@ -67,7 +67,7 @@ impl Rounds for Inbox<'_> {
         }
         let waiting = door.records().list("whatsapp", WAITING, BATCH).await?;
         if waiting.is_empty() {
-            // Whatever woke this up, the round after it looks.
+            // Whatever ended the wait, the next round checks.
             let _ = timeout(LOOK, self.whatsapp.calls().rung.notified()).await;
             return Ok(());
         }

@@ -1,10 +1,11 @@
-//! WhatsApp, over Meta's Cloud API: calls of Meta in, messages out.
+//! WhatsApp, over Meta's Cloud API: Meta's calls in, messages out.
 //!
-//! `calls` takes what Meta brings and stores it, `inbox` hands it to the door afterwards, `inbound` makes arrivals of it; `api`
-//! makes a request, `form` writes styled text with WhatsApp's marks, `window` knows whom free text still reaches.
+//! `calls` receives and stores what Meta sends, `inbox` passes it to the door afterwards, `inbound` converts it to
+//! arrivals, `api` makes requests, `form` converts styled text to WhatsApp's markup, `window` knows who can still be
+//! reached with free text.
 //!
-//! Meta's terms bar assistants like this one in most countries since January 2026, and a number that breaks them can be closed.
-//! That is said wherever the channel is set up.
+//! Since January 2026, Meta's terms bar assistants like this one in most countries, and a number that violates them
+//! can be closed. Every place that sets up this channel says so.
 
 mod api;
 mod calls;
@@ -21,23 +22,23 @@ use aethon_core::secret::Secret;
 
 pub use platform::channel;
 
-/// What an owner has to know before they switch it on.
+/// What an owner must know before enabling it.
 pub const TERMS: &str = "Meta's terms bar general-purpose assistants on WhatsApp (numbers of Italy and Brazil were exempt), and can close the number \
      for it";
 
-/// What WhatsApp needs besides the rules.
+/// Settings of WhatsApp besides the rules.
 pub struct Options {
-    /// The Graph API's address.
+    /// Address of the Graph API.
     pub api_base: String,
-    /// Its version, such as `v26.0`; empty where the address has one.
+    /// Its version, such as `v26.0`; empty if the address contains one.
     pub api_version: String,
-    /// The number that sends, by Meta's id.
+    /// Meta's id of the sending number.
     pub phone_number_id: String,
     /// The access token.
     pub token: Secret,
-    /// The app's secret, under which Meta signs its calls.
+    /// The app secret, with which Meta signs its calls.
     pub secret: Secret,
-    /// The word by which Meta shows that it is the one that asks for the address.
+    /// The token by which Meta proves itself when it verifies the webhook address.
     pub verify_token: Secret,
     /// For requests.
     pub exchange: Arc<dyn Exchange>,

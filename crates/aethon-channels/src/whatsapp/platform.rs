@@ -1,4 +1,4 @@
-//! WhatsApp as a platform: sending within the day after a message, files, and the sign that an answer is written.
+//! WhatsApp as a platform: sending within a day after a person's message, files, and the typing indicator.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,32 +24,32 @@ use crate::options::{Rules, Surroundings};
 use crate::talk::{self, Button, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure, Styled};
 
-/// The channel.
+/// Creates the channel.
 pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
     let platform = Arc::new(WhatsApp::new(options, &rules, &around));
     let calls = platform.calls.clone();
     Messenger::new(platform, inbound::is_person, rules, around).called_by_its_platform(calls)
 }
 
-/// How long a message may be, so that there is room for its marks.
+/// The longest message, leaving space for its marks.
 const MOST_TEXT: usize = 3800;
-/// How long the text above buttons may be, in UTF-16 units.
+/// The longest text above buttons, in UTF-16 units.
 const MOST_ABOVE_BUTTONS: usize = 1024;
-/// How many marks a message has at most.
+/// How many spans a message may have.
 const MOST_SPANS: usize = 100;
-/// How far apart messages to a person are.
+/// The minimum interval between messages to a person.
 const PACE: Duration = Duration::from_secs(1);
-/// How long the sign lasts that an answer is written.
+/// How long the typing indicator lasts.
 const TYPING: Duration = Duration::from_secs(20);
 /// How many chats are remembered for it.
 const MOST_CHATS: usize = 1000;
-/// How long Meta may take to say that a message has failed.
+/// How long Meta may take to report that a message failed.
 const FAILS_WITHIN: SignedDuration = SignedDuration::from_hours(72);
 
 pub(super) struct WhatsApp {
     api: Api,
     calls: Arc<Calls>,
-    /// What cannot run without; with what to set.
+    /// What is missing from the configuration and prevents the channel from running.
     missing: Option<&'static str>,
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
@@ -58,7 +58,7 @@ pub(super) struct WhatsApp {
     last: Mutex<BTreeMap<String, Last>>,
 }
 
-/// The last message of a chat, which the sign of writing goes along with.
+/// The last message of a chat, to which the typing indicator is attached.
 struct Last {
     message: String,
     signed_at: Option<Instant>,
@@ -96,17 +96,17 @@ impl WhatsApp {
         self.missing
     }
 
-    /// Whether the owner's list has this id.
+    /// Returns whether the owner's list contains this id.
     pub(super) fn is_listed(&self, id: &str) -> bool {
         self.allowed.get().iter().any(|allowed| allowed == id)
     }
 
-    /// Where it is remembered what a message was sent for.
+    /// Where the key of a sent message is stored.
     pub(super) fn sent(message: &str) -> String {
         format!("sent:{message}")
     }
 
-    /// The last message of a chat.
+    /// Records the last message of a chat.
     pub(super) fn note_last(&self, chat: &str, message: &str) {
         let mut last = self.last();
         if last.len() >= MOST_CHATS {
@@ -116,12 +116,12 @@ impl WhatsApp {
     }
 
     fn last(&self) -> MutexGuard<'_, BTreeMap<String, Last>> {
-        // The map is whole after every statement, so a panic elsewhere does not make it unusable.
+        // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn send(&self, chat: &str, kind: &str, content: Value) -> std::result::Result<String, Fault> {
-        // A number that is hidden is another field.
+        // An id in place of a hidden number goes in another field.
         let to = if inbound::is_user_id(chat) { "recipient" } else { "to" };
         let mut body = json!({"messaging_product": "whatsapp", "recipient_type": "individual", "type": kind});
         body[to] = json!(chat);
@@ -188,7 +188,7 @@ impl Platform for WhatsApp {
             Content::File(file) => self.file(chat, file).await?,
             _ => return Err(Fault::no_such_form()),
         };
-        // Should Meta say later that it has failed, it is known what that was. The message is sent, whatever becomes of this.
+        // Remembered in case Meta reports a failure later. The message is sent even if this cannot be stored.
         let kept = self.records.put("whatsapp", &Self::sent(&message), key, Some(now + FAILS_WITHIN)).await;
         if let Err(error) = kept {
             tracing::warn!(channel = "whatsapp", %error, "it could not be remembered what was sent");

@@ -1,11 +1,11 @@
-//! Where a request may carry the token, still as it came.
+//! The places where a request may carry the token. Values are returned undecoded.
 
 use http::header::{AUTHORIZATION, COOKIE, HeaderMap};
 
-/// The name of the cookie.
+/// Name of the sign-in cookie.
 pub(super) const COOKIE_NAME: &str = "aethon_dash";
 
-/// The first cookie of our name that is not empty.
+/// Returns the first non-empty cookie with our name.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&[u8]> {
     headers
         .get_all(COOKIE)
@@ -16,7 +16,8 @@ pub(super) fn cookie(headers: &HeaderMap) -> Option<&[u8]> {
         .find(|value| !value.trim_ascii().is_empty())
 }
 
-/// The bearer token, if there is one and it is not empty. `None` when the header is doubled, which is never honest.
+/// Returns the bearer token if there is one and it is not empty. Returns `None` if the header is repeated, which no
+/// honest client does.
 pub(super) fn bearer(headers: &HeaderMap) -> Option<Option<&[u8]>> {
     let mut all = headers.get_all(AUTHORIZATION).iter();
     let first = all.next();
@@ -31,7 +32,7 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<Option<&[u8]>> {
     Some(token)
 }
 
-/// The first `token` of a query that is not empty, still encoded.
+/// Returns the first non-empty `token` in a query, still encoded.
 pub(super) fn query_token(query: &str) -> Option<&str> {
     query.split('&').filter_map(|pair| pair.strip_prefix("token=")).find(|value| !value.is_empty())
 }

@@ -1,51 +1,51 @@
-//! The register of sign-ins, in a file of the home: which browsers signed in, for the owner to look through, and which sign-ins
-//! were taken back, because a cookie that somebody has copied must not count again after a restart.
+//! The register of sign-ins, a file in the home. It lists the browsers that signed in, for the owner to review, and
+//! the sign-ins that were revoked, so that a copied cookie stays invalid after a restart.
 //!
-//! A line for each event. What stands there makes no cookie, which is signed with the key. Lines that have no meaning any more go
-//! when the file has grown long.
+//! Each event is one line. The contents cannot be used to forge a cookie, because cookies are signed with the key.
+//! Obsolete lines are removed when the file has grown long.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::sync::Arc;
 
-/// How long the file may be at a start before it is written anew. A line has about 80 bytes.
+/// File size at startup above which the file is rewritten. A line takes about 80 bytes.
 const LONG: usize = 64 << 10;
 
-/// The file; without one nothing is kept.
+/// The register file. Without a file, nothing is kept.
 #[derive(Clone, Default)]
 pub(crate) struct Register(Option<Arc<File>>);
 
-/// A line. Times are in seconds since the epoch.
+/// One line. Times are in seconds since the epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A browser signed in.
     Begun(Begun),
-    /// A sign-in was taken back that would have ended at this time.
+    /// A sign-in was revoked that would have expired at this time.
     Ended { name: String, ends: i64 },
 }
 
 /// A browser that signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Begun {
-    /// The name of the sign-in.
+    /// Name of the sign-in.
     pub(crate) name: String,
-    /// When it ends by itself.
+    /// When it expires.
     pub(crate) ends: i64,
     /// When it began.
     pub(crate) began: i64,
-    /// Under which token, by a mark that does not tell the token.
+    /// Which token it is for, as a fingerprint that does not reveal the token.
     pub(super) token: String,
-    /// Where it came from.
+    /// The address it came from.
     pub(crate) address: String,
 }
 
 impl Register {
-    /// What stands in this file, which is open for reading and appending.
+    /// Wraps this file, which must be open for reading and appending.
     pub(crate) fn new(file: Option<Arc<File>>) -> Self {
         Self(file)
     }
 
-    /// What still has a meaning.
+    /// Reads the entries that still matter.
     pub(super) fn read(&self, now: i64) -> Vec<Entry> {
         let Some(file) = &self.0 else { return Vec::new() };
         read(file, now).unwrap_or_else(|error| {
@@ -54,7 +54,7 @@ impl Register {
         })
     }
 
-    /// Adds a line, and waits until it is kept.
+    /// Adds a line and waits until it is stored.
     pub(super) async fn add(&self, entry: Entry) {
         let Some(file) = self.0.clone() else { return };
         let written = tokio::task::spawn_blocking(move || append(&file, &entry));
@@ -63,7 +63,7 @@ impl Register {
         }
     }
 
-    /// Adds a line, and waits for nothing: who signs in is served whether or not it can be kept.
+    /// Adds a line without waiting, so that signing in succeeds even if the line cannot be stored.
     pub(super) fn add_later(&self, entry: Entry) {
         if let Some(file) = self.0.clone() {
             tokio::task::spawn_blocking(move || append(&file, &entry));
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(kept.0.as_ref().unwrap().metadata().unwrap().len(), 21, "the rest is gone");
     }
 
-    /// An empty file that has no name any more.
+    /// An empty file that is already unlinked.
     fn file() -> File {
         let name = format!("aethon-sign-ins-{}", aethon_core::ids::unique());
         let path = std::env::temp_dir().join(name);

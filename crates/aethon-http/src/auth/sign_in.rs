@@ -1,8 +1,9 @@
-//! Sign-ins: what a cookie names, how long it counts, and who is told when it does not any more.
+//! Sign-ins: what a cookie names, how long it is valid, and who is notified when it no longer is.
 //!
-//! A cookie is a random name, the time of its end, and their HMAC under a key of this home and the token. So it says nothing of
-//! the token, a guess at the token makes no cookie, it counts after a restart, and ends with the token. What was taken back
-//! is kept until it would have ended by itself, also over a restart, and so is which there are (`register`).
+//! A cookie holds a random name, an expiry time, and their HMAC under a key derived from the home's key and the
+//! token. So it reveals nothing about the token, cannot be forged by guessing the token, survives a restart, and ends
+//! when the token changes. Revoked sign-ins are remembered until they would have expired, across restarts too, and so
+//! is the list of sign-ins (`register`).
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -17,27 +18,27 @@ use tokio::sync::watch;
 use super::register::{Begun, Entry, Register};
 use crate::hex::{hex, unhex};
 
-/// How long a sign-in counts.
+/// How long a sign-in is valid, in seconds.
 const LIFETIME: i64 = 30 * 24 * 3600;
-/// How many that were taken back are kept; beyond that those go first that end first.
+/// How many revoked sign-ins are remembered. Past this, those that expire first are dropped.
 const MOST_ENDED: usize = 4096;
-/// How many of those that began are listed.
+/// How many sign-ins are listed.
 const MOST_LISTED: usize = 256;
 
-/// Under what something came in.
+/// How a request or socket was admitted.
 #[derive(Debug, Clone)]
 pub(crate) enum SignIn {
-    /// No token was asked for.
+    /// No token is configured.
     Open,
-    /// The token itself, in a header or an address.
+    /// By the token itself, in a header or the query.
     Token(hmac::Tag),
-    /// The token itself in the cookie, when cookies like this had been taken back so often.
+    /// By the token itself in the cookie. The number counts how often such cookies had been revoked by then.
     TokenCookie(u64, hmac::Tag),
-    /// A sign-in of its own.
+    /// By a sign-in of its own.
     Session(Session, hmac::Tag),
 }
 
-/// A sign-in of a browser.
+/// A browser's sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) name: String,
@@ -45,23 +46,23 @@ pub(crate) struct Session {
     ends: i64,
 }
 
-/// All sign-ins, whatever the token is.
+/// All sign-ins, whatever their token.
 pub(crate) struct SignIns {
     key: hmac::Key,
     clock: Arc<dyn Clock>,
     state: Mutex<SignInState>,
     kept: Register,
-    /// Changes whenever one ends.
+    /// Signals that a sign-in has ended.
     changes: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct SignInState {
-    /// Those that were taken back, with the time at which they end anyway.
+    /// Revoked sign-ins, with their expiry times.
     sessions: HashMap<String, i64>,
-    /// How often a cookie that held the token itself was taken back.
+    /// How often a cookie that held the token itself was revoked.
     token_cookies: u64,
-    /// Those that began, in their order.
+    /// Sign-ins in the order in which they began.
     begun: VecDeque<Begun>,
 }
 
@@ -84,8 +85,8 @@ impl SignInState {
 }
 
 impl SignIns {
-    /// Sign-ins under this key of the home; without one they do not outlast this process. Those that were taken back before
-    /// stay so.
+    /// Creates sign-ins under this key of the home. Without a key, they end with the process. Sign-ins revoked
+    /// earlier stay revoked.
     pub(crate) fn new(key: &Secret, kept: Register, clock: Arc<dyn Clock>) -> Self {
         let key =
             if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
@@ -101,7 +102,7 @@ impl SignIns {
         Self { key, clock, state, kept, changes: watch::Sender::new(()) }
     }
 
-    /// A key for one purpose.
+    /// Derives a key for one purpose.
     pub(super) fn key(&self, purpose: &[u8], token: &[u8]) -> hmac::Key {
         let mut context = hmac::Context::with_key(&self.key);
         context.update(purpose);
@@ -110,7 +111,7 @@ impl SignIns {
         hmac::Key::new(hmac::HMAC_SHA256, context.sign().as_ref())
     }
 
-    /// The cookie of a new sign-in from this address.
+    /// Starts a sign-in from this address and returns its cookie.
     pub(super) fn begin(&self, cookies: &hmac::Key, address: IpAddr) -> Secret {
         let (name, began) = (hex(&random::<16>()), self.now());
         let ends = began + LIFETIME;
@@ -122,7 +123,7 @@ impl SignIns {
         Secret::new(format!("{named}.{mark}"))
     }
 
-    /// The sign-in that a cookie names, if it is one and stands.
+    /// Returns the sign-in that a cookie names, if the cookie is genuine and the sign-in is active.
     pub(super) fn named(&self, cookies: &hmac::Key, cookie: &[u8]) -> Option<Session> {
         let (named, mark) = std::str::from_utf8(cookie).ok()?.rsplit_once('.')?;
         hmac::verify(cookies, named.as_bytes(), &unhex::<32>(mark.as_bytes())?).ok()?;
@@ -131,7 +132,7 @@ impl SignIns {
         self.stands(&session).then_some(session)
     }
 
-    /// Those that began under this token and stand, newest first.
+    /// Returns the active sign-ins under this token, newest first.
     pub(super) fn standing(&self, cookies: &hmac::Key) -> Vec<Begun> {
         let (token, now) = (token_mark(cookies), self.now());
         let state = self.lock();
@@ -141,17 +142,17 @@ impl SignIns {
         state.begun.iter().rev().filter(stands).cloned().collect()
     }
 
-    /// How often a cookie that held the token itself was taken back.
+    /// Returns how often a cookie that held the token itself was revoked.
     pub(super) fn token_cookies(&self) -> u64 {
         self.lock().token_cookies
     }
 
-    /// Whether it has neither ended nor been taken back.
+    /// Returns whether the sign-in has neither expired nor been revoked.
     pub(super) fn stands(&self, session: &Session) -> bool {
         self.now() < session.ends && !self.lock().sessions.contains_key(&session.name)
     }
 
-    /// Takes a sign-in back: what came in under it ends. A token in a header is nobody's sign-in and stays.
+    /// Revokes a sign-in and ends everything admitted under it. A token in a header is not a sign-in and stays valid.
     pub(crate) fn end(&self, sign_in: &SignIn) {
         match sign_in {
             SignIn::Open | SignIn::Token(_) => return,
@@ -161,31 +162,31 @@ impl SignIns {
         self.look_again();
     }
 
-    /// Takes back one that is listed, and has the home remember it.
+    /// Revokes a listed sign-in and stores the revocation.
     pub(crate) async fn revoke(&self, begun: Begun) {
         self.lock().end(&begun.name, begun.ends, self.now());
         self.look_again();
         self.kept.add(Entry::Ended { name: begun.name, ends: begun.ends }).await;
     }
 
-    /// Has the home remember that it was taken back.
+    /// Stores the revocation of a sign-in.
     pub(crate) async fn keep(&self, sign_in: &SignIn) {
         if let SignIn::Session(session, _) = sign_in {
             self.kept.add(Entry::Ended { name: session.name.clone(), ends: session.ends }).await;
         }
     }
 
-    /// Has everything that came in look whether its sign-in still stands; called when the token may have changed.
+    /// Makes everything that was admitted recheck its sign-in. Called when the token may have changed.
     pub(crate) fn look_again(&self) {
         self.changes.send_replace(());
     }
 
-    /// Changes whenever something that came in should look whether its sign-in still stands.
+    /// Signals whenever sign-ins should be rechecked.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()
     }
 
-    /// How many seconds a sign-in has left; `None` where it does not end by itself.
+    /// Returns how many seconds a sign-in has left, or `None` if it does not expire.
     pub(crate) fn seconds_left(&self, sign_in: &SignIn) -> Option<u64> {
         let SignIn::Session(session, _) = sign_in else { return None };
         Some(u64::try_from(session.ends.saturating_sub(self.now())).unwrap_or(0))
@@ -196,12 +197,12 @@ impl SignIns {
     }
 
     fn lock(&self) -> MutexGuard<'_, SignInState> {
-        // The state is whole after every statement.
+        // Every statement leaves the state consistent, so a poisoned lock is usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What tells one token's sign-ins from another's, and nothing of the token.
+/// Returns a fingerprint that tells one token's sign-ins from another's without revealing the token.
 fn token_mark(cookies: &hmac::Key) -> String {
     hex(hmac::sign(cookies, b"mark").as_ref()).chars().take(8).collect()
 }
@@ -209,7 +210,7 @@ fn token_mark(cookies: &hmac::Key) -> String {
 fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     if SystemRandom::new().fill(&mut bytes).is_err() {
-        // Without the system's random source there are still version 4 and 7 ids, made of the time and a counter.
+        // If the system's random source fails, fall back to version 4 and 7 ids, made of the time and a counter.
         for chunk in bytes.chunks_mut(16) {
             let id = aethon_core::ids::unique();
             chunk.iter_mut().zip(id.bytes().rev()).for_each(|(byte, random)| *byte = random);

@@ -1,4 +1,4 @@
-//! Which carrier counts, and which token is right.
+//! Which carrier takes precedence, and which token is right.
 
 use aethon_core::clock::Clock as _;
 use aethon_core::testkit::ManualClock;
@@ -13,7 +13,7 @@ fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Timestamp::from_second(1_700_000_000).unwrap()))
 }
 
-/// The check of a home whose key is always the same.
+/// The check of a home whose key is fixed.
 fn auth(token: &str) -> TokenAuth {
     auth_at(token, &clock())
 }
@@ -23,12 +23,12 @@ fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
 }
 
-/// Where browsers sign in from.
+/// The address from which browsers sign in.
 fn address() -> IpAddr {
     IpAddr::from([192, 0, 2, 1])
 }
 
-/// The cookie of a new sign-in, as a browser sends it.
+/// Signs in and returns the cookie as a browser sends it.
 fn signed_in(auth: &TokenAuth) -> HeaderMap {
     let cookie = auth.sign_in_cookie(address(), false).expect("a token is set");
     let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();

@@ -1,6 +1,6 @@
-//! The documents of conversations: the listing of sessions, and one of them with its newest messages.
+//! Documents about conversations: the list of sessions, and one session with its newest messages.
 //!
-//! The API answers with these, and the terminal prints the same when no daemon runs.
+//! The API returns them, and the terminal prints the same ones when no daemon runs.
 
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
@@ -10,29 +10,29 @@ use serde::Serialize;
 use super::message::{Message, Rendering};
 use crate::deps::Chat;
 
-/// A page of the listing.
+/// A page of the session list.
 #[derive(Debug, Serialize)]
 pub struct Page {
     /// The sessions, most recently used first.
     pub sessions: Vec<Listed>,
-    /// How many match in all.
+    /// How many match in total.
     pub count: u64,
     /// Where the next page begins, if there is one.
     pub next_cursor: Option<String>,
 }
 
-/// A session of the listing.
+/// A session in the list.
 #[derive(Debug, Serialize)]
 pub struct Listed {
-    /// What is stored of it.
+    /// Its stored summary.
     #[serde(flatten)]
     pub summary: SessionSummary,
-    /// Whether a turn of it runs or waits.
+    /// Whether it has a running or queued turn.
     pub busy: bool,
 }
 
-/// One conversation with its newest messages, and what a page needs to go on live from there without losing or doubling
-/// anything.
+/// One conversation with its newest messages, and what a page needs to continue live from there without missing or
+/// duplicating anything.
 #[derive(Debug, Serialize)]
 pub struct Conversation {
     /// The session.
@@ -42,23 +42,23 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// Whether there are older messages.
     pub has_more: bool,
-    /// The last frame of the live sequence that the messages reflect.
+    /// The last live frame that the messages reflect.
     pub seq: u64,
-    /// What was sent and is not answered yet.
+    /// Messages that were sent and have no answer yet.
     pub pending: Vec<Pending>,
 }
 
-/// A message that is not answered yet.
+/// A message without an answer yet.
 #[derive(Debug, Serialize)]
 pub struct Pending {
     turn: TurnId,
     text: String,
-    /// `queued`, `running`, or `stopped`: taken back, and not among the messages yet.
+    /// `queued`, `running`, or `stopped`: cancelled, but not yet among the messages.
     state: &'static str,
 }
 
 impl Listed {
-    /// A session, and whether it is in use.
+    /// Combines a session with whether it is in use.
     pub fn new(chat: &Chat, summary: SessionSummary) -> Self {
         Self { busy: chat.assistant.is_busy(&summary.session_id), summary }
     }
@@ -75,7 +75,7 @@ impl From<TurnRecord> for Pending {
     }
 }
 
-/// The sessions that a query asks for.
+/// Lists the sessions that match a query.
 pub async fn list(chat: &Chat, query: SessionQuery) -> Result<Page> {
     let page = chat.transcripts.sessions(query).await?;
     Ok(Page {
@@ -85,7 +85,7 @@ pub async fn list(chat: &Chat, query: SessionQuery) -> Result<Page> {
     })
 }
 
-/// The newest messages of a session, or those before one; `None` when there is no such session.
+/// Returns the newest messages of a session, or those before a given one. Returns `None` if there is no such session.
 pub async fn show(
     chat: &Chat,
     id: &SessionId,
@@ -93,7 +93,7 @@ pub async fn show(
     limit: usize,
 ) -> Result<Option<Conversation>> {
     let Some(summary) = chat.transcripts.session(id).await? else { return Ok(None) };
-    // Before the messages are read: a frame that comes in between is then sent again, never lost.
+    // Read before the messages: a frame that arrives in between is then sent twice rather than lost.
     let seq = chat.hub.stored_seq(id);
     let pending = chat.transcripts.pending(id).await?;
     let mut messages = chat.transcripts.messages(id, before, limit.saturating_add(1)).await?;
@@ -102,12 +102,12 @@ pub async fn show(
             messages.remove(0);
             true
         }
-        // A page of large messages is short although there are more.
+        // A page of large messages is short even if there are more.
         Some(first) => !chat.transcripts.messages(id, Some(first.id), 1).await?.is_empty(),
         None => false,
     };
     let session = Listed::new(chat, summary);
-    // Rendering a long transcript takes a while; the connections that share this thread should not wait for it.
+    // Rendering a long transcript takes a while and must not block the other connections on this thread.
     let render = move || messages.into_iter().map(|message| Message::new(message, Rendering::Html)).collect();
     let messages = tokio::task::spawn_blocking(render).await;
     let messages =

@@ -1,21 +1,21 @@
-//! Deliveries that have not arrived, as documents for the API and the terminal.
+//! Documents about undelivered messages, for the API and the terminal.
 
 use aethon_core::channel::{DeliveryPage, DeliveryRecord};
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// How much of a text is shown.
+/// How much of a text is shown, in characters.
 const MOST_TEXT: usize = 500;
 
-/// A list of them.
+/// A list of deliveries.
 #[derive(Debug, Serialize)]
 pub struct Deliveries {
     deliveries: Vec<ListedDelivery>,
-    /// How many there are, listed or not.
+    /// How many there are, including those not listed.
     count: u64,
 }
 
-/// One of them.
+/// One delivery.
 #[derive(Debug, Serialize)]
 struct ListedDelivery {
     id: String,
@@ -35,7 +35,7 @@ struct ListedDelivery {
 }
 
 impl Deliveries {
-    /// The deliveries of these pages, the newest first.
+    /// Builds the list from these pages, newest first.
     pub fn of(pages: impl IntoIterator<Item = DeliveryPage>, limit: usize) -> Self {
         let (mut deliveries, mut count) = (Vec::new(), 0);
         for page in pages {

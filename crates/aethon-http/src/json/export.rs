@@ -1,4 +1,4 @@
-//! A whole conversation as a file to keep, piece by piece, so that a long one is never in memory at once.
+//! A whole conversation as a file, produced piece by piece, so that a long one never has to fit in memory.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use aethon_core::session::{SessionSummary, Transcripts};
 use super::markdown;
 use super::message::{Message, Rendering};
 
-/// How many messages are read at once.
+/// How many messages are read at a time.
 const STEP: usize = 50;
 
-/// The form of the file.
+/// The format of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// The session and its messages as `GET /api/sessions/{id}` has them, without HTML.
+    /// The session and its messages as in `GET /api/sessions/{id}`, without HTML.
     Json,
-    /// For people.
+    /// Markdown for people to read.
     Markdown,
 }
 
 impl Format {
-    /// The format that goes by this word.
+    /// Parses the name of a format.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "json" => Some(Self::Json),
@@ -32,19 +32,19 @@ impl Format {
     }
 }
 
-/// An export under way.
+/// An export in progress.
 pub struct Export {
     transcripts: Arc<dyn Transcripts>,
     session: SessionSummary,
     format: Format,
-    /// The steps that are still to be read, the last one first: each ends before this message.
+    /// The steps that remain to be read, in reverse order. Each holds the message that its page ends before.
     steps: Vec<Option<MessageId>>,
     stage: Stage,
 }
 
 enum Stage {
     Opening,
-    /// Whether a message was written before.
+    /// Whether no message was written yet.
     Messages {
         is_first: bool,
     },
@@ -52,20 +52,20 @@ enum Stage {
 }
 
 impl Export {
-    /// Begins the export of a session; `None` when there is none.
+    /// Starts the export of a session. Returns `None` if there is no such session.
     pub async fn open(
         transcripts: Arc<dyn Transcripts>,
         id: &SessionId,
         format: Format,
     ) -> Result<Option<Self>> {
         let Some(session) = transcripts.session(id).await? else { return Ok(None) };
-        // Transcripts are read from their end, so the first pass only finds where each step ends.
+        // Transcripts are read backwards, so a first pass finds where each step ends.
         let mut steps = vec![None];
         loop {
             let before = steps.last().copied().flatten();
             let step = transcripts.messages(id, before, STEP).await?;
             match step.first() {
-                // A page of large messages is short, so only an empty one is the last.
+                // A page of large messages is short, so only an empty page is the last.
                 Some(first) => steps.push(Some(first.id)),
                 None => break,
             }
@@ -73,7 +73,7 @@ impl Export {
         Ok(Some(Self { transcripts, session, format, steps, stage: Stage::Opening }))
     }
 
-    /// The next piece of the file; `None` at its end.
+    /// Returns the next piece of the file, or `None` at its end.
     pub async fn next(&mut self) -> Result<Option<String>> {
         match self.stage {
             Stage::Opening => {
@@ -91,7 +91,7 @@ impl Export {
         }
     }
 
-    /// The whole file at once.
+    /// Returns the whole file.
     pub async fn whole(mut self) -> Result<String> {
         let mut text = String::new();
         while let Some(piece) = self.next().await? {
@@ -105,7 +105,7 @@ impl Export {
             Format::Markdown => Ok(markdown::title(&self.session.title)),
             Format::Json => {
                 let mut text = json(&self.session)?;
-                // The object stays open for its messages.
+                // Keep the object open for its messages.
                 text.pop();
                 text.push_str(",\"messages\":[");
                 Ok(text)

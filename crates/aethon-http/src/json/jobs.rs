@@ -1,17 +1,17 @@
-//! Timed jobs as documents, for the API, the dashboard's socket and the terminal.
+//! Scheduled jobs as documents, for the API, the dashboard's socket and the terminal.
 
 use aethon_core::schedule::{JobRecord, Missed, Origin, RunStatus, Timing};
 use aethon_core::sop::SopName;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-/// How many runs ahead are told.
+/// How many upcoming runs are listed.
 const AHEAD: usize = 5;
 
 /// All jobs.
 #[derive(Debug, Serialize)]
 pub struct Jobs<'j> {
-    /// Whether jobs run by themselves.
+    /// Whether the scheduler runs jobs.
     pub enabled: bool,
     /// The jobs, by name.
     pub jobs: Vec<ListedJob<'j>>,
@@ -20,13 +20,13 @@ pub struct Jobs<'j> {
 }
 
 impl<'j> Jobs<'j> {
-    /// The answer with these jobs, in their order.
+    /// Lists these jobs in their order.
     pub fn of(enabled: bool, records: &'j [JobRecord]) -> Self {
         Self { enabled, jobs: records.iter().map(ListedJob::of).collect(), count: records.len() }
     }
 }
 
-/// A job.
+/// One job.
 #[derive(Debug, Serialize)]
 pub struct ListedJob<'j> {
     job_id: &'j str,
@@ -45,7 +45,7 @@ pub struct ListedJob<'j> {
     state: JobState<'j>,
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Debug, Serialize)]
 struct JobState<'j> {
     enabled: bool,
@@ -61,7 +61,7 @@ struct JobState<'j> {
 }
 
 impl<'j> ListedJob<'j> {
-    /// This one.
+    /// Describes a job.
     pub fn of(record: &'j JobRecord) -> Self {
         let job = &record.job;
         let (cron, timezone, run_at) = match &job.timing {
@@ -94,7 +94,7 @@ impl<'j> ListedJob<'j> {
     }
 }
 
-/// The next runs of a job that is on, as they stand today.
+/// Returns the next runs of an enabled job, as currently planned.
 fn next_runs(record: &JobRecord, next_run: Option<Timestamp>) -> Vec<String> {
     let regular = std::iter::successors(record.next_run, |run| record.job.timing.next_after(*run));
     let retry = next_run.filter(|run| record.next_run != Some(*run));

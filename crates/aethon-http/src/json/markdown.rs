@@ -1,4 +1,4 @@
-//! Conversations as Markdown: for the export and for the terminal.
+//! Conversations as Markdown, for the export and the terminal.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::message::{Block, Message};
 
-/// What is read of any document of a conversation: its title and its messages.
+/// The parts of a conversation document that are needed: title and messages.
 #[derive(Debug, Deserialize)]
 pub struct Transcript {
     /// The title.
@@ -17,7 +17,7 @@ pub struct Transcript {
     pub messages: Vec<Message>,
 }
 
-/// The whole as Markdown.
+/// Converts a transcript to Markdown.
 pub fn transcript(transcript: &Transcript) -> String {
     let mut text = title(&transcript.title);
     for message in &transcript.messages {
@@ -26,12 +26,12 @@ pub fn transcript(transcript: &Transcript) -> String {
     text
 }
 
-/// The heading of a conversation.
+/// Returns the heading of a conversation.
 pub(super) fn title(title: &str) -> String {
     format!("# {}\n", title.replace(['\n', '\r'], " "))
 }
 
-/// Adds a message under a heading of its own.
+/// Appends a message under its own heading.
 pub(super) fn push_message(out: &mut String, message: &Message) {
     let who = match message.role {
         Role::User => "You",
@@ -39,7 +39,7 @@ pub(super) fn push_message(out: &mut String, message: &Message) {
         Role::Tool => "Tool",
         Role::System => "Note",
     };
-    // Writing into a string does not fail.
+    // Writing to a string cannot fail.
     let _ = write!(out, "\n## {who} · {}\n", message.created_at);
     for block in &message.content {
         out.push('\n');
@@ -71,7 +71,7 @@ fn push_block(out: &mut String, block: &Block) {
     }
 }
 
-/// What a tool returned besides its text.
+/// Appends what a tool returned besides text.
 fn push_output(out: &mut String, block: &OutputBlock) {
     match block {
         OutputBlock::Text { text } => out.push_str(&format!("\n\n{}", fenced(text))),
@@ -80,7 +80,7 @@ fn push_output(out: &mut String, block: &OutputBlock) {
     }
 }
 
-/// The text as a code block that it cannot close.
+/// Wraps text in a code block with a fence longer than any in the text.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);

@@ -1,4 +1,4 @@
-//! The documents of long-term memory. The API answers with these, and the terminal prints the same when no daemon runs.
+//! Documents about long-term memory. The API returns them, and the terminal prints the same ones when no daemon runs.
 
 use std::collections::BTreeMap;
 
@@ -9,41 +9,41 @@ use serde::Serialize;
 /// A page of memories.
 #[derive(Debug, Default, Serialize)]
 pub struct MemoryList {
-    /// Whether there is a memory.
+    /// Whether memory is enabled.
     pub enabled: bool,
-    /// How many match in all.
+    /// How many match in total.
     pub count: u64,
-    /// The memories, those that were changed last first.
+    /// The memories, most recently changed first.
     pub entries: Vec<MemoryEntry>,
     /// Where the next page begins, if there is one.
     pub next_cursor: Option<String>,
 }
 
-/// What a search has found.
+/// The results of a search.
 #[derive(Debug, Serialize)]
 pub struct MemoryResults {
-    /// The best first.
+    /// The hits, best first.
     pub results: Vec<MemoryHit>,
 }
 
-/// How much is remembered.
+/// Statistics about memory.
 #[derive(Debug, Default, Serialize)]
 pub struct MemoryNumbers {
-    /// Whether there is a memory.
+    /// Whether memory is enabled.
     pub enabled: bool,
-    /// How many memories.
+    /// The number of memories.
     pub count: u64,
-    /// How many of each category.
+    /// The number in each category.
     pub categories: BTreeMap<String, u64>,
-    /// How many can be found by their meaning.
+    /// How many can be found by meaning.
     pub with_vector: u64,
-    /// How many were ever shown to a model.
+    /// How many have ever been shown to a model.
     pub recalled: u64,
     /// How many earlier versions are kept.
     pub versions: u64,
 }
 
-/// A page; of nothing, where there is no memory.
+/// Returns a page of memories, empty if memory is disabled.
 pub async fn memories(memory: Option<&dyn Memory>, listing: MemoryListing) -> Result<MemoryList> {
     let Some(memory) = memory else { return Ok(MemoryList::default()) };
     let page = memory.list(listing).await?;
@@ -51,12 +51,12 @@ pub async fn memories(memory: Option<&dyn Memory>, listing: MemoryListing) -> Re
     Ok(MemoryList { enabled: true, count, entries, next_cursor })
 }
 
-/// What fits a question.
+/// Searches the memories.
 pub async fn memory_results(memory: &dyn Memory, query: MemoryQuery) -> Result<MemoryResults> {
     Ok(MemoryResults { results: memory.search(query).await? })
 }
 
-/// How much there is, of everybody.
+/// Counts the memories of all people.
 pub async fn memory_numbers(memory: Option<&dyn Memory>) -> Result<MemoryNumbers> {
     let Some(memory) = memory else { return Ok(MemoryNumbers::default()) };
     let stats = memory.stats(&Reach::All).await?;

@@ -1,7 +1,8 @@
 //! A message and its blocks as JSON.
 //!
-//! The fields are those of INTERFACE section 4, and `stop_reason` on the last message of a turn. Signatures and encrypted
-//! reasoning belong to providers, and the boundaries of marked content to the engine; neither is written here.
+//! The fields are those of INTERFACE section 4, with `stop_reason` on the last message of a turn. Signatures and
+//! encrypted reasoning are private to providers, and the boundaries of marked content to the engine, so neither is
+//! written here.
 
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Block as StoredBlock, Message as StoredMessage, Role, TurnEnd};
@@ -12,12 +13,12 @@ use serde_json::Value;
 
 use crate::markdown;
 
-/// Whether the Markdown of the assistant carries its HTML besides.
+/// Whether the assistant's Markdown comes with its HTML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rendering {
     /// The source only.
     Source,
-    /// The source, and one string of safe HTML for each block of it.
+    /// The source, and one string of safe HTML for each of its blocks.
     Html,
 }
 
@@ -26,17 +27,17 @@ pub enum Rendering {
 pub struct Message {
     /// Its number, as a string.
     pub id: String,
-    /// Who it is from.
+    /// Its author.
     pub role: Role,
-    /// What it says.
+    /// Its content.
     pub content: Vec<Block>,
-    /// When it was made, RFC 3339 in UTC.
+    /// When it was created, RFC 3339 in UTC.
     pub created_at: String,
     /// The model that wrote it.
     pub model: Option<String>,
-    /// What writing it took.
+    /// What generating it used.
     pub usage: Option<Usage>,
-    /// The turn that it belongs to.
+    /// The turn it belongs to.
     pub turn: Option<TurnId>,
     /// Why the turn ended, on its last message.
     pub stop_reason: Option<TurnEnd>,
@@ -50,10 +51,10 @@ pub enum Block {
     Text {
         /// The source.
         text: String,
-        /// The rendered blocks, where they were asked for.
+        /// The rendered blocks, if requested.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         html: Option<Vec<String>>,
-        /// Whether a stranger wrote it.
+        /// Whether it comes from an outside source.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         untrusted: bool,
     },
@@ -72,16 +73,16 @@ pub enum Block {
         mime: String,
         /// Its text.
         text: String,
-        /// Whether a stranger made it.
+        /// Whether it comes from an outside source.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         untrusted: bool,
     },
-    /// What the model thought before it spoke, as far as it can be read.
+    /// The readable part of the model's reasoning.
     Reasoning {
-        /// The readable part.
+        /// The text.
         text: String,
     },
-    /// The model asks for a tool.
+    /// A tool call by the model.
     ToolCall {
         /// The id of the call.
         id: String,
@@ -90,7 +91,7 @@ pub enum Block {
         /// The arguments.
         input: Value,
     },
-    /// What a tool answered.
+    /// The result of a tool call.
     ToolResult {
         /// The id of the call.
         call: String,
@@ -98,38 +99,38 @@ pub enum Block {
         name: String,
         /// What it returned as text.
         output: String,
-        /// The pictures and files that it returned besides.
+        /// Pictures and files that it returned in addition.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         blocks: Vec<OutputBlock>,
-        /// Whether a stranger wrote it.
+        /// Whether it comes from an outside source.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         untrusted: bool,
         /// Whether it failed.
         is_error: bool,
         /// Whether a rule or a person refused it.
         denied: bool,
-        /// The arguments that it ran with, where a person changed them.
+        /// The arguments it ran with, if a person changed them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Value>,
-        /// How long it took, in milliseconds; absent when it never ran.
+        /// How long it took in milliseconds; absent if it never ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ms: Option<u64>,
     },
-    /// Something said by the program.
+    /// A message from the program.
     Notice {
-        /// A stable word.
+        /// A stable code.
         code: String,
         /// A sentence.
         text: String,
     },
-    /// What the program let the model know beside the person's words.
+    /// Context that the program gave the model in addition to the person's words.
     Context {
-        /// Where it is from.
+        /// Its source.
         source: String,
         /// The text.
         text: String,
     },
-    /// Older messages that the model sees as a summary.
+    /// Older messages that the model sees only as a summary.
     Folded {
         /// How many.
         messages: u64,
@@ -143,7 +144,7 @@ pub enum Block {
 }
 
 impl Message {
-    /// A stored message as it is shown.
+    /// Converts a stored message.
     pub fn new(message: StoredMessage, rendering: Rendering) -> Self {
         let is_markdown = rendering == Rendering::Html && message.role == Role::Assistant;
         Self {
@@ -158,7 +159,7 @@ impl Message {
         }
     }
 
-    /// The message without what makes it long: texts are cut to `most` bytes, pictures lose their data.
+    /// Cuts texts to `most` bytes and drops the data of pictures.
     pub(crate) fn shortened(mut self, most: usize) -> Self {
         for block in &mut self.content {
             block.shorten(most);
@@ -243,7 +244,7 @@ mod tests {
 
     use super::*;
 
-    /// One block of each kind, each with all that it can hold.
+    /// Returns one block of each kind, with every field filled.
     fn every_block() -> Vec<StoredBlock> {
         let opaque = || Some(Opaque { dialect: "anthropic".into(), data: json!({"signature": "hidden"}) });
         let call = ToolCall {

@@ -1,8 +1,9 @@
 //! Conversations as JSON, in the one form that the API, the sockets, the export and the terminal share.
 //!
-//! `message` has a message and its blocks, `conversation` the documents that `/api/sessions` answers, `export` a whole
-//! conversation as a file, `markdown` the same for people, `deliveries` what is on its way, `jobs` and `sops` are timed jobs and workflows, `recordings` what was recorded, `memory` what is remembered beyond conversations. What is meant for providers and for the engine only stays out of
-//! here: whoever shows a message goes through these types.
+//! `message` has a message and its blocks, `conversation` the documents of `/api/sessions`, `export` a whole
+//! conversation as a file, `markdown` the same for people, `deliveries` undelivered messages, `jobs` and `sops`
+//! scheduled jobs and workflows, `recordings` recorded sessions, `memory` long-term memory. Everything that shows a
+//! message uses these types, which leave out what is private to providers and the engine.
 
 mod conversation;
 mod deliveries;

@@ -1,4 +1,4 @@
-//! The documents of recordings. The API answers with these, and the terminal prints the same when no daemon runs.
+//! Documents about recordings. The API returns them, and the terminal prints the same ones when no daemon runs.
 
 use std::collections::BTreeSet;
 
@@ -13,24 +13,24 @@ use serde_json::{Value, json};
 
 use super::message::{Message, Rendering};
 
-/// The word of a recording that is refused.
+/// Error code for a recording that is refused.
 pub const BAD_RECORDING: &str = "bad_recording";
 
-/// How many messages of a state are told at most; the newest ones.
+/// How many messages of a state are included at most, the newest ones.
 const MOST_MESSAGES: usize = 1_000;
 
-/// The listing.
+/// The list of recordings.
 #[derive(Debug, Serialize)]
 pub struct RecordingList {
     /// The recordings, newest first.
     pub recordings: Vec<ListedDocument>,
     /// How many there are.
     pub count: usize,
-    /// Those that are being written, newest first.
+    /// Recordings in progress, newest first.
     pub running: Vec<RunningRecording>,
 }
 
-/// A recording of the listing. One that is refused has no more than its name, its size and why.
+/// A recording in the list. A refused one has only its name, its size and the reason.
 #[derive(Debug, Serialize)]
 pub struct ListedDocument {
     name: RecordingName,
@@ -42,9 +42,9 @@ pub struct ListedDocument {
     snapshots_count: u64,
     /// Whether it can be opened.
     valid: bool,
-    /// `bad_recording` where it cannot.
+    /// `bad_recording` if it cannot be opened.
     code: Option<&'static str>,
-    /// Why not.
+    /// Why it cannot be opened.
     error: Option<String>,
 }
 
@@ -70,14 +70,14 @@ impl From<ListedRecording> for ListedDocument {
     }
 }
 
-/// The recordings there are.
+/// Lists the recordings.
 pub async fn recordings(recordings: &dyn Recordings) -> Result<RecordingList> {
     let Listing { ended, running } = recordings.list().await?;
     let recordings: Vec<ListedDocument> = ended.into_iter().map(ListedDocument::from).collect();
     Ok(RecordingList { count: recordings.len(), recordings, running })
 }
 
-/// One recording.
+/// Describes one recording.
 pub fn recording(recording: &Recording) -> Value {
     let manifest = &recording.manifest;
     json!({
@@ -92,7 +92,7 @@ pub fn recording(recording: &Recording) -> Value {
     })
 }
 
-/// What was checked of one recording, all of which is as it must be.
+/// Describes what was verified about a recording that passed all checks.
 pub fn verified(recording: &Recording) -> Value {
     json!({
         "name": recording.name,
@@ -105,17 +105,17 @@ pub fn verified(recording: &Recording) -> Value {
     })
 }
 
-/// Some events.
+/// Returns a page of events.
 pub fn recorded_events(page: &EventPage) -> Value {
     json!({ "events": page.events, "next_after": page.next_after })
 }
 
-/// The snapshots of a recording.
+/// Lists the snapshots of a recording.
 pub async fn snapshots(recordings: &dyn Recordings, name: &RecordingName) -> Result<Value> {
     Ok(json!({ "snapshots": recordings.snapshots(name).await? }))
 }
 
-/// The state at a snapshot.
+/// Returns the state at a snapshot.
 pub async fn snapshot(recordings: &dyn Recordings, (name, number): (&RecordingName, u64)) -> Result<Value> {
     let state = recordings.snapshot(name, number).await?;
     let render = move || {
@@ -137,13 +137,13 @@ pub async fn snapshot(recordings: &dyn Recordings, (name, number): (&RecordingNa
         }
         document
     };
-    // Rendering takes a while, and the connections of this thread should not wait for it.
+    // Rendering takes a while and must not block the other connections on this thread.
     tokio::task::spawn_blocking(render)
         .await
         .map_err(|error| Error::internal("the snapshot could not be rendered").because(error))
 }
 
-/// What going on from a snapshot would make.
+/// Describes what resuming from a snapshot would produce.
 pub async fn replay(recordings: &dyn Recordings, (name, number): (&RecordingName, u64)) -> Result<Value> {
     let recording = recordings.show(name).await?;
     let mut document = snapshot(recordings, (name, number)).await?;
@@ -159,7 +159,7 @@ pub async fn replay(recordings: &dyn Recordings, (name, number): (&RecordingName
     Ok(document)
 }
 
-/// What is different at one snapshot from what it was at another.
+/// Returns what differs between two snapshots.
 pub async fn difference(
     recordings: &dyn Recordings,
     name: &RecordingName,
@@ -187,7 +187,7 @@ pub async fn difference(
     }))
 }
 
-/// The names of the tools of a state.
+/// Returns the names of the tools in a state.
 fn names(state: &RecordedState) -> BTreeSet<&str> {
     state.tools.iter().filter_map(|tool| tool["name"].as_str().or_else(|| tool.as_str())).collect()
 }

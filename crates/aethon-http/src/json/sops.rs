@@ -12,21 +12,21 @@ pub struct Sops<'s> {
     pub sops: Vec<ListedSop<'s>>,
     /// How many there are.
     pub count: usize,
-    /// Whether SOPs can be run.
+    /// Whether SOPs can run.
     pub enabled: bool,
-    /// Files that are none although they are called so.
+    /// Files named like SOPs that are not valid ones.
     pub broken: Vec<Broken<'s>>,
 }
 
 impl<'s> Sops<'s> {
-    /// The answer with these SOPs, and with the files that are none and why.
+    /// Lists these SOPs, and the broken files with the reason.
     pub fn of(sops: impl IntoIterator<Item = &'s Sop>, broken: &'s [BrokenSop]) -> Self {
         let sops: Vec<ListedSop<'s>> = sops.into_iter().map(|sop| ListedSop::of(sop, false)).collect();
         Self { count: sops.len(), sops, enabled: true, broken: broken.iter().map(Broken::of).collect() }
     }
 }
 
-/// A SOP.
+/// One SOP.
 #[derive(Debug, Serialize)]
 pub struct ListedSop<'s> {
     name: &'s str,
@@ -44,7 +44,7 @@ pub struct ListedSop<'s> {
 }
 
 impl<'s> ListedSop<'s> {
-    /// This one; with its text, if that is wanted.
+    /// Describes a SOP, with its text if requested.
     pub fn of(sop: &'s Sop, with_content: bool) -> Self {
         let (kind, path) = match &sop.origin {
             SopOrigin::BuiltIn => ("builtin", None),
@@ -64,14 +64,14 @@ impl<'s> ListedSop<'s> {
         }
     }
 
-    /// With its text as safe HTML besides, one string a block, for a page to show.
+    /// Adds its text as safe HTML, one string per block.
     #[must_use]
     pub fn rendered(self) -> Self {
         Self { html: self.content.map(markdown::blocks), ..self }
     }
 }
 
-/// A file that is no SOP.
+/// A file that is not a valid SOP.
 #[derive(Debug, Serialize)]
 pub struct Broken<'s> {
     path: String,

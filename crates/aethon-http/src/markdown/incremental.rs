@@ -1,46 +1,46 @@
-//! Rendering of a text that is still growing.
+//! Renders a text that is still growing.
 //!
-//! A block that begins on a whole line closes all blocks before it for good (on a line that still grows it does not: a
-//! lone `-` begins a list, `-x` does not). So only the source from the last such block on is kept and parsed again, and
-//! of the blocks that were told, a hash each. The one exception, a link whose definition comes in a later block, is put
-//! right by [`Incremental::finish`], which renders the whole.
+//! A block that begins on a complete line closes all blocks before it for good. On an incomplete line it does not: a
+//! lone `-` begins a list, but `-x` does not. So only the source from the last such block on is kept and reparsed,
+//! along with a hash of each block already sent. The one exception, a link whose definition comes in a later block,
+//! is corrected by [`Incremental::finish`], which renders the whole text.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::parse;
 
-/// Follows a growing text and tells which of its blocks changed.
+/// Follows a growing text and reports which of its blocks changed.
 #[derive(Debug, Default)]
 pub(crate) struct Incremental {
     /// The source from the last stable boundary on.
     tail: String,
-    /// Whether the last character that came was a carriage return, whose line feed may follow.
+    /// Whether the text so far ends in a carriage return, whose line feed may follow.
     ends_in_return: bool,
-    /// How many blocks lie before the tail.
+    /// The number of blocks before the tail.
     settled: usize,
-    /// A hash of every block that was told.
+    /// A hash of every block that was reported.
     told: Vec<u64>,
-    /// Whether something came since the last [`Incremental::changes`].
+    /// Whether text was added since the last [`Incremental::changes`].
     is_dirty: bool,
 }
 
-/// The end of a text.
+/// The final state of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Finished {
-    /// The first block that differs from what was told.
+    /// The first block that differs from what was reported.
     pub(crate) from: usize,
-    /// The blocks from there on; `None` when all was told before.
+    /// The blocks from there on, or `None` if nothing differs.
     pub(crate) changed: Option<Vec<String>>,
-    /// The whole.
+    /// The HTML of the whole text.
     pub(crate) html: String,
 }
 
 impl Incremental {
-    /// More of the text.
+    /// Appends text.
     pub(crate) fn push(&mut self, text: &str) {
         self.is_dirty |= !text.is_empty();
         for (index, line) in text.split('\r').enumerate() {
-            // Every carriage return ends a line, and a line feed right behind it belongs to it.
+            // Every carriage return ends a line, including a line feed right after it.
             let follows_return = index > 0 || self.ends_in_return;
             if index > 0 {
                 self.tail.push('\n');
@@ -53,17 +53,17 @@ impl Incremental {
         }
     }
 
-    /// Whether anything is to be told.
+    /// Returns whether there may be changes to report.
     pub(crate) fn is_dirty(&self) -> bool {
         self.is_dirty
     }
 
-    /// Whether anything was told.
+    /// Returns whether any block was reported.
     pub(crate) fn has_told(&self) -> bool {
         !self.told.is_empty()
     }
 
-    /// The blocks that changed since the last call: they replace all from the first number on.
+    /// Returns the blocks that changed since the last call. They replace all blocks from the given index on.
     pub(crate) fn changes(&mut self) -> Option<(usize, Vec<String>)> {
         if !std::mem::take(&mut self.is_dirty) {
             return None;
@@ -80,7 +80,7 @@ impl Incremental {
         changes
     }
 
-    /// The text is whole: what differs from the blocks that were told, and all of it.
+    /// Renders the complete text. Returns the blocks that differ from those reported, and the HTML of all.
     pub(crate) fn finish(mut self, whole: &str) -> Finished {
         let blocks = parse::blocks(whole);
         let html = blocks.concat();
@@ -91,7 +91,7 @@ impl Incremental {
         Finished { from, changed, html }
     }
 
-    /// Compares blocks with what was told of them, from `start` on, and remembers them.
+    /// Compares the blocks from `start` on with those reported, and remembers them.
     fn tell(&mut self, start: usize, mut blocks: Vec<String>) -> Option<(usize, Vec<String>)> {
         let hashes: Vec<u64> = blocks.iter().map(|block| hash(block)).collect();
         let told = self.told.get(start..).unwrap_or_default();

@@ -1,13 +1,13 @@
-//! The pieces of text inside tags: escaping, links, names of languages.
+//! Text inside tags: escaping, links, language names.
 
 use url::Url;
 
-/// The longest link target, in bytes. Longer ones are text.
+/// The longest link target in bytes. Longer ones are shown as text.
 const MAX_TARGET: usize = 4096;
-/// The longest name of a language.
+/// The longest language name.
 const MAX_LANGUAGE: usize = 32;
 
-/// Appends text so that it is text, inside an element or a quoted attribute.
+/// Appends text, escaped for use inside an element or a quoted attribute.
 pub(super) fn escape_into(html: &mut String, text: &str) {
     let mut rest = text;
     while let Some(at) = rest.find(['&', '<', '>', '"', '\'']) {
@@ -25,15 +25,15 @@ pub(super) fn escape_into(html: &mut String, text: &str) {
     html.push_str(rest);
 }
 
-/// A link target that may be followed.
+/// A link target that is safe to follow.
 #[derive(Debug)]
 pub(super) struct Target {
     url: Url,
 }
 
 impl Target {
-    /// Checks a target as the parser hands it over, entities and escapes resolved. The scheme must be spelled out; what
-    /// a browser would have to tidy up first (blanks, control characters, backslashes before the path) is refused.
+    /// Checks a target from the parser, with entities and escapes resolved. The scheme must be explicit. Targets that
+    /// a browser would clean up first (whitespace, control characters, backslashes before the path) are refused.
     pub(super) fn parse(target: &str) -> Option<Self> {
         let is_odd = |character: char| {
             character.is_control()
@@ -69,8 +69,8 @@ impl Target {
         html.push_str("\" rel=\"noopener noreferrer\" target=\"_blank\">");
     }
 
-    /// Closes the link. Where its text is not the address itself, the host follows, so that the text cannot pretend to
-    /// lead elsewhere.
+    /// Closes the link. If its text is not the address itself, the host follows, so that the text cannot fake another
+    /// destination.
     pub(super) fn close(&self, html: &mut String, text: &str) {
         html.push_str("</a>");
         let Some(host) = self.url.host_str() else { return };
@@ -88,13 +88,14 @@ impl Target {
     }
 }
 
-/// Characters that take no room on the screen and so hide what an address says.
+/// Returns whether a character is invisible and so could disguise an address.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
         | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The name of a code block's language: the first word of its info string, lower case, of `[a-z0-9+#-]` only.
+/// Returns the language of a code block: the first word of its info string, in lower case, restricted to
+/// `[a-z0-9+#-]`.
 pub(super) fn language(info: &str) -> String {
     let word = info.split([' ', '\t', ',', ';', ':']).find(|word| !word.is_empty()).unwrap_or_default();
     word.chars()

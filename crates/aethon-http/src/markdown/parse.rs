@@ -1,7 +1,7 @@
-//! From source text to rendered top-level blocks, within bounds.
+//! Turns source text into rendered top-level blocks, within limits.
 //!
-//! The parser is linear for all that people and models write; what a hostile text might find in it is cut off by a
-//! deadline, a depth and an output size, and then shown as plain text.
+//! The parser is linear for anything people and models write. If a hostile text finds an exception, a deadline and
+//! limits on depth and output size cut it off, and the text is shown as plain text.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -12,32 +12,32 @@ use comrak::{Arena, Options, try_parse_document};
 use super::inline::escape_into;
 use super::tree;
 
-/// The longest text that is parsed, in bytes.
+/// The longest text to be parsed, in bytes.
 const MAX_SOURCE: usize = 2 << 20;
 /// How long parsing may take.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What a text may grow by when rendered: a factor, and an allowance for short texts.
+/// How much rendering may grow a text: a factor, and an allowance for short texts.
 const MAX_GROWTH: (usize, usize) = (24, 64 << 10);
 
-/// The top-level blocks of the text, each rendered to HTML. Joined they are the whole.
+/// Renders the top-level blocks of a text. Their concatenation is the whole.
 pub(crate) fn blocks(markdown: &str) -> Vec<String> {
     let source = normalised(markdown);
     pieces(&source).into_iter().map(|piece| piece.html).collect()
 }
 
-/// A rendered block, and where its source begins.
+/// A rendered block and the position of its source.
 #[derive(Debug)]
 pub(super) struct Piece {
-    /// Byte offset of the line that the block begins on.
+    /// Byte offset of the line that the block starts on.
     pub(super) offset: usize,
-    /// Whether the source can be cut in front of it without changing what it is.
+    /// Whether the source can be cut before the block without changing its meaning.
     pub(super) can_begin: bool,
     /// Its HTML.
     pub(super) html: String,
 }
 
-/// The text with line feeds as its only line ends, without byte order marks (so that offsets mean the same here and in
-/// the parser), and with the replacement character for NUL.
+/// Normalises line ends to line feeds, removes byte order marks (so that offsets agree with the parser's), and
+/// replaces NUL by the replacement character.
 pub(super) fn normalised(source: &str) -> Cow<'_, str> {
     if source.contains(['\r', '\0', '\u{feff}']) {
         let source = source.replace("\r\n", "\n").replace('\r', "\n");
@@ -47,7 +47,7 @@ pub(super) fn normalised(source: &str) -> Cow<'_, str> {
     }
 }
 
-/// The blocks of a normalised text.
+/// Renders the blocks of a normalised text.
 pub(super) fn pieces(source: &str) -> Vec<Piece> {
     if source.len() > MAX_SOURCE {
         return vec![plain(source, 0)];
@@ -85,7 +85,7 @@ fn rendered<'a>(document: comrak::nodes::Node<'a>, source: &str) -> Vec<Piece> {
     pieces
 }
 
-/// Text as text.
+/// Returns the source as one block of plain text.
 fn plain(source: &str, offset: usize) -> Piece {
     let mut html = String::with_capacity(source.len() + 32);
     html.push_str("<pre>");
@@ -94,8 +94,8 @@ fn plain(source: &str, offset: usize) -> Piece {
     Piece { offset, can_begin: true, html }
 }
 
-/// A table may have grown out of the paragraph above it, and a deeply indented line may continue one; on its own the same
-/// source could be something else.
+/// Returns whether parsing can restart at this block. A table may have grown out of the paragraph above it, and a
+/// deeply indented line may continue one; on its own, the same source could parse differently.
 fn can_begin(node: comrak::nodes::Node<'_>, source: &str, offset: usize) -> bool {
     let (before, from) = source.split_at(offset);
     let is_table = matches!(node.data().value, NodeValue::Table(_));
@@ -114,7 +114,7 @@ fn dialect() -> Options<'static> {
     options
 }
 
-/// Finds byte offsets of lines that are asked for in ascending order.
+/// Finds the byte offsets of lines, which must be requested in ascending order.
 struct Lines<'s> {
     source: &'s str,
     line: usize,

@@ -1,4 +1,5 @@
-//! What Markdown becomes, what hostile Markdown does not become, and that following a growing text ends at the whole.
+//! What Markdown becomes, what hostile Markdown cannot become, and that following a growing text yields the same
+//! result as rendering the whole.
 
 use std::time::{Duration, Instant};
 
@@ -109,7 +110,7 @@ fn pictures_are_links_to_themselves() {
     check("![](javascript:alert(1))", "<p>image</p>");
 }
 
-/// Everything that tries to become more than text. What comes out must hold only our tags, with only our attributes.
+/// Inputs that try to become more than text. The output must contain only our tags with only our attributes.
 const HOSTILE: &[&str] = &[
     "<script>alert(1)</script>",
     "<ScRiPt src=//evil.example/x.js></sCrIpT>",
@@ -242,7 +243,7 @@ const HOSTILE: &[&str] = &[
     "{\"type\":\"done\",\"html\":\"<script>alert(1)</script>\"}",
 ];
 
-/// The elements that are written on purpose.
+/// The elements that the renderer writes.
 pub(crate) const TAGS: &[&str] = &[
     "a",
     "blockquote",
@@ -271,7 +272,7 @@ pub(crate) const TAGS: &[&str] = &[
     "tr",
     "ul",
 ];
-/// The attributes that are written on purpose.
+/// The attributes that the renderer writes.
 pub(crate) const ATTRIBUTES: &[&str] = &[
     "href",
     "title",
@@ -289,7 +290,7 @@ pub(crate) const ATTRIBUTES: &[&str] = &[
     "align",
 ];
 
-/// Reads markup back and objects to everything that this module does not write on purpose.
+/// Parses the output and rejects everything that the renderer does not write on purpose.
 #[track_caller]
 fn assert_inert(markdown: &str) {
     let html = render(markdown);
@@ -394,7 +395,7 @@ const GROWING: &[&str] = &[
     "a\n\n* * *\n\n- b\n\n      c\n\n  d\n- - e\n- 1. f\n\n***bold***\n\n**open\n\n`open\n\n[open](https://x",
 ];
 
-/// A small generator with a fixed seed, so that a failure can be repeated.
+/// A small generator with a fixed seed, so that failures are reproducible.
 struct Dice(u64);
 
 impl Dice {

@@ -1,18 +1,18 @@
-//! From the parser's tree to HTML, without recursion.
+//! Converts the parser's tree to HTML, without recursion.
 //!
-//! Every kind of node that the dialect can produce has its arm; any other shows its children and nothing of its own. So
-//! a new kind of node in the parser can make a reply look poorer, but never unsafe.
+//! Every kind of node in the dialect has its own arm; any other only shows its children. So a new kind of node in the
+//! parser can make a reply plainer, but never unsafe.
 
 use comrak::nodes::{ListType, Node, NodeLink, NodeList, NodeValue, TableAlignment};
 
 use super::inline::{Target, escape_into, language};
 
-/// How deep nodes may be nested. Browsers flatten what is deeper anyway.
+/// The deepest allowed nesting. Browsers flatten deeper trees anyway.
 const MAX_DEPTH: usize = 120;
-/// Headings of a reply stand below those of the page.
+/// Headings in a reply rank below those of the page.
 const HEADING_SHIFT: u8 = 2;
 
-/// The HTML of one node and all below it; `None` when it is too deep or longer than `room`.
+/// Renders one node and everything below it. Returns `None` if it is too deep or longer than `room`.
 pub(super) fn render<'a>(root: Node<'a>, room: usize) -> Option<String> {
     let mut writer = Writer::default();
     let mut node = root;
@@ -46,15 +46,15 @@ pub(super) fn render<'a>(root: Node<'a>, room: usize) -> Option<String> {
 #[derive(Default)]
 struct Writer {
     html: String,
-    /// The links that are open. An inner one of `None` is shown as its text.
+    /// The open links. `None` stands for an inner link shown only as its text.
     links: Vec<Option<Target>>,
-    /// How the columns of the table at hand are aligned, and which of them comes next. Tables do not nest.
+    /// The column alignments of the current table, and the index of the next column. Tables do not nest.
     columns: Vec<TableAlignment>,
     column: usize,
 }
 
 impl Writer {
-    /// Writes what stands before the children. `false`: they are written already, or not to be shown.
+    /// Writes what precedes the children. Returns `false` if the children are already written or not to be shown.
     fn enter(&mut self, node: Node<'_>) -> bool {
         match &node.data().value {
             NodeValue::Text(text) => self.text(text),
@@ -100,7 +100,7 @@ impl Writer {
         true
     }
 
-    /// Writes what stands behind the children.
+    /// Writes what follows the children.
     fn leave(&mut self, node: Node<'_>) {
         match &node.data().value {
             NodeValue::Heading(heading) => {
@@ -135,7 +135,7 @@ impl Writer {
         self.html.push_str(after);
     }
 
-    /// A line break is what models write into table cells; all else is shown as the text that it is.
+    /// Renders inline HTML: a line break, which models put in table cells, is kept; everything else is shown as text.
     fn inline_html(&mut self, literal: &str) {
         let inner = literal.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
         if inner.eq_ignore_ascii_case("br") { self.html.push_str("<br>") } else { self.text(literal) }
@@ -190,7 +190,7 @@ impl Writer {
         self.links.push(target);
     }
 
-    /// A picture is never loaded: it becomes a link to itself, or its description where it stands in a link.
+    /// Renders a picture as a link to it, or as its description inside another link. Pictures are never loaded.
     fn image(&mut self, link: &NodeLink, description: &str) {
         let description = if description.trim().is_empty() { "image" } else { description };
         match Target::parse(&link.url) {
@@ -204,13 +204,13 @@ impl Writer {
     }
 }
 
-/// A table scrolls in a box of its own, which the keyboard can reach.
+/// A table scrolls in its own box, which is reachable by keyboard.
 const TABLE: (&str, &str) = (
     "<div class=\"table-scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table\"><table>",
     "</table></div>",
 );
 
-/// The tags of nodes that need no thought.
+/// Returns the tags of nodes that need no special handling.
 fn tags(value: &NodeValue) -> (&'static str, &'static str) {
     match value {
         NodeValue::Paragraph => ("<p>", "</p>"),
@@ -225,7 +225,7 @@ fn tags(value: &NodeValue) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether a paragraph stands in a list without blank lines, where it has no tag of its own.
+/// Returns whether a paragraph is in a tight list, where it gets no tag of its own.
 fn is_tight(paragraph: Node<'_>) -> bool {
     let list = paragraph.parent().and_then(|item| item.parent());
     list.is_some_and(|list| matches!(&list.data().value, NodeValue::List(list) if list.tight))

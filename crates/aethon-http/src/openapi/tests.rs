@@ -1,11 +1,11 @@
-//! The document is whole, and real answers are what it says.
+//! The document is complete, and real responses match it.
 
 use super::*;
 use crate::options::Options;
 use crate::routes::{ROUTES, Route};
 use crate::service::tests::Bench;
 
-/// Holds a value against a schema of the forms that this module writes; says where it does not fit.
+/// Checks a value against a schema in the forms that this module writes, and reports where it does not match.
 fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = document.pointer(reference.trim_start_matches('#'));

@@ -1,4 +1,4 @@
-//! `/api/agents`: what each agent does now, and what agents have done.
+//! `/api/agents`: what agents are doing now, and what they have done.
 
 use aethon_core::agents::{AgentActivity, AgentRun, AgentStanding};
 use serde::Serialize;
@@ -9,11 +9,11 @@ use crate::response::{self, HandlerResult};
 
 #[derive(Serialize)]
 struct Agents {
-    /// Those at work, the longest at work first.
+    /// Agents at work, longest-running first.
     active: Vec<AgentActivity>,
-    /// What is over, newest first.
+    /// Finished runs, newest first.
     history: Vec<AgentRun>,
-    /// Every agent that there is, at work or not.
+    /// All agents, at work or not.
     agents: Vec<AgentStanding>,
 }
 
@@ -27,7 +27,7 @@ struct History {
     history: Vec<AgentRun>,
 }
 
-/// `GET /api/agents?limit`: who works, who does not, and what was done.
+/// `GET /api/agents?limit`: all agents, the active ones, and the history.
 pub(super) async fn all(activity: Activity, request: Request) -> HandlerResult {
     let history = activity.agents.history().newest(limit(&request)?).await?;
     let (active, agents) = (activity.agents.active(), activity.agents.standing());

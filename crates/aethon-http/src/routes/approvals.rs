@@ -1,4 +1,4 @@
-//! `/api/approvals`: the open questions, answers to them, and what was allowed for the rest of a conversation.
+//! `/api/approvals`: pending approvals, decisions on them, and grants for the rest of a conversation.
 
 use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Decision, Grant, Scope};
 use http::StatusCode;
@@ -14,7 +14,7 @@ use crate::response::{self, HandlerResult};
 #[derive(Serialize)]
 struct Pending {
     approvals: Vec<ApprovalRequest>,
-    /// What was allowed for the rest of a conversation.
+    /// Approvals granted for the rest of a conversation.
     granted: Vec<Grant>,
 }
 
@@ -32,8 +32,8 @@ pub(super) fn list(chat: Chat, _request: &Request) -> HandlerResult {
     response::json(&Pending { approvals, granted })
 }
 
-/// `POST /api/approvals/{id} {decision, scope?, input?}`. An answer counts once: a question that is settled is not found.
-/// Arguments that break a rule are 422, and the question stays open.
+/// `POST /api/approvals/{id} {decision, scope?, input?}`. Only the first decision counts: a settled approval is 404.
+/// Arguments that break a rule are 422, and the approval stays pending.
 pub(super) async fn decide(chat: Chat, mut request: Request) -> HandlerResult {
     let body = request.read().await?;
     let answer = answer(&mut Fields::parse(&body)?)?.by("the dashboard or the API");
@@ -46,7 +46,7 @@ pub(super) async fn decide(chat: Chat, mut request: Request) -> HandlerResult {
     }
 }
 
-/// `DELETE /api/approvals/granted/{id}`: what was allowed for the rest of a conversation is asked about again.
+/// `DELETE /api/approvals/granted/{id}`: revokes a grant, so that approval is required again.
 pub(super) async fn take_back(chat: Chat, request: Request) -> HandlerResult {
     let id = request.params.get::<String>("id").unwrap_or_default();
     if !chat.approvals.grants().take_back(&id) {

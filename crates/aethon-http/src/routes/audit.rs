@@ -13,7 +13,7 @@ struct Audit {
     audit: Vec<AuditEntry>,
 }
 
-/// `GET /api/audit?limit&action`: `action` is one of `approval` (past decisions of people), `refusal`, `grant`, ...
+/// `GET /api/audit?limit&action`: `action` is one of `approval` (people's past decisions), `refusal`, `grant`, ...
 pub(super) async fn newest(activity: Activity, request: Request) -> HandlerResult {
     let limit = request.number("limit", 100, 1..=1000)?;
     let Some(word) = request.query("action") else {

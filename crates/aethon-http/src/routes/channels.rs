@@ -1,4 +1,4 @@
-//! `/api/channels`: the ways to people and how each is doing, those that are switched off included.
+//! `/api/channels`: the channels and their health, including those that are switched off.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::deps::{Activity, Setup};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// Every channel that the configuration knows. One that is switched on and not here is an embedder's.
+/// Every channel in the configuration. One that runs and is not listed here belongs to an embedder.
 const KNOWN: [&str; 7] = ["webchat", "telegram", "discord", "slack", "whatsapp", "matrix", "email"];
 
 /// How many waiting deliveries are counted by channel.
@@ -63,7 +63,7 @@ pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request
     response::json(&Told { channels })
 }
 
-/// The state in one word, and what there is to know.
+/// Returns the state in one word, and the details.
 fn told(name: &str, health: Option<&ChannelHealth>, status: &ChannelStatus) -> (&'static str, String) {
     match health {
         None => ("off", format!("set channels.{name}.enabled to use it")),
@@ -74,7 +74,7 @@ fn told(name: &str, health: Option<&ChannelHealth>, status: &ChannelStatus) -> (
             let at = time::text(*at);
             ("degraded", format!("{error}; it failed {times} and is started again at {at}"))
         }
-        // One that gave up says why.
+        // A channel that gave up states why.
         Some(ChannelHealth::Ended) if status.state == ChannelState::Degraded => {
             (status.state.as_str(), status.detail.clone())
         }

@@ -1,4 +1,4 @@
-//! `/api/config`: the configuration as it may be shown, and its schema.
+//! `/api/config`: the configuration with secrets masked, and its schema.
 
 use aethon_core::service::{ConfigEdit, ConfigKey, ConfigRefusal};
 use serde::Serialize;
@@ -24,13 +24,13 @@ struct Keys {
     keys: Vec<ConfigKey>,
 }
 
-/// `GET /api/config/origins`: each key with its value, and where that came from.
+/// `GET /api/config/origins`: each key with its value and where the value came from.
 pub(super) async fn origins(setup: Setup, _request: Request) -> HandlerResult {
     response::json(&Keys { keys: setup.config.keys().await? })
 }
 
-/// `PATCH /api/config {KEY: VALUE, ...}`: changes keys in the file, and takes over what can change while the service runs.
-/// Null takes a key out. With `?dry_run=true` it only says what would change. Secrets are refused.
+/// `PATCH /api/config {KEY: VALUE, ...}`: changes keys in the file and applies what can change at run time. Null
+/// removes a key. With `?dry_run=true` it only reports what would change. Secrets are refused.
 pub(super) async fn edit(setup: Setup, mut request: Request) -> HandlerResult {
     let is_dry_run = request.flag("dry_run")?;
     let Value::Object(changes) = crate::request::parse(&request.read().await?)? else {

@@ -1,4 +1,4 @@
-//! `GET /api/sessions/{id}/export?format=json|markdown`: a whole conversation as a file to keep.
+//! `GET /api/sessions/{id}/export?format=json|markdown`: a whole conversation as a file.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -12,10 +12,10 @@ use crate::json::{Export, Format};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// How much is handed over at once.
+/// How many bytes are sent at a time.
 const PART: usize = 256 << 10;
 
-/// The conversation as a file, sent as it is read.
+/// Streams the conversation as it is read.
 pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
     let format = request.query("format").unwrap_or_else(|| "json".into());
@@ -27,7 +27,7 @@ pub(super) async fn export(chat: Chat, request: Request) -> HandlerResult {
         Format::Markdown => ("text/markdown; charset=utf-8", "md"),
     };
     let (writer, body) = Body::stream();
-    // Ends with the file, or as soon as the connection does: then writing fails.
+    // Ends with the file, or when the connection closes and writing fails.
     tokio::spawn(send(export, writer));
     let disposition = format!("attachment; filename=\"{}.{extension}\"", file_name(id.as_str()));
     let disposition = HeaderValue::try_from(disposition).unwrap_or(HeaderValue::from_static("attachment"));
@@ -42,12 +42,12 @@ async fn send(mut export: Export, writer: BodyWriter) {
         let written = match export.next().await {
             Ok(Some(piece)) => send_piece(piece, &writer).await,
             Ok(None) => {
-                // A client that leaves at the very end misses nothing.
+                // If the client leaves at the very end, nothing is lost.
                 let _ = writer.finish().await;
                 return;
             }
             Err(error) => {
-                // The status is out, so the file can only be cut off.
+                // The status is already sent, so the file can only be cut off.
                 tracing::error!(error = &error as &dyn std::error::Error, "an export was cut off");
                 return;
             }
@@ -59,7 +59,7 @@ async fn send(mut export: Export, writer: BodyWriter) {
     }
 }
 
-/// In parts, so that not several large pieces wait at once for a slow reader.
+/// Sends a piece in parts, so that large pieces do not pile up before a slow reader.
 async fn send_piece(piece: String, writer: &BodyWriter) -> Result<(), ClientGone> {
     let mut rest = Bytes::from(piece);
     while !rest.is_empty() {
@@ -68,7 +68,7 @@ async fn send_piece(piece: String, writer: &BodyWriter) -> Result<(), ClientGone
     Ok(())
 }
 
-/// A name of plain characters, whatever the session is called.
+/// Derives a file name of plain characters from a session id.
 fn file_name(id: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
     id.chars().map(plain).take(80).collect()

@@ -12,7 +12,7 @@ struct Told {
     features: Vec<Feature>,
 }
 
-/// `GET /api/features`: read from what runs at this moment.
+/// `GET /api/features`: the current state of the running parts.
 pub(super) fn list(setup: Setup, _request: &Request) -> HandlerResult {
     response::json(&Told { features: setup.features.now() })
 }

@@ -1,4 +1,4 @@
-//! `/api/logs`: the newest log records, redacted before they were kept.
+//! `/api/logs`: the newest log records, which were redacted before they were stored.
 
 use aethon_core::log::{Level, LogQuery, LogRecord};
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ struct Records {
     records: Vec<Record>,
 }
 
-/// A record as `/ws/dashboard` sends it, whose word for the moment is `time`.
+/// A record as `/ws/dashboard` sends it, with the timestamp named `time`.
 #[derive(Serialize)]
 struct Record {
     #[serde(serialize_with = "aethon_core::time::serialize")]
@@ -24,8 +24,8 @@ struct Record {
     record: Arc<LogRecord>,
 }
 
-/// `GET /api/logs?level&limit&q&target`: newest first, of at least that level (`info` by default), with these words, of this
-/// part of the program.
+/// `GET /api/logs?level&limit&q&target`: newest first, filtered by minimum level (`info` by default), words, and part
+/// of the program.
 pub(super) fn newest(activity: Activity, request: &Request) -> HandlerResult {
     let limit = request.number("limit", 200, 1..=1000)?;
     let level = match request.query("level") {

@@ -1,8 +1,8 @@
-//! `/api/memory`: what is remembered, to look through, search, add, correct and remove.
+//! `/api/memory`: browse, search, add, correct and remove memories.
 //!
-//! Whoever comes through this door is the owner, who sees what everybody has told, each with its scope.
+//! Every caller is the owner and sees the memories of all people, each with its scope.
 //!
-//! Secrets are refused by the memory itself (422 `secret_detected`). While it is switched off, reading finds nothing and
+//! The memory itself refuses secrets (422 `secret_detected`). While memory is switched off, reading finds nothing and
 //! changing is 409.
 
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::json;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// How a memory came here that was stored by this door.
+/// The recorded source of a memory stored through the API.
 const SOURCE: &str = "api";
 
-/// How many results a search has when nobody says.
+/// How many results a search returns by default.
 const USUAL_RESULTS: usize = 10;
 const MOST_RESULTS: usize = 100;
 
-/// `GET /api/memory?q&category&scope&limit&cursor`: those that were changed last first.
+/// `GET /api/memory?q&category&scope&limit&cursor`: most recently changed first.
 pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
     let cursor = request.query("cursor");
     let listing = MemoryListing::newest(request.number("limit", 50, 1..=1000)?)
@@ -63,7 +63,7 @@ pub(super) async fn search(knowledge: Knowledge, mut request: Request) -> Handle
     response::json(&json::memory_results(&**memory, query).await?)
 }
 
-/// `POST /api/memory {content, category, scope}`: 201, or 200 with the memory that says the same already.
+/// `POST /api/memory {content, category, scope}`: 201, or 200 with the existing memory that says the same.
 pub(super) async fn store(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let mut fields = Fields::parse(&request.read().await?)?;
@@ -76,7 +76,7 @@ pub(super) async fn store(knowledge: Knowledge, mut request: Request) -> Handler
     if stored.is_new { response::created(&stored.entry) } else { response::json(&stored.entry) }
 }
 
-/// `GET /api/memory/{id}`: with what it said before.
+/// `GET /api/memory/{id}`: with its earlier versions.
 pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let record = match id(&request) {
@@ -86,7 +86,8 @@ pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResul
     response::json(&record.ok_or_else(unknown)?)
 }
 
-/// `PUT /api/memory/{id} {content?, category?}`: what is left out stays, and what was there is kept as history.
+/// `PUT /api/memory/{id} {content?, category?}`: omitted fields stay the same, and the earlier version is kept as
+/// history.
 pub(super) async fn correct(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let mut fields = Fields::parse(&request.read().await?)?;
@@ -110,7 +111,7 @@ pub(super) async fn forget(knowledge: Knowledge, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// The memories of somebody, or of everybody.
+/// Returns the reach for one person's memories, or for everyone's.
 fn reach(scope: Option<String>) -> Reach {
     match scope.filter(|scope| !scope.trim().is_empty()) {
         Some(scope) => Reach::from(Scope::named(scope)),
@@ -133,7 +134,7 @@ fn unknown() -> Problem {
     Problem::not_found("there is no such memory; GET /api/memory lists them")
 }
 
-/// A refusal of a field, which its sentence begins with.
+/// Turns an error into a refusal of the field that its message begins with.
 fn about_field(error: Error) -> Problem {
     let sentence = error.to_string();
     let (field, rest) = sentence.split_once(' ').unwrap_or(("content", &sentence));
@@ -158,7 +159,7 @@ mod tests {
 
     const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
-    /// A storage behind a guard, as the program has it.
+    /// A storage behind a guard, as in the program.
     struct Guarded(MemoryStore);
 
     #[async_trait]

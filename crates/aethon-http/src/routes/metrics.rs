@@ -1,4 +1,4 @@
-//! `/metrics`: what was counted since the program began, in the text format of Prometheus.
+//! `/metrics`: counters since the program started, in the text format of Prometheus.
 
 mod text;
 
@@ -19,7 +19,7 @@ use crate::traffic::{Kind, Traffic};
 
 const FORMAT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
 
-/// What a kind of event is called: its counter with the label of its name, and its histogram, if it has one.
+/// The metrics of each kind of event: its counter, the label of its name, and its histogram, if any.
 const EVENTS: [(TelemetryKind, &str, &str, &str, Option<&str>); 9] = [
     (
         TelemetryKind::Turn,
@@ -128,7 +128,7 @@ fn process(text: &mut Exposition, about: &About) {
     }
 }
 
-/// The memory that the process takes; `None` where the system does not say.
+/// Returns the resident memory of the process, or `None` if the system does not report it.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -145,7 +145,7 @@ fn events(text: &mut Exposition, counters: &Counters) {
         }
         let Some(duration) = duration else { continue };
         let mut by_subject: BTreeMap<&str, Series> = BTreeMap::new();
-        // What was refused did not take any time.
+        // A refused call did not run, so it has no duration.
         let ran = |status: TelemetryStatus| {
             kind == TelemetryKind::Approval
                 || !matches!(status, TelemetryStatus::Denied | TelemetryStatus::Skipped)
@@ -217,7 +217,7 @@ fn connected(text: &mut Exposition, traffic: &Traffic) {
 
 fn channels(text: &mut Exposition, setup: &Setup) {
     for name in setup.channels.names() {
-        // As `/api/channels` has it: the task of a channel runs while its platform cannot be reached.
+        // As in `/api/channels`: a channel's task may run while its platform is unreachable.
         let is_up = setup.channels.status(name).is_some_and(|status| status.state == ChannelState::Running);
         let help = "Whether a channel that is set up works.";
         text.gauge("aethon_channel_up", help, &[("channel", name)], f64::from(u8::from(is_up)));

@@ -10,7 +10,7 @@ use crate::json::Deliveries;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// How long a delivery may take that is tried again by hand.
+/// How long a manually retried delivery may take.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(Serialize)]
@@ -19,7 +19,7 @@ struct Retried {
     id: String,
 }
 
-/// `GET /api/outbox?state&limit`: newest first; both states when none is named.
+/// `GET /api/outbox?state&limit`: newest first; both states by default.
 pub(super) async fn list(activity: Activity, request: Request) -> HandlerResult {
     let limit = request.number("limit", 100, 1..=1000)?;
     let states = match request.query("state") {
@@ -36,7 +36,7 @@ pub(super) async fn list(activity: Activity, request: Request) -> HandlerResult 
     response::json(&Deliveries::of(pages, limit))
 }
 
-/// `POST /api/outbox/{id}/retry`: due now, and for a day.
+/// `POST /api/outbox/{id}/retry`: makes it due now and keeps retrying for a day.
 pub(super) async fn retry((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
     let until = runtime.clock.now() + LIFETIME;
     let is_known = match number(&request) {

@@ -1,4 +1,4 @@
-//! `/api/pairings`: who was let in to a messenger by a code, and letting somebody in.
+//! `/api/pairings`: people admitted to a messenger by a code, and admitting someone.
 
 use aethon_core::pairing::PairedSender;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(super) async fn list(setup: Setup, _request: Request) -> HandlerResult {
     response::json(&List { pairings: setup.pairings.paired().await? })
 }
 
-/// `POST /api/pairings {channel}`: a code to hand out; it counts once and for ten minutes.
+/// `POST /api/pairings {channel}`: creates a code to hand out. It can be used once, within ten minutes.
 pub(super) async fn invite((setup, trail): (Setup, Trail), mut request: Request) -> HandlerResult {
     let channel = Fields::parse(&request.read().await?)?.required_text("channel")?;
     let code = setup.pairings.invite(&channel).await?;
@@ -28,7 +28,7 @@ pub(super) async fn invite((setup, trail): (Setup, Trail), mut request: Request)
     response::json(&code)
 }
 
-/// `POST /api/pairings/approve {code}`: lets in whoever was given this code.
+/// `POST /api/pairings/approve {code}`: admits the person who was given this code.
 pub(super) async fn approve((setup, trail): (Setup, Trail), mut request: Request) -> HandlerResult {
     let code = Fields::parse(&request.read().await?)?.required_text("code")?;
     let paired = setup.pairings.approve(&code).await?;
@@ -40,7 +40,7 @@ pub(super) async fn approve((setup, trail): (Setup, Trail), mut request: Request
     response::json(&paired)
 }
 
-/// `DELETE /api/pairings/{channel}/{sender}`: they are not heard any more, unless the configuration lists them.
+/// `DELETE /api/pairings/{channel}/{sender}`: no longer admits this person, unless the configuration lists them.
 pub(super) async fn revoke(setup: Setup, request: Request) -> HandlerResult {
     let channel: String = request.params.get("channel").unwrap_or_default();
     let sender: String = request.params.get("sender").unwrap_or_default();

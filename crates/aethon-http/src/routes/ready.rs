@@ -1,4 +1,5 @@
-//! `GET /api/ready`: whether the program can do its work, for whoever routes work to it. `/health` only says that it runs.
+//! `GET /api/ready`: whether the program can do its work, for load balancers and supervisors. `/health` only says
+//! that it runs.
 
 use http::StatusCode;
 
@@ -7,7 +8,7 @@ use crate::error::{Problem, STORAGE_RETRY_SECONDS, STORAGE_UNAVAILABLE};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// 200 when new messages are taken in, 503 with the reason when they are refused.
+/// Returns 200 while new messages are accepted, 503 with the reason while they are refused.
 pub(super) fn ready(runtime: Runtime, _request: &Request) -> HandlerResult {
     let unready = |code, detail| Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail);
     if let Some(fault) = runtime.health.fault() {

@@ -1,6 +1,6 @@
-//! `/api/sessions/recordings`: recordings of sessions, to look into, to check, to go on from and to remove.
+//! `/api/sessions/recordings`: inspect, verify, resume and remove recordings of sessions.
 //!
-//! A recording may come from a stranger. Whatever is wrong with one is 422 `bad_recording`, on every route that opens it.
+//! A recording may come from a stranger. Any fault in one is 422 `bad_recording`, on every route that opens it.
 
 use std::io::Read;
 
@@ -19,10 +19,10 @@ use crate::json;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// How much of a file is read and handed over at once.
+/// How many bytes of a file are read and sent at a time.
 const PART: usize = 256 << 10;
 
-/// `GET /api/sessions/recordings`: newest first; those that are refused say why, those that are being written stand apart.
+/// `GET /api/sessions/recordings`: newest first. Refused ones state why, and those in progress are listed separately.
 pub(super) async fn list(knowledge: Knowledge, _request: Request) -> HandlerResult {
     match &knowledge.archive {
         Some(archive) => response::json(&json::recordings(&*archive.recordings).await?),
@@ -36,13 +36,13 @@ pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResul
     response::json(&json::recording(&archive.recordings.show(&name).await.map_err(refused)?))
 }
 
-/// `GET .../{name}/verify`: every sum of it is right, or it is refused.
+/// `GET .../{name}/verify`: checks every checksum; a recording with a wrong one is refused.
 pub(super) async fn verify(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     response::json(&json::verified(&archive.recordings.show(&name).await.map_err(refused)?))
 }
 
-/// `DELETE .../{name}`: also of one that is refused.
+/// `DELETE .../{name}`: works for refused recordings too.
 pub(super) async fn remove(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     if !archive.recordings.remove(&name).await? {
@@ -52,7 +52,7 @@ pub(super) async fn remove(knowledge: Knowledge, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// `GET .../{name}/events?layer&type&after&limit`: `after` is the number of an event, which is not sent again.
+/// `GET .../{name}/events?layer&type&after&limit`: events after the one with number `after`.
 pub(super) async fn events(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     let layer = match request.query("layer") {
@@ -81,14 +81,14 @@ pub(super) async fn snapshots(knowledge: Knowledge, request: Request) -> Handler
     response::json(&json::snapshots(&*archive.recordings, &name).await.map_err(refused)?)
 }
 
-/// `GET .../{name}/snapshots/{n}`: the whole state after that turn.
+/// `GET .../{name}/snapshots/{n}`: the complete state after that turn.
 pub(super) async fn snapshot(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     let at = (&name, number(&request)?);
     response::json(&json::snapshot(&*archive.recordings, at).await.map_err(refused)?)
 }
 
-/// `GET .../{name}/diff?from&to`: what is different at one snapshot from what it was at another.
+/// `GET .../{name}/diff?from&to`: the differences between two snapshots.
 pub(super) async fn diff(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     let number = |field: &'static str| {
@@ -99,14 +99,14 @@ pub(super) async fn diff(knowledge: Knowledge, request: Request) -> HandlerResul
     response::json(&json::difference(&*archive.recordings, &name, between).await.map_err(refused)?)
 }
 
-/// `POST .../{name}/replay/{n}`: what going on from there would make. Changes nothing.
+/// `POST .../{name}/replay/{n}`: what resuming from there would produce. Changes nothing.
 pub(super) async fn replay(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     let at = (&name, number(&request)?);
     response::json(&json::replay(&*archive.recordings, at).await.map_err(refused)?)
 }
 
-/// `POST .../{name}/resume/{n}`: a new session that holds the conversation as it was there.
+/// `POST .../{name}/resume/{n}`: creates a session with the conversation as it was at that snapshot.
 pub(super) async fn resume((knowledge, activity): (Knowledge, Activity), request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     let number = number(&request)?;
@@ -117,12 +117,12 @@ pub(super) async fn resume((knowledge, activity): (Knowledge, Activity), request
     response::created(&json!({ "session_id": session }))
 }
 
-/// `GET .../{name}/download`: the file itself, once it was checked.
+/// `GET .../{name}/download`: the file itself, after verification.
 pub(super) async fn download(knowledge: Knowledge, request: Request) -> HandlerResult {
     let (archive, name) = named(&knowledge, &request)?;
     let file = archive.recordings.download(&name).await.map_err(refused)?;
     let (writer, body) = Body::stream();
-    // Ends with the file, or as soon as the connection does: then writing fails.
+    // Ends with the file, or when the connection closes and writing fails.
     tokio::spawn(send(file, writer));
     let disposition = format!("attachment; filename=\"{}.zip\"", file_name(name.as_str()));
     let disposition = HeaderValue::try_from(disposition).unwrap_or(HeaderValue::from_static("attachment"));
@@ -146,14 +146,14 @@ async fn send(file: RecordingFile, writer: BodyWriter) {
                 part
             }
             Ok(Err(error)) => {
-                // The status is out, so the file can only be cut off.
+                // The status is already sent, so the file can only be cut off.
                 tracing::error!(%error, "the download of a recording was cut off");
                 return;
             }
             Err(_) => return,
         };
         if part.is_empty() {
-            // A client that leaves at the very end misses nothing.
+            // If the client leaves at the very end, nothing is lost.
             let _ = writer.finish().await;
             return;
         }
@@ -164,7 +164,7 @@ async fn send(file: RecordingFile, writer: BodyWriter) {
     }
 }
 
-/// The recording that a path names.
+/// Returns the recording that a path names.
 fn named<'k>(knowledge: &'k Knowledge, request: &Request) -> Result<(&'k Archive, RecordingName), Problem> {
     let name = request.params.get::<String>("name");
     let name = name.and_then(|name| RecordingName::parse(&name)).ok_or_else(unknown)?;
@@ -180,7 +180,7 @@ fn unknown() -> Problem {
     Problem::not_found("there is no such recording; GET /api/sessions/recordings lists them")
 }
 
-/// What is wrong with a recording is the recording's fault, and never the program's.
+/// Blames a fault in a recording on the recording rather than on the program.
 fn refused(error: Error) -> Problem {
     if error.is_invalid() {
         return Problem::invalid("name", error.to_string()).with_code(json::BAD_RECORDING);
@@ -188,7 +188,7 @@ fn refused(error: Error) -> Problem {
     Problem::from(error)
 }
 
-/// A name of plain characters, whatever the file is called.
+/// Derives a file name of plain characters.
 fn file_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     name.chars().map(plain).collect()
@@ -212,7 +212,7 @@ mod tests {
     use super::*;
     use crate::service::tests::Bench;
 
-    /// `good` has one snapshot, `bad` is refused.
+    /// A fake with two recordings: `good` has one snapshot, `bad` is refused.
     struct Fake;
 
     fn manifest() -> Manifest {

@@ -1,4 +1,4 @@
-//! `/api/scheduler`: timed jobs and their runs.
+//! `/api/scheduler`: scheduled jobs and their runs.
 
 use aethon_core::schedule::{FieldFault, JobRefusal, JobRequest, Origin, RunRecord};
 use http::StatusCode;
@@ -49,7 +49,7 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// `PATCH /api/scheduler/jobs/{id} {enabled}`: pauses a job, or lets it go on.
+/// `PATCH /api/scheduler/jobs/{id} {enabled}`: pauses or resumes a job.
 pub(super) async fn pause(workflows: Workflows, mut request: Request) -> HandlerResult {
     let enabled = match Fields::parse(&request.read().await?)?.value("enabled") {
         Some(Value::Bool(enabled)) => enabled,
@@ -60,7 +60,8 @@ pub(super) async fn pause(workflows: Workflows, mut request: Request) -> Handler
     response::json(&ListedJob::of(&record))
 }
 
-/// `POST /api/scheduler/jobs/{id}/run`: now, besides the runs that are due. The run is there when this answers.
+/// `POST /api/scheduler/jobs/{id}/run`: runs the job now, in addition to its schedule. The run exists when this
+/// returns.
 pub(super) async fn run(workflows: Workflows, request: Request) -> HandlerResult {
     response::created(&workflows.schedule.run(&id(&request)).await.map_err(refused)?)
 }

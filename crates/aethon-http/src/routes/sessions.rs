@@ -1,4 +1,5 @@
-//! `/api/sessions`: conversations, one of them with its messages, and what can be done to them. As a file: `export`.
+//! `/api/sessions`: listing conversations, showing one with its messages, and changing them. `export` returns one as
+//! a file.
 
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{MessageId, SessionId};
@@ -44,9 +45,9 @@ pub(super) async fn list(chat: Chat, request: Request) -> HandlerResult {
     response::json(&page)
 }
 
-/// `GET /api/sessions/{id}?limit&before&optional`: messages oldest first, the newest ones or those before a message. With
-/// `optional=true` the answer for one that does not exist is 204: a page that asks for a conversation in which nothing was said
-/// yet has not failed, and its browser should not note that.
+/// `GET /api/sessions/{id}?limit&before&optional`: messages oldest first, either the newest ones or those before a
+/// message. With `optional=true`, a missing session is 204 instead of 404, because browsers log a 404 as an error,
+/// and a page may well ask for a conversation that has no messages yet.
 pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
     let limit = request.number("limit", 100, 1..=1000)?;
@@ -68,22 +69,22 @@ pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
     }
 }
 
-/// `DELETE /api/sessions/{id}`: everything of it.
+/// `DELETE /api/sessions/{id}`: removes the whole session.
 pub(super) async fn delete(chat: Chat, request: Request) -> HandlerResult {
     clear(&chat, &request, Clear::Delete).await
 }
 
-/// `POST /api/sessions/{id}/reset`: its messages.
+/// `POST /api/sessions/{id}/reset`: removes its messages.
 pub(super) async fn reset(chat: Chat, request: Request) -> HandlerResult {
     clear(&chat, &request, Clear::Reset).await
 }
 
-/// `POST /api/sessions/{id}/stop`: what runs or waits in it ends; what was said so far is kept.
+/// `POST /api/sessions/{id}/stop`: ends running and queued turns. What was said so far is kept.
 pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
     let id = session_id(&request)?;
     let stopped = chat.assistant.stop(&id, None).await;
     if stopped == 0 {
-        // Nothing ran: then at least the session must exist.
+        // Nothing ran, so check that the session exists at all.
         chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
     }
     response::json(&Stopped { status: "ok", session_id: &id, stopped })
@@ -115,12 +116,12 @@ async fn clear(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
     response::json(&Done { status: "ok", session_id: &id })
 }
 
-/// The session that the path names. One whose name cannot be a session's does not exist.
+/// Returns the session that the path names. An invalid name is 404.
 pub(super) fn session_id(request: &Request) -> Result<SessionId, Problem> {
     request.params.get("id").ok_or_else(no_such_session)
 }
 
-/// 404 for a session.
+/// 404 for a missing session.
 pub(super) fn no_such_session() -> Problem {
     Problem::not_found("there is no such session")
 }

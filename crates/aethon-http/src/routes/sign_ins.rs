@@ -1,4 +1,4 @@
-//! `/api/sign-ins`: which browsers are signed in, and ending one from afar.
+//! `/api/sign-ins`: which browsers are signed in, and revoking a sign-in.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ struct Listed {
     began_at: Timestamp,
     #[serde(serialize_with = "aethon_core::time::serialize")]
     ends_at: Timestamp,
-    /// Whether the request came in under it.
+    /// Whether the request itself came in under it.
     is_current: bool,
 }
 
-/// `GET /api/sign-ins`: those that stand, newest first.
+/// `GET /api/sign-ins`: active sign-ins, newest first.
 pub(super) fn list(auth: Arc<TokenAuth>, request: &Request) -> HandlerResult {
     let own = auth.sign_in(request.token, &request.head.headers);
     let time = |seconds| Timestamp::from_second(seconds).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn list(auth: Arc<TokenAuth>, request: &Request) -> HandlerResult {
     response::json(&List { sign_ins: auth.sign_ins().into_iter().map(listed).collect() })
 }
 
-/// `DELETE /api/sign-ins/{id}`: what came in with that cookie ends, and it counts for nothing any more.
+/// `DELETE /api/sign-ins/{id}`: invalidates the cookie and ends everything admitted under it.
 pub(super) async fn end((auth, sign_ins): (Arc<TokenAuth>, Arc<SignIns>), request: Request) -> HandlerResult {
     let id: Option<String> = request.params.get("id");
     let begun = auth.sign_ins().into_iter().find(|begun| Some(&begun.name) == id.as_ref());

@@ -1,4 +1,4 @@
-//! `POST /api/sign-out`: takes the cookie back from this browser, and ends what came in with it.
+//! `POST /api/sign-out`: invalidates this browser's cookie and ends everything admitted under it.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::trail::Trail;
 
-/// Ends the sign-in and clears the cookie.
+/// Revokes the sign-in and clears the cookie.
 pub(super) async fn sign_out(
     (auth, sign_ins, trail): (Arc<TokenAuth>, Arc<SignIns>, Trail),
     request: Request,

@@ -1,4 +1,4 @@
-//! `/api/sops`: which SOPs there are, and writing those of the workspace. `/api/sop-runs`: what was run of them.
+//! `/api/sops`: listing SOPs, and editing those of the workspace. `/api/sop-runs`: their runs.
 
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Handling, Inbound};
@@ -58,14 +58,14 @@ pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResu
     response::json(&Sops::of(sops.iter().map(|sop| &**sop), &broken))
 }
 
-/// `GET /api/sops/{name}`: with its text, also as HTML.
+/// `GET /api/sops/{name}`: with its text, as source and HTML.
 pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
     let sop = workflows.sops.sop(&name).await?.ok_or_else(|| unknown(name.as_str()))?;
     response::json(&ListedSop::of(&sop, true).rendered())
 }
 
-/// `PUT /api/sops/{name} {content}`: a file of the workspace.
+/// `PUT /api/sops/{name} {content}`: writes a file in the workspace.
 pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerResult {
     let name = valid_name(&request)?;
     let content = Fields::parse(&request.read().await?)?.required_text("content")?;
@@ -74,7 +74,7 @@ pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerR
     response::json(&ListedSop::of(&sop, true).rendered())
 }
 
-/// `DELETE /api/sops/{name}`: a file of the workspace; one that is built in stays.
+/// `DELETE /api/sops/{name}`: removes a file from the workspace. Built-in SOPs stay.
 pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
     workflows.sops.remove(&name).await.map_err(refused)?;
@@ -82,7 +82,7 @@ pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerRes
     Ok(response::no_content())
 }
 
-/// `POST /api/sops/check {content}`: what is wrong with a text, line by line; nothing is written.
+/// `POST /api/sops/check {content}`: reports what is wrong with a text, line by line. Writes nothing.
 pub(super) async fn check(workflows: Workflows, mut request: Request) -> HandlerResult {
     let content = Fields::parse(&request.read().await?)?.text("content")?;
     let content = content.ok_or_else(|| Problem::invalid("content", "is required"))?;
@@ -91,8 +91,8 @@ pub(super) async fn check(workflows: Workflows, mut request: Request) -> Handler
     response::json(&Checked::of(problems))
 }
 
-/// `POST /api/sops/{name}/run {text?, arguments?, session?}`: begins a run in a session of the web chat, a new one when none
-/// is named. The run is there when this answers, and goes on by itself.
+/// `POST /api/sops/{name}/run {text?, arguments?, session?}`: starts a run in a web chat session, a new one by
+/// default. The run exists when this returns, and continues on its own.
 pub(super) async fn run((chat, workflows): (Chat, Workflows), mut request: Request) -> HandlerResult {
     let mut fields = Fields::parse(&request.read().await?)?;
     let name = name(&request)?;
@@ -119,7 +119,7 @@ pub(super) async fn run((chat, workflows): (Chat, Workflows), mut request: Reque
     Ok(answer)
 }
 
-/// Arguments as the first lines of a message say them.
+/// Formats arguments as the first lines of a message.
 fn arguments(sop: &Sop, given: Option<Value>) -> Result<String, Problem> {
     let Some(given) = given else { return Ok(String::new()) };
     let Value::Object(given) = given else {
@@ -143,7 +143,7 @@ fn arguments(sop: &Sop, given: Option<Value>) -> Result<String, Problem> {
     Ok(lines.join("\n"))
 }
 
-/// Enough of a unique name to tell sessions apart.
+/// Returns a prefix of a unique id, long enough to tell sessions apart.
 fn short_id() -> String {
     let id = unique();
     id[id.len().saturating_sub(8)..].to_owned()
@@ -156,7 +156,7 @@ pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResul
     response::json(&Runs { count: runs.len(), runs })
 }
 
-/// `POST /api/sop-runs/{id}/resume`: goes on with a run that has lost its turn.
+/// `POST /api/sop-runs/{id}/resume`: resumes a run that lost its turn.
 pub(super) async fn resume(workflows: Workflows, request: Request) -> HandlerResult {
     let run_id = request.params.get::<String>("id").unwrap_or_default();
     let turn = workflows.sop_runner.resume(&run_id).await.map_err(|error| {
@@ -173,7 +173,7 @@ fn name(request: &Request) -> Result<SopName, Problem> {
     SopName::parse(&name).map_err(|_| unknown(&name))
 }
 
-/// The name of one that is to be made.
+/// Returns the name of a SOP to be created.
 fn valid_name(request: &Request) -> Result<SopName, Problem> {
     let name = request.params.get::<String>("name").unwrap_or_default();
     SopName::parse(&name)

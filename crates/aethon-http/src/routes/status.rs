@@ -13,7 +13,7 @@ use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::trail::Trail;
 
-/// `GET /health`: always open, always the same.
+/// `GET /health`: always open, always the same response.
 pub(super) fn health(_: (), _request: &Request) -> HandlerResult {
     Ok(response::json_bytes(r#"{"status":"ok"}"#))
 }
@@ -33,7 +33,7 @@ struct Status<'a> {
     reach: &'a [String],
 }
 
-/// `GET /api/status`. To one of our own pages that shows the token in the Authorization header it also gives the
+/// `GET /api/status`. If one of our own pages shows the token in the Authorization header, the response also sets the
 /// cookie: the chat page signs in here, since the dashboard may be switched off.
 pub(super) fn status(
     (setup, about, auth, trail): (Setup, About, Arc<TokenAuth>, Trail),

@@ -1,4 +1,4 @@
-//! `/api/telemetry`: what was measured, newest first, and what it comes to.
+//! `/api/telemetry`: telemetry events, newest first, and their summary.
 
 use aethon_core::telemetry::{
     DaySummary, StoredEvent, TelemetryKind, TelemetryLog, TelemetryQuery, TelemetrySummary,
@@ -13,22 +13,22 @@ use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// How many days are told one by one at most.
+/// How many days are summarised one by one at most.
 const MOST_DAYS: usize = 31;
 
 #[derive(Serialize)]
 struct Told {
     enabled: bool,
     summary: TelemetrySummary,
-    /// As many as were asked for, oldest first.
+    /// The requested number of days, oldest first.
     days: Vec<DaySummary>,
     metrics: Vec<StoredEvent>,
     next_cursor: Option<String>,
-    /// Events that were not stored, because the storage failed for too long.
+    /// Events that were lost because the storage failed for too long.
     dropped: u64,
 }
 
-/// `GET /api/telemetry?limit&type&since&cursor&days`. The summary is of all days that are kept, whatever is asked for.
+/// `GET /api/telemetry?limit&type&since&cursor&days`. The summary covers all stored days, regardless of the query.
 pub(super) async fn newest((activity, runtime): (Activity, Runtime), request: Request) -> HandlerResult {
     let limit = request.number("limit", 100, 1..=1000)?;
     let query =
@@ -52,7 +52,7 @@ pub(super) async fn newest((activity, runtime): (Activity, Runtime), request: Re
     })
 }
 
-/// The last days, today the last of them.
+/// Summarises the last days, ending with today.
 async fn by_day(log: &dyn TelemetryLog, today: Date, days: usize) -> Result<Vec<DaySummary>, Problem> {
     let mut told = Vec::with_capacity(days);
     for before in (0..i64::try_from(days).unwrap_or(0)).rev() {
@@ -71,7 +71,7 @@ fn kind(request: &Request) -> Result<Option<TelemetryKind>, Problem> {
     })
 }
 
-/// The moment from which on.
+/// Parses the start time of the query.
 fn since(request: &Request) -> Result<Option<Timestamp>, Problem> {
     let Some(text) = request.query("since") else { return Ok(None) };
     let moment = text.parse::<Timestamp>();

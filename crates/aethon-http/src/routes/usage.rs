@@ -1,4 +1,4 @@
-//! `/api/usage`: what model calls took, and how the day stands under its ceiling.
+//! `/api/usage`: the use and cost of model calls, and today's spending against the limit.
 
 use aethon_core::usage::{Budget, UsageReport};
 
@@ -6,10 +6,10 @@ use crate::deps::{Activity, Runtime};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// How many days are told when nobody says.
+/// How many days are listed by default.
 const DAYS: usize = 30;
 
-/// `GET /api/usage?days`: tokens and cost by day, model and kind of work, newest day first; today is one of the days.
+/// `GET /api/usage?days`: tokens and cost by day, model and kind of work, newest day first, today included.
 pub(super) async fn usage(
     (activity, runtime, budget): (Activity, Runtime, Budget),
     request: Request,

@@ -1,4 +1,4 @@
-//! `/api/work`: work that takes more than one turn, and pausing it.
+//! `/api/work`: multi-turn work, and pausing it.
 
 use aethon_core::ids::SessionId;
 use aethon_core::work::{NewTask, Plan, Work, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
@@ -11,10 +11,10 @@ use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// The conversation that is told of work when none is named.
+/// The conversation that is notified of work by default.
 const USUAL_SESSION: &str = "webchat:default";
 
-/// What stands in the place of a name for all work.
+/// Used in place of a name for all work.
 const EVERYTHING: &str = "all";
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResul
     response::json(&Listed { status, work })
 }
 
-/// `POST /api/work {goal, tasks, session_id?, when?}`: a plan.
+/// `POST /api/work {goal, tasks, session_id?, when?}`: creates a plan.
 pub(super) async fn plan(workflows: Workflows, mut request: Request) -> HandlerResult {
     let mut fields = Fields::parse(&request.read().await?)?;
     let goal = fields.required_text("goal")?;
@@ -62,12 +62,12 @@ pub(super) async fn cancel(workflows: Workflows, request: Request) -> HandlerRes
     wish(workflows, request, WorkWish::Stop).await
 }
 
-/// `POST /api/work/{id}/pause`; of `all`, everything rests.
+/// `POST /api/work/{id}/pause`; `all` pauses everything.
 pub(super) async fn pause(workflows: Workflows, request: Request) -> HandlerResult {
     wish(workflows, request, WorkWish::Pause).await
 }
 
-/// `POST /api/work/{id}/resume`; of `all`, everything goes on that was not paused by itself.
+/// `POST /api/work/{id}/resume`; `all` resumes everything that was not paused individually.
 pub(super) async fn resume(workflows: Workflows, request: Request) -> HandlerResult {
     wish(workflows, request, WorkWish::Resume).await
 }

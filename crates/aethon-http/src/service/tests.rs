@@ -1,4 +1,4 @@
-//! The service without a socket: a request goes in as a value, an answer comes out.
+//! The service without a socket: a request goes in as a value, a response comes out.
 
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::audit::{AuditTrail, NoAudit};
@@ -32,7 +32,7 @@ use crate::options::Options;
 use crate::ws::{Hub, WebChat};
 pub(crate) use seen::Seen;
 
-/// An application, and the fakes behind it.
+/// An application and its fakes.
 pub(crate) struct Bench {
     app: Arc<App>,
     assistant: Arc<FakeAssistant>,
@@ -48,13 +48,13 @@ impl Bench {
         Self::knowing(options, address, Knowledge::default())
     }
 
-    /// One with this memory.
+    /// Creates one with this memory.
     pub(crate) fn remembering(memory: Arc<dyn Memory>) -> Self {
         let knowledge = Knowledge { memory: Some(memory), ..Knowledge::default() };
         Self::knowing(Options::default(), "127.0.0.1:18790", knowledge)
     }
 
-    /// One with these recordings.
+    /// Creates one with these recordings.
     pub(crate) fn recorded(archive: Archive) -> Self {
         let knowledge = Knowledge { archive: Some(archive), ..Knowledge::default() };
         Self::knowing(Options::default(), "127.0.0.1:18790", knowledge)
@@ -106,7 +106,7 @@ impl Bench {
         Self { app: App::new(options, deps, address.parse().expect("an address")), assistant, features }
     }
 
-    /// This channel runs as well.
+    /// Starts this channel too.
     pub(crate) fn run_channel(&self, options: &Options, channel: Arc<dyn Channel>) {
         let mut setup: Setup = self.app.part();
         let name = channel.name().to_owned();
@@ -152,7 +152,7 @@ impl Bench {
     }
 }
 
-/// An application with fakes behind it.
+/// An application backed by fakes.
 pub(crate) fn app() -> Arc<App> {
     Bench::new(Options::default()).app
 }
@@ -388,7 +388,7 @@ async fn a_secret_makes_signatures_necessary() {
     assert_eq!(bench.send("POST", "/webhook/trigger", &signed, body).await.status, 200);
     assert_eq!(bench.send("POST", "/webhook/trigger", &signed, "{}").await.code(), "bad_signature");
     assert_eq!(bench.post("/webhook/x", "not json").await.code(), "bad_signature");
-    // What is not signed is refused as that, whatever else is wrong with it.
+    // A missing signature is reported first, whatever else is wrong.
     let plain = ("content-type", "text/plain");
     assert_eq!(bench.send("POST", "/webhook/x", &[plain], body).await.status, 403);
     assert_eq!(bench.send("POST", "/webhook/x", &[plain, signed[1]], body).await.status, 415);

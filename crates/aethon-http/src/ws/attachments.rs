@@ -1,7 +1,6 @@
-//! What may come with a chat message.
+//! Which attachments may come with a chat message: pictures that models can see, and text.
 //!
-//! Pictures that models can see and text; everything else is refused here, where the person who attached it still sees
-//! the answer.
+//! Everything else is refused here, where the person who attached it still sees the response.
 
 use aethon_core::message::{Attachment, begins_like_picture};
 use base64::Engine;
@@ -9,12 +8,12 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::frames::Refusal;
 
-/// How many files come with one message.
+/// How many files a message may have.
 const MAX_FILES: usize = 32;
 /// The longest file name, in characters.
 const MAX_NAME: usize = 200;
 
-/// Checks the files and puts their names and types into the form in which they are kept.
+/// Checks the files and normalises their names and types for storage.
 pub(super) fn checked(files: Vec<Attachment>) -> Result<Vec<Attachment>, Refusal> {
     if files.len() > MAX_FILES {
         return Err(refused(format!("At most {MAX_FILES} files can come with one message.")));
@@ -49,7 +48,7 @@ fn checked_file(file: Attachment) -> Result<Attachment, Refusal> {
     Ok(Attachment::new(name, mime, file.data))
 }
 
-/// The last part of a path, without control characters.
+/// Returns the last component of a path, without control characters.
 fn plain_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|character| !character.is_control()).take(MAX_NAME).collect();

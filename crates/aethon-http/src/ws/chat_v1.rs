@@ -1,8 +1,9 @@
 //! `/ws/chat` with `aethon.chat.v1`: the JSON protocol of the chat page.
 //!
-//! A socket has a seat in each session that it talks to: first the one that its address names, then those that it names
-//! itself. A seat is a place in the log of the session's [`Room`]; sending is reading on from there, so that a replay and
-//! what is live are one stream. Nothing that a client sends closes the connection, as long as it is text.
+//! A socket has a seat in each session it talks to: first the one its address names, then any that it names itself. A
+//! seat is a position in the log of the session's [`Room`]. Sending means reading on from there, so replayed and live
+//! frames are one stream. No text message within the size limit closes
+//! the connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,14 +25,14 @@ use super::webchat::session_named;
 use crate::deps::{Chat, Runtime};
 use crate::error::STORAGE_UNAVAILABLE;
 
-/// For how long a new socket is given the chance to say where it wants to go on, before it gets what is live.
+/// How long a new socket may take to say where to resume, before live frames are sent.
 const GRACE: Duration = Duration::from_millis(250);
-/// How many sessions one socket talks to.
+/// How many sessions one socket may talk to.
 const MAX_SEATS: usize = 64;
-/// The longest id that a client gives, in bytes.
+/// The longest id a client may choose, in bytes.
 const MAX_ID: usize = 200;
 
-/// Talks until the connection is over; with a code to close it with, if it still stands.
+/// Runs until the connection ends. Returns a close code if it is still open.
 pub(super) async fn run(
     chat: &Chat,
     runtime: &Runtime,
@@ -60,7 +61,7 @@ pub(super) async fn run(
 struct Seat {
     room: Arc<Room>,
     wake: Arc<Notify>,
-    /// The last frame that was sent, or that need not be.
+    /// The last frame that was sent or can be skipped.
     reached: u64,
 }
 
@@ -83,7 +84,7 @@ struct ChatConnection<'a> {
     home: SessionId,
     wake: Arc<Notify>,
     seats: Vec<Seat>,
-    /// Whether frames are sent as they come. Not until the client has spoken or had the chance to.
+    /// Whether live frames are sent. This starts when the client has spoken or had its chance to.
     is_live: bool,
 }
 
@@ -130,7 +131,7 @@ impl ChatConnection<'_> {
         }
     }
 
-    /// Sends what came since, from all seats.
+    /// Sends new frames from all seats.
     async fn send_new(&mut self, socket: &mut Socket) -> Result<Option<Close>, Unwritable> {
         for seat in &mut self.seats {
             loop {
@@ -147,7 +148,7 @@ impl ChatConnection<'_> {
         Ok(None)
     }
 
-    /// Tells that messages are refused because the storage fails, or that this is over.
+    /// Notifies the client that messages are refused because the storage fails, or that it has recovered.
     async fn tell_health(&self, socket: &mut Socket) -> Result<(), Unwritable> {
         let frame = match self.runtime.health.fault() {
             Some(fault) => {
@@ -175,7 +176,7 @@ impl ChatConnection<'_> {
         }
     }
 
-    /// An answer to a question. Whoever asked bounds how long it looks at changed arguments.
+    /// Decides an approval. The approval prompt limits how long checking changed arguments takes.
     async fn decide(&self, told: ApprovalAnswer) -> Result<(), Refusal> {
         let answer = Answer::new(told.decision).by("the chat").scoped(told.scope).with_input(told.input);
         let refusal = match self.chat.approvals.answer(&told.id, answer).await {
@@ -213,7 +214,7 @@ impl ChatConnection<'_> {
         self.submit(inbound, &id).await.map_err(about)
     }
 
-    /// A retry or an edit.
+    /// Handles a retry or an edit.
     async fn branch(&mut self, branch: Branch, is_edit: bool) -> Result<(), Refusal> {
         let given = branch.id;
         let id = given.clone().unwrap_or_else(|| format!("branch-{}", unique()));
@@ -248,7 +249,7 @@ impl ChatConnection<'_> {
             valid_for: None,
         });
         let surface = TurnSurface::held(&room);
-        // However this ends, the turn's events must not go on waiting.
+        // However this ends, the turn's events must not stay held back.
         let release = Release(&surface);
         let watcher: Arc<dyn Surface> = Arc::clone(&surface) as _;
         let submitted = self.chat.assistant.submit(inbound, watcher).await;
@@ -269,7 +270,7 @@ impl ChatConnection<'_> {
             (None, None) => self.named_or_home(None)?,
         };
         let turn = stop.turn.as_deref().map(TurnId::existing);
-        // A turn that has just ended by itself is as good as stopped.
+        // A turn that just ended on its own counts as stopped.
         self.chat.assistant.stop(&session, turn.as_ref()).await;
         Ok(())
     }
@@ -290,7 +291,7 @@ impl ChatConnection<'_> {
         }
     }
 
-    /// The seat in a session, taken if need be.
+    /// Returns the seat in a session, taking one if necessary.
     fn seat(&mut self, session: &SessionId) -> Result<&mut Seat, Refusal> {
         let found = self.seats.iter().position(|seat| seat.room.session() == session);
         let index = match found {
@@ -312,14 +313,14 @@ impl ChatConnection<'_> {
         name.map_or_else(|| Ok(self.home.clone()), named)
     }
 
-    /// The session for which this holds, or the one that the address names.
+    /// Returns the session whose room matches, or the one that the address names.
     fn session_of(&self, is_it: impl Fn(&Room) -> bool) -> SessionId {
         let found = self.seats.iter().find(|seat| is_it(&seat.room));
         found.map_or_else(|| self.home.clone(), |seat| seat.room.session().clone())
     }
 }
 
-/// Lets the events of a turn go when it is dropped.
+/// Releases the held events of a turn when dropped.
 struct Release<'a>(&'a TurnSurface);
 
 impl Drop for Release<'_> {

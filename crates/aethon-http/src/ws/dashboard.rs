@@ -1,8 +1,8 @@
-//! `/ws/dashboard`: what happens in the program, live.
+//! `/ws/dashboard`: live events of the program.
 //!
-//! Each socket listens to the [`Feed`], and sends the events of the topics that it wants. What happens within a moment is
-//! written together: twenty dashboards would otherwise cost more than the turns that they show. A reader that lags is told
-//! how many events it missed, and goes on with the newest.
+//! Each socket subscribes to the [`Feed`] and sends the events of the topics its client wants. Events within a short
+//! time are written together; otherwise twenty dashboards would cost more than the turns they show. A slow reader is
+//! told how many events it missed and continues with the newest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +22,17 @@ use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
 use crate::json::{Message, Rendering};
 
-/// For how long events are gathered before they are written, and how many are written together.
+/// How long events are collected before they are written, and how many are written together.
 const GATHERED: Duration = Duration::from_millis(20);
 const TOGETHER: usize = 256;
 
-/// What can be subscribed to. Those whose part of the program is not there stay silent.
+/// The topics. Those whose part of the program is absent stay silent.
 const TOPICS: [&str; 9] =
     ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage"];
-/// The longest text of a block that is sent; the page loads the session for more.
+/// The longest text of a block that is sent. The page loads the session for more.
 const MAX_TEXT: usize = 4096;
 
-/// Tells until the connection is over; with a code to close it with, if it still stands.
+/// Runs until the connection ends. Returns a close code if it is still open.
 pub(super) async fn run(
     (bus, feed): (&EventBus, &Feed),
     runtime: &Runtime,
@@ -52,12 +52,12 @@ pub(super) async fn run(
                 }
                 Received::Tick => Ok(()),
                 Received::Over => return None,
-                // What is not understood is ignored, whatever its kind.
+                // Unknown input of any kind is ignored.
                 Received::Wrong(Close::BINARY) => Ok(()),
                 Received::Wrong(close) => return Some(close),
             },
             first = news.recv() => match first {
-                // The program is on its way out; the wish to stop comes next.
+                // The program is shutting down; the request to stop arrives next.
                 Err(RecvError::Closed) => return Some(Close::AWAY),
                 first => {
                     tokio::time::sleep(GATHERED).await;
@@ -72,13 +72,13 @@ pub(super) async fn run(
 }
 
 struct Subscriber {
-    /// What the peer wants; everything until it says so.
+    /// The topics the client wants; all until it subscribes.
     topics: Option<Vec<&'static str>>,
     seq: u64,
 }
 
 impl Subscriber {
-    /// The frames of what came first and of what waits behind it.
+    /// Returns the frames of the first event and of those queued behind it.
     fn frames(
         &mut self,
         first: Result<Arc<News>, RecvError>,
@@ -105,7 +105,7 @@ impl Subscriber {
         frames
     }
 
-    /// What the peer is told; nothing of a topic that it does not want.
+    /// Returns the frame of an event, unless the client did not subscribe to its topic.
     fn frame(&mut self, news: &News) -> Option<Utf8Bytes> {
         let shared = match news {
             News::Event(shared) => shared,
@@ -121,27 +121,27 @@ impl Subscriber {
     }
 }
 
-/// So many events were too many for a reader.
+/// Reports the number of events that a slow reader missed.
 fn lagged(missed: u64) -> Utf8Bytes {
     frames::json(&json!({ "channel": "lagged", "data": { "missed": missed } }))
 }
 
-/// A record as the log has it; `time` is its contracted name here, `ts` that of the log files and `/api/logs`.
+/// Formats a log record. Its timestamp is contractually named `time` here, and `ts` in the log files and `/api/logs`.
 fn logged(record: &LogRecord) -> Value {
     let mut data = json!(record);
     data["time"] = data["ts"].clone();
     data
 }
 
-/// The topics that a frame subscribes to; `None` when it is not a subscription. Other frames, and topics that are not
-/// known, are passed over in silence: a newer page may ask for what this program does not have yet.
+/// Returns the topics that a frame subscribes to, or `None` if it is not a subscription. Other frames and unknown
+/// topics are ignored: a newer page may ask for what this program does not have yet.
 fn wanted(text: &str) -> Option<Vec<&'static str>> {
     #[derive(Deserialize)]
     #[serde(tag = "channel", rename_all = "lowercase")]
     enum Asked {
         Subscribe { topics: Vec<String> },
     }
-    // Serde would take an array for an object.
+    // Serde would accept an array for the struct.
     if !text.trim_start().starts_with('{') {
         return None;
     }
@@ -223,7 +223,7 @@ fn data(event: &Event) -> Value {
     }
 }
 
-/// A model call, with the names that `/api/usage` has.
+/// Formats a model call with the field names of `/api/usage`.
 fn call(entry: &LedgerEntry) -> Value {
     let mut data = json!(entry.usage);
     if let Some(fields) = data.as_object_mut() {

@@ -1,7 +1,8 @@
-//! What happens in the program, once for all dashboards that are open.
+//! Live events, prepared once for all open dashboards.
 //!
-//! Every dashboard wants the same events in the same form. One task listens to the event bus while any of them does, and the
-//! first that wants an event makes its text, which the others share. A reader that lags is told how much it missed.
+//! All dashboards want the same events in the same form. While any is open, one task listens to the event bus. The
+//! first dashboard that wants an event formats it, and the others share the text. A slow reader is told how much it
+//! missed.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -11,33 +12,33 @@ use tokio::sync::broadcast::{Receiver, Sender, channel, error::RecvError};
 /// How many events a dashboard may lag behind.
 const CAPACITY: usize = 1024;
 
-/// The events for the dashboards. Cheap to clone; clones share the task.
+/// The events for dashboards. Cheap to clone; clones share the task.
 #[derive(Clone, Default)]
 pub(crate) struct Feed(Arc<Mutex<Option<Sender<Arc<News>>>>>);
 
-/// What a dashboard is told.
+/// An item of the feed.
 pub(super) enum News {
-    /// Something happened.
+    /// An event of the program.
     Event(SharedEvent),
-    /// So many events came too fast for anybody.
+    /// How many events came too fast for the task itself.
     Missed(u64),
 }
 
-/// An event, and the text that was made of it.
+/// An event and its shared text.
 pub(super) struct SharedEvent {
     pub(super) event: Event,
     text: OnceLock<String>,
 }
 
 impl SharedEvent {
-    /// The text of the event; it is made once, and everybody makes it in the same way.
+    /// Returns the text of the event, formatted on first use. All callers must pass the same `make`.
     pub(super) fn text(&self, make: impl FnOnce(&Event) -> String) -> &str {
         self.text.get_or_init(|| make(&self.event))
     }
 }
 
 impl Feed {
-    /// Listens from now on.
+    /// Subscribes to events from now on.
     pub(super) fn subscribe(&self, bus: &EventBus) -> Receiver<Arc<News>> {
         let mut slot = self.lock();
         if let Some(sender) = &*slot {
@@ -49,10 +50,10 @@ impl Feed {
         receiver
     }
 
-    /// Forgets the sender if nobody listens to it any more.
+    /// Forgets the sender if nobody listens any more.
     fn is_left(&self, sender: &Sender<Arc<News>>) -> bool {
         let mut slot = self.lock();
-        // Whoever came meanwhile has done so under the lock.
+        // Subscribing takes the same lock, so no new listener can be missed.
         let is_left = sender.receiver_count() == 0;
         if is_left {
             *slot = None;
@@ -77,14 +78,14 @@ async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<News>>, feed: F
             event = events.recv() => match event {
                 Ok(event) => News::Event(SharedEvent { event, text: OnceLock::new() }),
                 Err(RecvError::Lagged(missed)) => News::Missed(missed),
-                // The program is on its way out.
+                // The program is shutting down.
                 Err(RecvError::Closed) => {
                     *feed.lock() = None;
                     return;
                 }
             },
         };
-        // An error means that the last listener has just left, which comes next.
+        // An error means that the last listener just left, which is handled next.
         let _ = sender.send(Arc::new(news));
     }
 }
@@ -132,7 +133,7 @@ mod tests {
     async fn who_listens_is_told_what_came_too_fast_for_anybody() {
         let (feed, bus) = (Feed::default(), EventBus::default());
         let mut listener = feed.subscribe(&bus);
-        // The task has no chance to run in between.
+        // The task cannot run in between.
         for _ in 0..CAPACITY + 7 {
             happened(&bus);
         }

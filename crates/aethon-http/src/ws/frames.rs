@@ -1,7 +1,7 @@
-//! The frames of `aethon.chat.v1`, as they stand on the wire.
+//! The frames of `aethon.chat.v1`, as sent on the wire.
 //!
-//! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry neither.
-//! A client frame is read in two steps, its `type` first, so that each way of being wrong has its own word.
+//! Server frames of a turn carry `seq` and `turn`, which the room adds; `ready` and errors outside a turn carry
+//! neither. A client frame is read in two steps, its `type` first, so that each kind of error gets its own code.
 
 use aethon_core::approval::{ApprovalRequest, Decision, Resolution, Scope};
 use aethon_core::ids::TurnId;
@@ -18,7 +18,7 @@ use crate::error::STORAGE_UNAVAILABLE;
 /// The name of the protocol.
 pub(super) const PROTOCOL: &str = "aethon.chat.v1";
 
-/// What a turn's frame says.
+/// The content of a turn's frame.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Body<'a> {
@@ -26,30 +26,30 @@ pub(super) enum Body<'a> {
     Ack { id: &'a str, queued: usize },
     /// Another model than the configured one answers.
     Model { model: &'a str, reason: &'a str },
-    /// More of the answer, Markdown.
+    /// More of the reply, in Markdown.
     Delta { text: &'a str },
-    /// More of what the model thinks.
+    /// More of the model's reasoning.
     Reasoning { text: &'a str },
     /// Rendered blocks, which replace those from `from` on.
     Blocks { from: usize, html: &'a [String] },
     /// A tool call changed its state.
     Tool(Tool<'a>),
-    /// Somebody is asked.
+    /// A person is asked for approval.
     Approval(Approval<'a>),
-    /// The question is settled.
+    /// The approval is settled.
     ApprovalDone {
         id: &'a str,
         #[serde(flatten)]
         resolution: Resolution,
-        /// The arguments that run, where a person has changed them.
+        /// The arguments to run with, if a person changed them.
         #[serde(skip_serializing_if = "Option::is_none")]
         edited: Option<&'a Value>,
     },
     /// Tokens and cost so far.
     Usage(Usage),
-    /// Older messages were folded into a summary for the model.
+    /// Older messages were replaced by a summary for the model.
     Folded { messages: u64, from: &'a str, to: &'a str, summary: &'a str },
-    /// Something the person should know.
+    /// A notice for the person.
     Notice { code: &'a str, message: &'a str },
     /// The turn failed; `done` follows.
     Error { code: &'a str, message: &'a str },
@@ -58,7 +58,8 @@ pub(super) enum Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// The frame of an event that becomes one as it is. Texts and the end become several, which the surface makes.
+    /// Returns the frame of an event that maps to exactly one. Texts and the end of a turn become several frames,
+    /// which the surface makes.
     pub(super) fn of(event: &'a TurnEvent) -> Option<Self> {
         Some(match event {
             TurnEvent::Started | TurnEvent::Text(_) | TurnEvent::Done(_) => return None,
@@ -95,12 +96,12 @@ pub(super) struct Tool<'a> {
 }
 
 impl Tool<'_> {
-    /// The call's id.
+    /// Returns the id of the call.
     pub(super) fn call(&self) -> &str {
         self.call
     }
 
-    /// Whether it only says what a running call has put out so far.
+    /// Returns whether it only reports the output of a running call so far.
     pub(super) fn is_output(&self) -> bool {
         self.input.is_none() && self.output.is_some() && self.state == ToolPhase::Running.as_str()
     }
@@ -120,7 +121,7 @@ impl<'a> From<&'a ToolState> for Tool<'a> {
     }
 }
 
-/// A question.
+/// An approval prompt.
 #[derive(Debug, Serialize)]
 pub(super) struct Approval<'a> {
     id: &'a str,
@@ -151,7 +152,7 @@ impl<'a> From<&'a ApprovalRequest> for Approval<'a> {
     }
 }
 
-/// What an event of a turn is on the wire, without a number: for a terminal that talks to an assistant in its own process.
+/// Returns the frames of a turn's event, without numbers, for a terminal whose assistant runs in the same process.
 pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
     let failure = |reply: &'_ Reply| {
         let failure = reply.failure.as_ref()?;
@@ -168,7 +169,7 @@ pub fn frames_of(event: &TurnEvent) -> Vec<Value> {
     }
 }
 
-/// The frame of a turn.
+/// Builds a frame of a turn.
 pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
     #[derive(Serialize)]
     struct Frame<'a> {
@@ -180,7 +181,7 @@ pub(super) fn of_turn(seq: u64, turn: &TurnId, body: &Body<'_>) -> Utf8Bytes {
     json(&Frame { body, seq, turn })
 }
 
-/// The first frame of a connection.
+/// Builds the first frame of a connection.
 pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
     #[derive(Serialize)]
     struct Ready<'a> {
@@ -191,26 +192,26 @@ pub(super) fn ready(session: &str, version: &str) -> Utf8Bytes {
     json(&Ready { r#type: "ready", session, version })
 }
 
-/// Something that the person should know, outside a turn.
+/// Builds a notice outside a turn.
 pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
     json(&Body::Notice { code, message })
 }
 
-/// Any value as a text frame.
+/// Serialises any value as a text frame.
 pub(super) fn json(value: &impl Serialize) -> Utf8Bytes {
-    // These are our own structs with string keys: serialising them to memory cannot fail.
+    // Serialising our own structs with string keys to memory cannot fail.
     let mut text = serde_json::to_string(value).unwrap_or_default();
-    // Frames are kept; up to half of the room of one that grew would be kept with it.
+    // Frames are kept, and a grown buffer would keep up to half of its capacity unused.
     text.shrink_to_fit();
     text.into()
 }
 
-/// A request that was not carried out: a stable word and a sentence.
+/// Why a request was refused: a stable code and a sentence.
 #[derive(Debug)]
 pub(super) struct Refusal {
     code: &'static str,
     message: String,
-    /// The client's id of the message that it is about.
+    /// The client's id of the refused message.
     id: Option<String>,
 }
 
@@ -219,7 +220,7 @@ impl Refusal {
         Self { code, message: message.into(), id: None }
     }
 
-    /// The word and the sentence for an error of the core.
+    /// Returns the code and the sentence for an error of the core.
     pub(super) fn of(error: &aethon_core::error::Error) -> Self {
         let code = if error.is_not_found() {
             "not_found"
@@ -240,14 +241,14 @@ impl Refusal {
         Self::new(code, sentence(&error.to_string()))
     }
 
-    /// About the frame that had this id of the client's, if it had one.
+    /// Sets the client's id of the frame that was refused, if it had one.
     #[must_use]
     pub(super) fn about(mut self, id: Option<&str>) -> Self {
         self.id = id.map(str::to_owned);
         self
     }
 
-    /// The frame.
+    /// Builds the frame.
     pub(super) fn frame(&self) -> Utf8Bytes {
         #[derive(Serialize)]
         struct Error<'a> {
@@ -266,7 +267,7 @@ impl Refusal {
     }
 }
 
-/// An error's text as a sentence: a capital letter in front and a full stop behind.
+/// Turns an error message into a sentence, with a capital letter and a full stop.
 pub(super) fn sentence(text: &str) -> String {
     let mut characters = text.chars();
     let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
@@ -274,20 +275,20 @@ pub(super) fn sentence(text: &str) -> String {
     format!("{first}{}{end}", characters.as_str())
 }
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Debug)]
 pub(super) enum Request {
-    /// Answer this.
+    /// Answer this message.
     Message(Message),
-    /// End a turn, or all of the session.
+    /// Stop a turn, or all turns of the session.
     Stop(Stop),
-    /// The answer to a question.
+    /// Decide an approval.
     Approval(ApprovalAnswer),
-    /// Tell again what came after a frame.
+    /// Replay the frames after a given one.
     Resume(Resume),
     /// Answer a turn's message again.
     Retry(Branch),
-    /// Put another text in the place of a turn's message.
+    /// Replace the text of a turn's message.
     Edit(Branch),
 }
 
@@ -304,7 +305,7 @@ pub(super) struct Message {
     pub(super) effort: Option<Effort>,
 }
 
-/// The wish to stop.
+/// A request to stop.
 #[derive(Debug, Deserialize)]
 pub(super) struct Stop {
     #[serde(default)]
@@ -313,20 +314,20 @@ pub(super) struct Stop {
     pub(super) session: Option<String>,
 }
 
-/// An answer to a question.
+/// A decision on an approval.
 #[derive(Debug, Deserialize)]
 pub(super) struct ApprovalAnswer {
     pub(super) id: String,
     pub(super) decision: Decision,
-    /// For how long an approval counts.
+    /// How long the approval lasts.
     #[serde(default)]
     pub(super) scope: Scope,
-    /// Other arguments to run it with.
+    /// Changed arguments to run the call with.
     #[serde(default)]
     pub(super) input: Option<Value>,
 }
 
-/// Where to go on.
+/// Where to resume.
 #[derive(Debug, Deserialize)]
 pub(super) struct Resume {
     pub(super) session: String,
@@ -343,13 +344,13 @@ pub(super) struct Branch {
     pub(super) text: Option<String>,
     #[serde(default)]
     pub(super) session: Option<String>,
-    /// The files of an edit; those of the message that it replaces when absent.
+    /// The attachments of an edit. If absent, those of the replaced message are kept.
     #[serde(default)]
     pub(super) attachments: Option<Vec<Attachment>>,
 }
 
 impl Request {
-    /// Reads a client frame.
+    /// Parses a client frame.
     pub(super) fn parse(text: &str) -> Result<Self, Refusal> {
         #[derive(Deserialize)]
         struct Head {
@@ -362,7 +363,7 @@ impl Request {
                 "That frame is not a JSON object. Send one with a `type` in each text frame.",
             )
         };
-        // The derived readers take an array for a struct as well; the protocol does not.
+        // Derived deserialisers accept an array for a struct; the protocol does not.
         if !text.trim_start().starts_with('{') {
             return Err(malformed());
         }
@@ -384,7 +385,7 @@ impl Request {
             None => return Err(Refusal::new("bad_frame", "The frame has no `type`.")),
         };
         read.map_err(|error| {
-            // The position is of no use to a person, and the found value may be long.
+            // The position is useless to a person, and the offending value may be long.
             let cause = error.to_string();
             let cause = cause.split(" at line ").next().unwrap_or_default();
             Refusal::new("bad_frame", sentence(&cause.chars().take(200).collect::<String>()))

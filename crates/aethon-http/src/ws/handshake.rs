@@ -1,8 +1,8 @@
-//! From an upgrade request to a running socket.
+//! Turns an upgrade request into a running socket.
 //!
-//! The service has checked Host, Origin, token and the form of the request before it calls [`upgrade`]. A peer that was
-//! not admitted gets its handshake all the same and then the code 1008, because a browser shows no other refusal to the
-//! page.
+//! The service has checked Host, Origin, token and the form of the request before it calls [`upgrade`]. A peer that
+//! was not admitted still gets its handshake and then close code 1008, because browsers report no other refusal to
+//! the page.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::response;
 use crate::standing::Standing;
 use crate::traffic::Kind;
 
-/// Which socket.
+/// Which socket a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SocketKind {
     /// `/ws/chat`.
@@ -44,9 +44,9 @@ enum Protocol {
 }
 
 /// Completes the handshake. The service calls this for a well-formed upgrade (GET, HTTP/1.1, `Connection: upgrade`,
-/// `Upgrade: websocket`, version 13, a key) whose Host was checked; `standing` is the outcome of the Origin and token
-/// checks: without it the connection is closed with 1008 at once and nothing of the peer is read. The request still
-/// has its extensions, so that `hyper::upgrade::on` works on it. The service puts the common headers on the answer.
+/// `Upgrade: websocket`, version 13, a key) whose Host was checked. `standing` is the outcome of the Origin and token
+/// checks: without it, the connection is closed with 1008 at once, and nothing the peer sends is read. The request
+/// must still have its extensions for `hyper::upgrade::on`. The service adds the common headers to the response.
 pub(crate) fn upgrade(
     app: &Arc<App>,
     socket: SocketKind,
@@ -66,8 +66,8 @@ pub(crate) fn upgrade(
     let key = request.headers().get(SEC_WEBSOCKET_KEY).map_or(&b""[..], HeaderValue::as_bytes);
     let accept = derive_accept_key(key);
     let upgraded = hyper::upgrade::on(&mut request);
-    // The task ends with the connection or when the program stops, whichever comes first. The connection holds the
-    // server's permit, so that the server knows when all have ended.
+    // The task ends with the connection or at shutdown, whichever comes first. The connection holds the server's
+    // permit, so the server knows when all have ended.
     tokio::spawn(serve(Arc::clone(app), upgraded, protocol, standing));
     answer(&accept, is_v1)
 }
@@ -100,12 +100,12 @@ async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol, standing:
         (admitted, Some(standing)) => (admitted, standing),
     };
     if let Some((socket, close)) = run(&app, upgraded, standing).await {
-        // Rare and larger than an idle socket, so it has no room in the task until it is needed.
+        // Boxed because it is rare and larger than an idle socket: the task reserves no space for it.
         Box::pin(socket.close(close)).await;
     }
 }
 
-/// Runs until the connection is over, or there is a code to end it with.
+/// Runs until the connection ends. Returns a close code if it is still open.
 async fn run(
     app: &Arc<App>,
     upgraded: Upgraded,
@@ -128,7 +128,7 @@ async fn run(
             Protocol::Refused(close) => Some(close),
         }
     };
-    // A defect costs its own socket and no more.
+    // A panic costs only its own socket.
     let close = AssertUnwindSafe(talking).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!("a WebSocket's task panicked");
         Some(Close::FAILED)
@@ -141,7 +141,7 @@ fn offers_v1(headers: &HeaderMap) -> bool {
     offered.flat_map(|list| list.split(',')).any(|name| name.trim() == frames::PROTOCOL)
 }
 
-/// The session that the address names; `None` when it cannot be one.
+/// Returns the session that the address names, or `None` if the name is invalid.
 fn named_session(query: Option<&str>) -> Option<SessionId> {
     let query = query.unwrap_or_default().as_bytes();
     let name = url::form_urlencoded::parse(query).find(|(key, _)| key == "session").map(|(_, name)| name);

@@ -1,44 +1,44 @@
-//! One bound for the logs of all rooms together.
+//! A shared limit on the logs of all rooms.
 //!
-//! A log is bounded by itself, and many of them are not. Whoever makes them exceed the bound has the others give way: first
-//! those of rooms that nobody uses, the longest unused ones first; then the largest ones lose their older half. A reader
-//! that was there has a gap then, and is told to load the conversation again.
+//! Each log is bounded, but there may be many of them. Whoever exceeds the shared limit makes others give way: first
+//! the logs of unused rooms, longest unused first; then the largest logs lose their older half. A reader in that part
+//! then has a gap and is told to reload the conversation.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, Weak};
 
 use tokio::time::Instant;
 
-/// What counts against the bound.
+/// A log that counts towards the limit.
 pub(super) trait Bounded: Send + Sync {
-    /// How it stands.
+    /// Returns its current state.
     fn stats(&self) -> RoomStats;
 
-    /// Empties the log, unless somebody has begun to use the room again.
+    /// Empties the log, unless the room is in use again.
     fn forget(&self);
 
-    /// Takes the older half out of the log.
+    /// Drops the older half of the log.
     fn shorten(&self);
 }
 
-/// What tidying up goes by.
+/// What decides which logs give way.
 pub(super) struct RoomStats {
-    /// Whether anybody reads or anything runs.
+    /// Whether anyone reads or a turn runs.
     pub(super) is_in_use: bool,
     /// When it was last used.
     pub(super) touched: Instant,
-    /// How much its log takes.
+    /// The size of its log in bytes.
     pub(super) bytes: usize,
     /// The number of its newest frame.
     pub(super) newest: u64,
 }
 
-/// How much all logs take.
+/// The limit on all logs together, in bytes.
 const MAX_BYTES: usize = 48 << 20;
-/// How far they are brought down when it is more, so that not every frame does so.
+/// The size they are reduced to when over the limit, so that not every frame triggers it.
 const RELIEVED: usize = MAX_BYTES / 4 * 3;
 
-/// How much the logs of all rooms take.
+/// The total size of all logs.
 #[derive(Default)]
 pub(super) struct LogBound {
     bytes: AtomicUsize,
@@ -46,7 +46,7 @@ pub(super) struct LogBound {
 }
 
 impl LogBound {
-    /// Counts a room from now on.
+    /// Adds a room to the count.
     pub(super) fn enter(&self, room: Weak<dyn Bounded>) {
         let mut rooms = self.rooms.lock().unwrap_or_else(PoisonError::into_inner);
         if rooms.len() == rooms.capacity() {
@@ -55,7 +55,7 @@ impl LogBound {
         rooms.push(room);
     }
 
-    /// A log that took `before` takes `after` now.
+    /// Records that a log changed in size.
     pub(super) fn change(&self, before: usize, after: usize) {
         if after >= before {
             self.bytes.fetch_add(after - before, Ordering::Relaxed);
@@ -64,12 +64,12 @@ impl LogBound {
         }
     }
 
-    /// Has logs give way, if all together take too much. The caller must hold no room.
+    /// Makes logs give way if they exceed the limit together. The caller must not hold a room's lock.
     pub(super) fn keep(&self) {
         if self.bytes() <= MAX_BYTES {
             return;
         }
-        // Whoever is at it already does it for all.
+        // Another caller is already doing this for all.
         let Ok(mut rooms) = self.rooms.try_lock() else { return };
         rooms.retain(|room| room.strong_count() > 0);
         let mut counted: Vec<_> =
@@ -90,14 +90,14 @@ impl LogBound {
                     return;
                 }
             }
-            // What is left are the newest frames of each.
+            // Only the newest frames of each log remain.
             if self.bytes() >= before {
                 return;
             }
         }
     }
 
-    /// How much they take.
+    /// Returns the total size.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
 //! The WebSockets: `/ws/chat` and `/ws/dashboard`.
 //!
-//! `handshake` completes an upgrade and starts the one task that a socket is. `socket` is the connection as that task sees
-//! it: texts in, texts out, pings, a pace, a farewell. On it run `plain` (a message in, a reply out), `chat_v1` (the JSON
-//! protocol of the page) and `dashboard` (what happens, live, from the one `feed`). The [`Hub`] keeps a `room` for each session in use: the
-//! log of its frames, which every socket reads at its own pace. A `turn_surface` is the surface of one turn and writes into its
-//! room. `frames` has the words on the wire.
+//! `handshake` completes an upgrade and starts the socket's one task. `socket` is the connection as that task sees
+//! it: texts in and out, pings, rate limiting, closing. It carries `plain` (a message in, a reply out), `chat_v1`
+//! (the JSON protocol of the page) or `dashboard` (live events, from the shared `feed`). The [`Hub`] keeps a `room`
+//! for each session in use: the log of its frames, which every socket reads at its own speed. A `turn_surface` is the
+//! surface of one turn and writes to its room. `frames` defines the wire format.
 
 mod attachments;
 mod chat_v1;

@@ -1,7 +1,7 @@
-//! `/ws/chat` without a subprotocol: a text frame in, one Markdown text frame out, in order, and nothing else ever.
+//! `/ws/chat` without a subprotocol: for each text frame in, one Markdown text frame out, in order, and nothing else.
 //!
-//! Several messages may be sent without waiting; a few are taken in ahead, the rest wait in the network. Nobody can be
-//! asked here, so approvals are denied. Whatever goes wrong with a message is its reply.
+//! A client may send several messages without waiting. A few are submitted in advance; the rest wait in the network.
+//! Nobody can be asked for approval here, so approvals are denied. If a message fails, the error is its reply.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,13 +16,13 @@ use super::frames::sentence;
 use super::socket::{Close, Received, Socket};
 use crate::deps::{Chat, Runtime};
 
-/// How many messages are taken in before the first of them is answered.
+/// How many messages are submitted before the first is answered.
 const READ_AHEAD: usize = 16;
 
-/// A reply to come.
+/// The future of a reply.
 type Pending = Pin<Box<dyn Future<Output = String> + Send>>;
 
-/// Talks until the connection is over; with a code to close it with, if it still stands.
+/// Runs until the connection ends. Returns a close code if it is still open.
 pub(super) async fn run(
     chat: &Chat,
     runtime: &Runtime,
@@ -63,7 +63,7 @@ async fn first(pending: &mut VecDeque<Pending>) -> String {
     }
 }
 
-/// Hands a message over; what comes of it is awaited later.
+/// Submits a message; the returned future yields the reply.
 async fn taken_in(chat: &Chat, session: &SessionId, text: &str) -> Pending {
     if text.trim().is_empty() {
         return Box::pin(std::future::ready(
@@ -85,7 +85,7 @@ async fn taken_in(chat: &Chat, session: &SessionId, text: &str) -> Pending {
     }
 }
 
-/// What is said for a reply; never nothing.
+/// Returns the text to send for a reply, which is never empty.
 fn spoken(reply: &Reply) -> String {
     if !reply.text.trim().is_empty() {
         return reply.text.clone();

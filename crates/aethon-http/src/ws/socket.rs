@@ -1,9 +1,9 @@
 //! The connection as the task of a socket sees it: texts in, texts out.
 //!
-//! One task, one timer, small buffers: that is what an idle socket costs. Everything that a peer can do to a connection
-//! is bounded here: how long a message is, how many come in a second (what is more waits in the network), how long it may
-//! leave our pings unanswered; how long a write may stand still is the connection's, as for HTTP. However a connection ends, the peer is told a code, and what it still sends is
-//! thrown away unread until it has had the time to see it.
+//! An idle socket costs one task, one timer and small buffers. Everything a peer can do is bounded: the length of
+//! messages, their rate (excess ones wait in the network) and how long pings may go unanswered. The connection limits
+//! how long a write may stall, as for HTTP. However a connection ends, the peer is sent a close code, and what it
+//! still sends is discarded until it has had time to see it.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -23,23 +23,23 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, O
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-/// The longest message, in bytes.
+/// The longest message in bytes.
 const MAX_MESSAGE: usize = 1 << 20;
-/// What an idle socket keeps for reading.
+/// The size of an idle socket's read buffer.
 const READ_BUFFER: usize = 1 << 10;
-/// How much is collected before it is written, when several frames go out at once.
+/// How many bytes are collected before writing, when several frames go out at once.
 const WRITE_BUFFER: usize = 8 << 10;
-/// The longest text that goes out as one frame.
+/// The longest text sent as one frame.
 const WHOLE: usize = 128 << 10;
-/// How often the peer is asked whether it is there.
+/// The interval between pings.
 const PING: Duration = Duration::from_secs(30);
-/// How many such questions may stay unanswered.
+/// How many pings may go unanswered.
 const MAX_SILENT: u8 = 2;
-/// Messages a second, and how many may come at once. Whatever is sent to the peer counts for one less: who waits for an
-/// answer before asking again is never held up, and who only talks is.
+/// Messages per second, and the burst size. Each text sent to the peer earns one message back: a client that waits
+/// for each response is never delayed, while one that only sends is.
 const PACE: (f32, f32) = (50.0, 100.0);
 
-/// The bytes below.
+/// The underlying byte stream.
 pub(super) type Io = TokioIo<Upgraded>;
 
 /// Why a connection is closed.
@@ -50,7 +50,7 @@ pub(super) struct Close {
 }
 
 impl Close {
-    /// 1001: the program stops.
+    /// 1001: the program shuts down.
     pub(super) const AWAY: Self = Self { code: CloseCode::Away, reason: "the service is shutting down" };
     /// 1003: a binary frame came.
     pub(super) const BINARY: Self = Self { code: CloseCode::Unsupported, reason: "send text frames" };
@@ -60,23 +60,23 @@ impl Close {
     const TOO_LONG: Self = Self { code: CloseCode::Size, reason: "a message is limited to 1 MiB" };
     /// 1002: not the WebSocket protocol.
     const PROTOCOL: Self = Self { code: CloseCode::Protocol, reason: "protocol error" };
-    /// 1008: the session's name cannot be one.
+    /// 1008: the session name is invalid.
     pub(super) const BAD_SESSION: Self =
         Self { code: CloseCode::Policy, reason: "session: not a valid name" };
-    /// 1008: not allowed in.
+    /// 1008: not admitted.
     pub(super) const REFUSED: Self = Self { code: CloseCode::Policy, reason: "origin or token not accepted" };
-    /// 1008: the sign-in that it came with is over.
+    /// 1008: its sign-in has ended.
     const SIGNED_OUT: Self = Self { code: CloseCode::Policy, reason: "signed out; sign in again" };
-    /// 1013: the peer does not keep up.
+    /// 1013: the peer reads too slowly.
     pub(super) const TOO_SLOW: Self =
         Self { code: CloseCode::Again, reason: "too slow; connect again and resume" };
-    /// 1011: something of ours failed.
+    /// 1011: an internal error.
     pub(super) const FAILED: Self = Self { code: CloseCode::Error, reason: "internal error" };
 
-    /// How long the code may take to be written, and how long the peer then has to see it.
+    /// Returns how long writing the close frame may take, and how long the peer then has to read it.
     fn patience(self) -> (Duration, Duration) {
         match self.code {
-            // The end of the program does not wait for peers.
+            // Shutdown does not wait for peers.
             CloseCode::Away => (Duration::from_millis(100), Duration::from_millis(50)),
             CloseCode::Again => (Duration::from_secs(10), Duration::from_secs(2)),
             _ => (Duration::from_secs(5), Duration::from_secs(2)),
@@ -84,27 +84,27 @@ impl Close {
     }
 }
 
-/// What comes from the peer, or from the clock.
+/// An input from the peer or the timer.
 #[derive(Debug)]
 pub(super) enum Received {
     /// A text message.
     Text(Utf8Bytes),
-    /// The time that was asked for has come, or it is time to tidy up.
+    /// The requested alarm, or a regular tick for housekeeping.
     Tick,
-    /// The connection is over.
+    /// The connection has ended.
     Over,
-    /// The peer did what it must not.
+    /// The peer violated the protocol.
     Wrong(Close),
 }
 
-/// The connection cannot be written to: it is over, the peer does not read, or it may not be here any more.
+/// The connection cannot be written to: it has ended, the peer does not read, or its access has ended.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Unwritable {
     close: Option<Close>,
 }
 
 impl Unwritable {
-    /// What there is left to say.
+    /// Returns the close code that remains to be sent, if any.
     pub(super) fn close(self) -> Option<Close> {
         self.close
     }
@@ -117,13 +117,13 @@ pub(super) struct Socket {
     next_ping: Instant,
     silent: u8,
     needs_flush: bool,
-    /// When the task wants to be woken.
+    /// When the task asked to be woken.
     alarm: Option<Instant>,
-    /// Until when nothing is read, because too much came.
+    /// Until when nothing is read, because the peer sent too much.
     paused: Option<Instant>,
     allowance: f32,
     counted: Instant,
-    /// Resolves when the peer may not be here any more; `None` once it has.
+    /// Resolves when the peer's access ends; `None` afterwards.
     standing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -151,14 +151,13 @@ impl Socket {
         }
     }
 
-    /// Asks for a [`Received::Tick`].
+    /// Requests a [`Received::Tick`] after this time.
     pub(super) fn wake_after(&mut self, time: Duration) {
         self.alarm = Some(Instant::now() + time);
         self.set_timer();
     }
 
-    /// The next thing that comes. Without `may_read` nothing is read, so that the peer has to wait. May be dropped and
-    /// called again without losing anything.
+    /// Waits for the next input. Unless `may_read`, nothing is read, so that the peer has to wait. Cancel safe.
     pub(super) async fn receive(&mut self, may_read: bool) -> Received {
         poll_fn(|context| self.poll_receive(context, may_read)).await
     }
@@ -193,7 +192,7 @@ impl Socket {
                     return Poll::Ready(Received::Text(text));
                 }
                 Some(Ok(Message::Binary(_))) => return Poll::Ready(Received::Wrong(Close::BINARY)),
-                // Pongs go out with the next read, and so does the answer to a close.
+                // Pongs and close replies are written by the next read.
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => self.count(),
                 Some(Ok(Message::Close(_) | Message::Frame(_))) => {}
                 None => return Poll::Ready(Received::Over),
@@ -202,7 +201,7 @@ impl Socket {
         }
     }
 
-    /// What the timer was set for.
+    /// Handles the expired timer.
     fn tick(&mut self, may_read: bool) -> Option<Received> {
         let now = Instant::now();
         let mut received = None;
@@ -217,7 +216,7 @@ impl Socket {
             self.next_ping = now + PING;
             received = Some(if self.silent >= MAX_SILENT { Received::Over } else { Received::Tick });
             self.ping();
-            // A peer that we do not listen to cannot be blamed for its silence.
+            // While we do not read, an unanswered ping is not the peer's fault.
             self.silent += u8::from(may_read && self.paused.is_none());
         }
         self.set_timer();
@@ -226,14 +225,14 @@ impl Socket {
 
     fn ping(&mut self) {
         let mut context = Context::from_waker(std::task::Waker::noop());
-        // Where a write stands still there is no use in asking; its own deadline ends it.
+        // While a write stalls, a ping is pointless; the write's own deadline ends it.
         if let Poll::Ready(Ok(())) = Pin::new(&mut self.stream).poll_ready(&mut context) {
             let ping = Message::Ping(Bytes::new());
             self.needs_flush = Pin::new(&mut self.stream).start_send(ping).is_ok();
         }
     }
 
-    /// Counts a message, and pauses when too many came.
+    /// Counts a message, and pauses reading when too many came.
     fn count(&mut self) {
         let now = Instant::now();
         let refilled = self.allowance + (now - self.counted).as_secs_f32() * PACE.0;
@@ -257,7 +256,7 @@ impl Socket {
         self.send_all(std::iter::once(text)).await
     }
 
-    /// Sends texts, written together.
+    /// Sends several texts in one write.
     pub(super) async fn send_all(
         &mut self,
         texts: impl IntoIterator<Item = Utf8Bytes>,
@@ -288,7 +287,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Ends the connection with a code.
+    /// Closes the connection with a code.
     pub(super) async fn close(mut self, close: Close) {
         let frame = CloseFrame { code: close.code, reason: Utf8Bytes::from_static(close.reason) };
         let written = timeout(close.patience().0, self.stream.send(Message::Close(Some(frame)))).await;
@@ -298,7 +297,7 @@ impl Socket {
     }
 }
 
-/// Sends a long text in several frames, so that there is never more than one of them beside the text itself.
+/// Sends a long text in several frames, so that at most one frame is buffered besides the text itself.
 async fn send_in_parts(stream: &mut WebSocketStream<Io>, text: Utf8Bytes) -> Result<(), WsError> {
     let mut rest = Bytes::from(text);
     let mut kind = Data::Text;
@@ -311,7 +310,7 @@ async fn send_in_parts(stream: &mut WebSocketStream<Io>, text: Utf8Bytes) -> Res
     Ok(())
 }
 
-/// Whether the peer may not be here any more.
+/// Returns whether the peer's access has ended.
 fn poll_end(
     standing: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     context: &mut Context<'_>,
@@ -324,14 +323,14 @@ fn poll_end(
     Poll::Ready(())
 }
 
-/// Whether a write stood still for as long as the connection lets it.
+/// Returns whether a write stalled for as long as the connection allows.
 fn is_timeout(error: &WsError) -> bool {
     matches!(error, WsError::Io(error) if error.kind() == std::io::ErrorKind::TimedOut)
 }
 
-/// Ends a connection with a code before anything of the peer was read.
+/// Closes a connection with a code before anything was read from it.
 pub(super) async fn refuse(mut io: Io, close: Close) {
-    // A close frame of a server: the opcode, the length, the code, the reason. Reasons are far shorter than 123 bytes.
+    // An unmasked server close frame: opcode, length, code, reason. All reasons are far below the limit of 123 bytes.
     let mut frame = vec![0x88, u8::try_from(close.reason.len() + 2).unwrap_or(2)];
     frame.extend(u16::from(close.code).to_be_bytes());
     frame.extend(close.reason.as_bytes());
@@ -340,8 +339,8 @@ pub(super) async fn refuse(mut io: Io, close: Close) {
     }
 }
 
-/// Ends our half, and waits a little for the peer to end its own. To drop the connection while the peer still sends would
-/// reset it, and the peer would never see what we said last.
+/// Closes our half and waits briefly for the peer to close its own. Dropping the connection while the peer still
+/// sends would reset it, and the peer would never see our last frame.
 async fn linger(io: &mut Io, patience: Duration) {
     let ending = async {
         if io.shutdown().await.is_ok() {
@@ -349,11 +348,11 @@ async fn linger(io: &mut Io, patience: Duration) {
             while io.read(&mut sink).await.is_ok_and(|length| length > 0) {}
         }
     };
-    // Time is up: then it ends without the peer's consent.
+    // When the time is up, the connection is dropped regardless.
     let _ = timeout(patience, ending).await;
 }
 
-/// What a failed read means.
+/// Classifies a failed read.
 fn fault(error: &WsError) -> Received {
     match error {
         _ if is_timeout(error) => Received::Wrong(Close::TOO_SLOW),

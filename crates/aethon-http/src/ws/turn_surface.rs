@@ -1,7 +1,7 @@
-//! The surface of one turn that people may watch in the chat: it turns events into the frames of its room.
+//! The surface of one turn in the chat: it turns events into frames of the turn's room.
 //!
-//! Until the message is acknowledged the events wait, so that `ack` comes before everything that the turn says. While
-//! nobody reads, nothing is rendered. Questions are answered where all open questions are kept; the surface never answers one.
+//! Events are held back until the message is acknowledged, so that `ack` precedes everything the turn says. While
+//! nobody reads, nothing is rendered. Approvals are decided through `PendingApprovals`, never by this surface.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -17,21 +17,21 @@ use super::frames::Body;
 use super::room::{CatchUp, Room};
 use crate::markdown::{self, Incremental};
 
-/// How far apart rendered blocks are sent.
+/// The minimum time between sending rendered blocks.
 const PACE: Duration = Duration::from_millis(50);
-/// By how much a kibibyte of rendered blocks stretches that.
+/// How much each kibibyte of rendered blocks adds to that.
 const PACE_PER_KIBIBYTE: Duration = Duration::from_millis(2);
 
-/// How many pieces of an answer are sent as they come between two times that blocks are sent. A model that is faster is
-/// faster than anybody reads, and its pieces are joined, so that those who keep up never lag behind the log.
+/// How many pieces of a reply are sent as they come between two sendings of blocks. A faster model outpaces any
+/// reader, so its pieces are joined, which keeps readers from falling behind the log.
 const BURST: usize = 128;
-/// The most of what was said that is rendered. Whoever wants to read more of it has the text.
+/// The largest text that is rendered. Beyond it, readers have only the source text.
 const MAX_RENDERED: usize = 512 << 10;
-/// The most of a reply that its last frame says again; the pieces have said all of it.
+/// The most of a reply that its last frame repeats. The pieces contained all of it.
 const MAX_TOLD: usize = 2 << 20;
 const GOES_ON: &str =
     "\n\n*This answer goes on. It is too long to be shown; the export of the conversation has all of it.*";
-/// How long joined pieces become before they are sent even so.
+/// The size at which joined pieces are sent.
 const JOINED: usize = 4 << 10;
 
 /// The surface of one turn.
@@ -43,37 +43,37 @@ pub(super) struct TurnSurface {
 
 struct SurfaceState {
     turn: Option<TurnId>,
-    /// What happened before the acknowledgement; `None` once that was given.
+    /// Events before the acknowledgement; `None` afterwards.
     held: Option<Vec<(TurnId, TurnEvent)>>,
     rendered: Incremental,
-    /// All that was said, over several responses of the model when it used tools in between. The reply is the last of
-    /// them; the page shows them all, but no more than [`MAX_RENDERED`].
+    /// Everything the model said, across several responses if it used tools in between. The reply is only the last
+    /// response; the page shows them all, up to [`MAX_RENDERED`].
     said: String,
-    /// Whether more was said than that.
+    /// Whether the text exceeded that limit.
     is_long: bool,
-    /// The end of the answer that was not sent yet, because the model is faster than [`BURST`].
+    /// The unsent end of the reply, held back because the model is faster than [`BURST`].
     waiting: String,
-    /// How many pieces were sent since the last blocks.
+    /// The number of pieces sent since the last blocks.
     burst: usize,
     /// Where the last response begins.
     last_response: usize,
-    /// Whether a tool was called since the last text, so that what follows is another response.
+    /// Whether a tool was called since the last text, so that the next text begins a new response.
     is_after_tool: bool,
-    /// Before this, no blocks are sent.
+    /// No blocks are sent before this time.
     quiet_until: Option<Instant>,
-    /// Whether a task waits to send what came in the meantime.
+    /// Whether a task is waiting to send what was added meanwhile.
     is_due: bool,
     is_running: bool,
     is_done: bool,
 }
 
 impl TurnSurface {
-    /// A surface whose events wait until [`TurnSurface::acknowledge`] or [`TurnSurface::release`].
+    /// Creates a surface whose events are held back until [`TurnSurface::acknowledge`] or [`TurnSurface::release`].
     pub(super) fn held(room: &Arc<Room>) -> Arc<Self> {
         Self::new(room, Some(Vec::new()))
     }
 
-    /// A surface of a turn that needs no acknowledgement.
+    /// Creates a surface for a turn that needs no acknowledgement.
     pub(super) fn open(room: &Arc<Room>) -> Arc<Self> {
         Self::new(room, None)
     }
@@ -97,7 +97,7 @@ impl TurnSurface {
         Arc::new_cyclic(|own| Self { room: Arc::clone(room), own: own.clone(), state: Mutex::new(state) })
     }
 
-    /// The message is stored: says so, and lets go of what happened since.
+    /// Sends the acknowledgement that the message is stored, then the events held back.
     pub(super) fn acknowledge(&self, turn: &TurnId, id: &str, queued: usize) {
         let mut state = self.lock();
         self.begin(&mut state, turn, false);
@@ -105,7 +105,7 @@ impl TurnSurface {
         self.let_go(&mut state);
     }
 
-    /// Lets go of what happened, without a word of its own.
+    /// Sends the events held back, without an acknowledgement.
     pub(super) fn release(&self) {
         self.let_go(&mut self.lock());
     }
@@ -132,7 +132,7 @@ impl TurnSurface {
             self.begin(state, turn, true);
         }
         if !matches!(event, TurnEvent::Text(_) | TurnEvent::Done(_)) {
-            // The page puts what comes between the blocks so far and those to come.
+            // The page places what comes next between earlier and later blocks.
             self.send_blocks(state);
         }
         match &event {
@@ -175,7 +175,7 @@ impl TurnSurface {
         }
     }
 
-    /// Sends the blocks that changed, if anybody is there to see them.
+    /// Sends the blocks that changed, if anyone is watching.
     fn send_blocks(&self, state: &mut SurfaceState) {
         let Some(turn) = state.turn.clone() else { return };
         self.send_waiting(state, &turn);
@@ -191,12 +191,12 @@ impl TurnSurface {
         }
     }
 
-    /// Has the blocks sent when the pace allows it, so that the end of a burst does not wait for the next one. `false`
-    /// outside a runtime.
+    /// Schedules the blocks to be sent when the pace allows, so that the end of a burst does not wait for the next
+    /// one. Returns `false` outside a runtime.
     fn send_later(&self, at: Instant) -> bool {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return false };
         let own = self.own.clone();
-        // Ends by itself within the pace; holds nothing of the turn until then.
+        // Ends on its own when due, and keeps nothing of the turn alive until then.
         runtime.spawn(async move {
             tokio::time::sleep_until(at.into()).await;
             if let Some(surface) = own.upgrade() {
@@ -233,13 +233,13 @@ impl TurnSurface {
     }
 
     fn lock(&self) -> MutexGuard<'_, SurfaceState> {
-        // The state is whole between statements that could panic.
+        // The state is consistent at every point that could panic, so a poisoned lock is usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SurfaceState {
-    /// Keeps what was said, as far as it is to be rendered.
+    /// Appends to the text to be rendered, within the limit.
     fn note(&mut self, text: &str) {
         if self.is_long {
             return;
@@ -251,7 +251,7 @@ impl SurfaceState {
         self.rendered.push(text);
     }
 
-    /// All that was said as it is to be rendered, when this is how it ended.
+    /// Returns the whole text to be rendered, given the final reply.
     fn whole(&mut self, reply: &str) -> String {
         let mut whole = std::mem::take(&mut self.said);
         if !self.is_long {
@@ -261,14 +261,14 @@ impl SurfaceState {
             whole.push_str(&reply[..reply.floor_char_boundary(room)]);
         }
         if self.is_long {
-            // Whole lines only: half a line of a table is none.
+            // Cut at a line end: half a line of a table is no longer a table row.
             whole.truncate(whole.rfind('\n').unwrap_or(whole.len()));
             whole.push_str(GOES_ON);
         }
         whole
     }
 
-    /// What comes after a tool call begins a new paragraph.
+    /// Separates text after a tool call as a new paragraph.
     fn part_responses(&mut self) {
         if std::mem::take(&mut self.is_after_tool) && !self.said.is_empty() {
             self.note("\n\n");
@@ -278,7 +278,7 @@ impl SurfaceState {
 }
 
 impl CatchUp for TurnSurface {
-    /// Sends the blocks that were not rendered while nobody was there.
+    /// Sends the blocks that were not rendered while nobody was watching.
     fn catch_up(&self) {
         let mut state = self.lock();
         state.is_due = false;
@@ -290,7 +290,7 @@ impl Drop for TurnSurface {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(turn) = state.turn.take().filter(|_| !state.is_done) {
-            // The program stops, or a second delivery was never run: nobody must wait for an end.
+            // At shutdown, or for a duplicate that never ran, nobody must wait for an end.
             self.room.close_turn(&turn);
         }
     }

@@ -1,5 +1,5 @@
-//! The way out to the chat page: deliveries of jobs and webhooks become messages of a session, shown at once to those
-//! who have it open.
+//! Delivery to the chat page: output of jobs and webhooks becomes messages of a session, shown at once to everyone
+//! who has it open.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use async_trait::async_trait;
 
 use super::hub::Hub;
 
-/// The session that gets what has no recipient.
+/// The session for deliveries without a recipient.
 pub(super) const DEFAULT_SESSION: &str = "default";
 
 /// The channel `webchat`. A recipient is the name of a session.
@@ -21,7 +21,7 @@ pub struct WebChat {
 }
 
 impl WebChat {
-    /// The channel over this assistant and these conversations.
+    /// Creates the channel over this assistant and hub.
     pub fn new(assistant: Arc<dyn Assistant>, hub: Arc<Hub>) -> Self {
         Self { assistant, hub }
     }
@@ -53,7 +53,7 @@ impl Channel for WebChat {
     }
 }
 
-/// The chat session of this name, if it can be one.
+/// Returns the chat session of this name, if the name is valid.
 pub(super) fn session_named(name: &str) -> Option<SessionId> {
     SessionId::of("webchat", name).ok()
 }

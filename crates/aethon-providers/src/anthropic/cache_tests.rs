@@ -1,4 +1,4 @@
-//! What the cache marks are worth: a model of the provider's cache, with its rules and prices, and a turn of many steps.
+//! What the cache marks save: a model of the provider's cache, with its rules and prices, and a turn of many steps.
 
 use std::collections::HashSet;
 
@@ -10,17 +10,17 @@ use super::wire;
 use crate::options::Provider;
 use crate::testing::{call, message, request, result, terms_of, tool};
 
-/// The cache of a provider: beginnings of prompts that ended at a mark.
+/// The provider's cache: prompt prefixes that ended at a mark.
 #[derive(Default)]
 struct Cache(HashSet<String>);
 
-/// From a mark the provider looks back over so many blocks for something that it has cached.
+/// How many blocks the provider looks back from a mark for something it has cached.
 const LOOK_BACK: usize = 20;
 const WRITE: f64 = 1.25;
 const READ: f64 = 0.1;
 
 impl Cache {
-    /// What the input of a request costs, in units of one fresh byte; keeps what the request has it keep.
+    /// Returns what the input of a request costs, in units of one fresh byte, and caches what the request marks.
     fn bill(&mut self, body: &Value) -> f64 {
         let blocks = blocks(body);
         let marks: Vec<usize> =
@@ -39,7 +39,7 @@ impl Cache {
     }
 }
 
-/// The blocks of a request in the order in which the provider reads them.
+/// Returns the blocks of a request in the order in which the provider reads them.
 fn blocks(body: &Value) -> Vec<Value> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let messages = list(&body["messages"]).into_iter().flat_map(|message| list(&message["content"]));
@@ -52,7 +52,7 @@ fn unmarked(block: &Value) -> String {
     block.to_string()
 }
 
-/// The requests of one turn: step after step with so many calls each.
+/// Returns the requests of one turn: this many steps with this many calls each.
 fn turn(steps: usize, calls: usize) -> Vec<ModelRequest> {
     let mut messages = vec![message(Role::User, vec![Block::text("Read all of them.")])];
     let written = |messages: &[_]| {
@@ -73,7 +73,7 @@ fn turn(steps: usize, calls: usize) -> Vec<ModelRequest> {
     requests
 }
 
-/// The body with the marks on the stable prefix only.
+/// Returns the body with marks on the stable prefix only.
 fn with_marks_on_the_prefix(mut body: Value) -> Value {
     for message in body["messages"].as_array_mut().unwrap() {
         for block in message["content"].as_array_mut().unwrap() {

@@ -1,4 +1,4 @@
-//! Joins the codec to the service: headers of either revision, addresses, and what the list of models says.
+//! Connects the codec to the service: headers for either API version, addresses, and reading the list of models.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
-/// The messages interface.
+/// The messages API.
 pub(crate) struct Anthropic {
     service: Arc<Service>,
     version: AnthropicVersion,
@@ -61,7 +61,7 @@ impl Dialect for Anthropic {
     fn read_probe(&self, answer: &Value) -> Result<String, ModelError> {
         let (base, model) = (&self.service.endpoint.base, &self.service.model);
         let models = answer.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        // The list has dated names, the configuration often their short forms.
+        // The list has dated names; the configuration often has their short forms.
         let listed =
             models.iter().filter_map(|entry| entry.get("id")?.as_str()).any(|id| id.starts_with(model));
         Ok(if listed || models.is_empty() {

@@ -1,8 +1,7 @@
-//! The dialect of Anthropic's messages.
+//! The dialect of Anthropic's messages API.
 //!
-//! `wire` writes requests and marks what the service should cache, `thinking` says how it is told to
-//! think, `stream` reads answers and keeps thoughts with their
-//! signatures, `dialect` joins them to the service in either revision of the interface.
+//! `wire` writes requests and sets cache marks, `thinking` controls thinking, `stream` reads responses and keeps
+//! thoughts with their signatures, `dialect` connects them to the service in either version of the API.
 
 #[cfg(test)]
 mod cache_tests;
@@ -15,5 +14,5 @@ mod wire;
 
 pub(crate) use dialect::Anthropic;
 
-/// The name under which thoughts are kept in a transcript, to be sent back unchanged.
+/// The name under which thoughts are stored in a transcript, to be sent back unchanged.
 const DIALECT: &str = "anthropic";

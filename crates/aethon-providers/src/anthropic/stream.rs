@@ -1,4 +1,4 @@
-//! Reading a streamed message: content blocks that open, grow and close.
+//! Reads a streamed message: content blocks that open, grow and close.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
-/// More open blocks than any answer has.
+/// More open blocks than any real response has.
 const MOST_BLOCKS: usize = 256;
 
-/// Reads one answer.
+/// Reads one response.
 pub(super) struct MessagesDecoder {
     service: Arc<Service>,
     input_tokens: u64,
@@ -32,7 +32,7 @@ pub(super) struct MessagesDecoder {
     over: bool,
 }
 
-/// A block that is growing.
+/// A block that is still growing.
 enum Open {
     Text,
     Thinking {
@@ -47,7 +47,7 @@ enum Open {
         given: Value,
         json: String,
     },
-    /// Of a kind that this program does not know; passed over.
+    /// Of an unknown kind; skipped.
     Other,
 }
 
@@ -77,7 +77,7 @@ enum Event {
     Error {
         error: Value,
     },
-    /// A whole message, of a service that does not stream.
+    /// A whole message, from a service that does not stream.
     Message(Box<Whole>),
     #[serde(other)]
     Unknown,
@@ -120,7 +120,7 @@ struct Whole {
     usage: Option<UsageWire>,
 }
 
-/// Every figure may come early, late, or twice; the last one counts.
+/// Each figure may come early, late, or twice; the last one counts.
 #[derive(Deserialize, Default, Clone, Copy)]
 struct UsageWire {
     input_tokens: Option<u64>,
@@ -184,7 +184,7 @@ impl MessagesDecoder {
 
     fn grow(&mut self, index: u64, delta: Delta, events: &mut Events) {
         match (self.open.get_mut(&index), delta) {
-            // A text that was never opened is still a text.
+            // Accept text even if its block was never opened.
             (Some(Open::Text) | None, Delta::Text { text }) => self.say(text, events),
             (Some(Open::Thinking { text, .. }), Delta::Thinking { thinking }) => {
                 text.push_str(&thinking);
@@ -206,7 +206,7 @@ impl MessagesDecoder {
             Open::Text | Open::Other => {}
             Open::Thinking { text, signature } => {
                 let data = json!({ "type": "thinking", "thinking": text, "signature": signature });
-                // Without its signature the service does not take a thought back.
+                // Without its signature, the service does not accept a thought back.
                 let opaque = (!signature.is_empty()).then(|| Opaque { dialect: DIALECT.into(), data });
                 events.push_back(ModelEvent::ReasoningDone { text, opaque });
             }
@@ -253,7 +253,7 @@ impl MessagesDecoder {
     fn usage(&self) -> Usage {
         let cached = self.usage.cache_read_input_tokens.unwrap_or(0);
         let written = self.usage.cache_creation_input_tokens.unwrap_or(0);
-        // The service counts cached tokens apart from the others.
+        // The service counts cached tokens separately.
         let input = self.usage.input_tokens.map(|fresh| fresh.saturating_add(cached).saturating_add(written));
         Usage {
             input_tokens: estimate::unless_counted(input, self.input_tokens),

@@ -1,4 +1,4 @@
-//! The codec against recorded streams and against the facts of the wire.
+//! The codec against recorded streams and documented facts of the wire format.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
@@ -50,7 +50,7 @@ fn text_and_calls_come_out() {
     assert_eq!(outcome.text(), "Grüß dich 🌍");
     ended(outcome, StopReason::End, (25, 15, 0));
 
-    // What was cached, and what was written to the cache, counts as input.
+    // Cache reads and cache writes count as input.
     let usage = Usage {
         input_tokens: 2500,
         output_tokens: 89,
@@ -234,7 +234,7 @@ fn thoughts_go_back_unchanged_and_unmarked() {
             ]},
         ])
     );
-    // The service insists on a limit, so the model's own is sent.
+    // The service requires a limit, so the model's own is sent.
     assert_eq!(body["max_tokens"], 64_000);
     assert_eq!(body.get("temperature"), None);
 }
@@ -245,7 +245,7 @@ fn what_another_implementation_sends_is_understood() {
     assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
     let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
     assert_eq!(calls, 2);
-    // It counts nothing and sends zeros: estimated.
+    // This server counts nothing and sends zeros, so the usage is estimated.
     let Some(ModelEvent::Finished { stop, usage, .. }) = outcome.events.last() else { panic!("{outcome:?}") };
     assert_eq!((*stop, usage.input_tokens), (StopReason::ToolUse, 1000));
 }
@@ -270,7 +270,7 @@ fn an_effort_becomes_the_form_that_the_model_takes() {
     let limit = || json!(2_000);
     let (no, half, most) = (|| Value::Null, || json!(0.5), || json!(0.9));
     use Effort::{High, Low, Medium, None as Off};
-    // Newer models are told an effort, and the newest take no sampling parameters.
+    // Newer models get an effort, and the newest accept no sampling parameters.
     for effort in [Low, Medium, High] {
         let expected = with(adaptive(effort.as_str()), [no(), no(), limit()]);
         check("claude-opus-4-6", Some(effort), Some(2_000), expected.clone());
@@ -280,13 +280,13 @@ fn an_effort_becomes_the_form_that_the_model_takes() {
     check("claude-opus-4-6", Some(Off), Some(2_000), with(disabled.clone(), [half(), most(), limit()]));
     check("claude-opus-4-7", Some(Off), Some(2_000), with(disabled.clone(), [no(), no(), limit()]));
     check("claude-opus-4-6", None, Some(2_000), with(json!([null, null]), [half(), most(), limit()]));
-    // Older ones get a budget, which stays below the limit and leaves room for an answer.
+    // Older models get a budget, which stays below the limit and leaves room for an answer.
     let budget = |tokens: u64| json!([{"type": "enabled", "budget_tokens": tokens}, null]);
     check("claude-sonnet-4-5", Some(Low), Some(30_000), with(budget(2_048), [no(), no(), json!(30_000)]));
     check("claude-sonnet-4-5", Some(High), Some(9_000), with(budget(7_976), [no(), no(), json!(9_000)]));
     check("claude-sonnet-4-5", Some(High), Some(2_000), with(json!([null, null]), [half(), most(), limit()]));
     check("claude-sonnet-4-5", Some(Off), Some(2_000), with(disabled, [half(), most(), limit()]));
-    // One that does not think is not told to.
+    // A model that does not think gets neither.
     check(
         "claude-3-5-haiku-latest",
         Some(High),

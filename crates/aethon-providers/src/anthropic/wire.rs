@@ -1,4 +1,4 @@
-//! Writing a messages request.
+//! Writes a request to the messages API.
 
 use aethon_core::message::ToolResult;
 use aethon_core::model::ModelRequest;
@@ -10,13 +10,13 @@ use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
 use crate::terms::Terms;
 
-/// The body of a request.
+/// Builds the body of a request.
 pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let mut messages = messages(request, terms);
     let thinking = thinking::of(request, terms, DIALECT);
     let mut body = json!({
         "model": terms.capabilities.model,
-        // The service insists on a limit.
+        // The service requires a limit.
         "max_tokens": terms.output_room(request),
         "stream": true,
     });
@@ -41,14 +41,15 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     body
 }
 
-/// The service may cache everything up to here.
+/// Lets the service cache everything up to here.
 fn mark(block: &mut Value) {
     block["cache_control"] = json!({ "type": "ephemeral" });
 }
 
-/// Marks the newest block, and the one that was the newest when the model was asked before. The service looks back from a
-/// mark over about twenty blocks for what it has cached; a step with many calls adds more than that, and the second mark
-/// still finds the step before. Who asks without tools asks once, and a cache that nobody reads again only costs.
+/// Marks the newest block, and the one that was newest in the previous request. From a mark, the service looks back
+/// about twenty blocks for cached content. A step with many calls adds more than that, but the second mark still
+/// finds the previous step. Requests without tools get no marks: they are sent once, and writing a cache that is
+/// never read only costs.
 fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
     let of_the_user = messages.iter_mut().rev().filter(|(role, _)| *role == "user");
     for (_, content) in of_the_user.take(2) {
@@ -65,7 +66,7 @@ fn messages(request: &ModelRequest, terms: &Terms) -> Vec<(&'static str, Vec<Val
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };
         match messages.last_mut() {
-            // Results and what a person adds to them are one turn of the user.
+            // Results and what a person adds to them form one user turn.
             Some((last, blocks)) if *last == role => blocks.extend(content),
             _ => messages.push((role, content)),
         }

@@ -1,4 +1,4 @@
-//! Joins the codec to the service: addresses, signatures, and a probe that costs nothing.
+//! Connects the codec to the service: addresses, signatures, and a probe that costs nothing.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
-/// Converse, streamed where the model can.
+/// The Converse API, streamed if the model supports it.
 pub(crate) struct Bedrock {
     service: Arc<Service>,
     signer: Signer,
@@ -27,18 +27,18 @@ impl Bedrock {
         Self { service, signer }
     }
 
-    /// Meta's models answer with tools only when they are not streamed.
+    /// Meta's models support tools only without streaming.
     fn streams(&self, body: &Value) -> bool {
         !(streams_no_tools(&self.service.model) && body.get("toolConfig").is_some())
     }
 }
 
-/// Whether a model answers whole when it is offered tools.
+/// Returns whether a model must not be streamed when it is offered tools.
 pub(crate) fn streams_no_tools(model: &str) -> bool {
     bare_name(model).starts_with("llama")
 }
 
-/// A request to a model. Its id stands in the path with everything encoded that is not a plain character.
+/// Builds a request to a model. The model id is part of the path, fully percent-encoded.
 pub(crate) fn outgoing(service: &Service, operation: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
     let path = format!("/model/{}/{operation}", sigv4::encode(&service.model, b""));
     Outgoing { method: Method::Post, url: service.url(&path), headers: headers::json(accept), body }
@@ -67,7 +67,8 @@ impl Dialect for Bedrock {
         Box::new(stream::ConverseDecoder::new(self.service.clone(), input_tokens))
     }
 
-    /// A conversation of nothing: what is checked before the service complains about it is what a probe wants to know.
+    /// Sends an empty conversation: the service reports a bad key or an unknown model before it complains about that,
+    /// which is all a probe needs.
     fn probe(&self) -> Probe {
         let body = json!({ "messages": [] }).to_string().into_bytes();
         Probe::of(outgoing(&self.service, "converse", "application/json", body))

@@ -1,7 +1,7 @@
-//! Amazon Bedrock: the Converse interface, signed the way AWS wants it.
+//! Amazon Bedrock: the Converse API, with AWS request signing.
 //!
-//! `wire` writes requests, `stream` reads answers, `sigv4` signs, `credentials` finds what to sign with, `dialect` joins
-//! them to the service. The binary framing of a streamed answer is one of this crate's framings, in `stream::binary`.
+//! `wire` writes requests, `stream` reads responses, `sigv4` signs, `credentials` finds the credentials, `dialect`
+//! connects them to the service. The binary framing of streamed responses is in `stream::binary` of this crate.
 
 mod credentials;
 mod dialect;
@@ -16,5 +16,5 @@ pub(crate) use credentials::resolve;
 pub(crate) use dialect::{Bedrock, outgoing, streams_no_tools};
 pub(crate) use signer::Signer;
 
-/// The name under which thoughts are kept in a transcript, to be sent back unchanged.
+/// The name under which thoughts are stored in a transcript, to be sent back unchanged.
 const DIALECT: &str = "bedrock";

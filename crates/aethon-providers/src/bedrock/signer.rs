@@ -1,4 +1,4 @@
-//! Opens Bedrock for a request: a bearer key where there is one, else a signature.
+//! Authorises a request to Bedrock: with a bearer key if there is one, else with a signature.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Signer {
         Self { service, region, chain, clock }
     }
 
-    /// The request with what opens the service for it.
+    /// Adds the authorization to a request.
     pub(crate) async fn sign(&self, mut outgoing: Outgoing) -> Result<Outgoing, ModelError> {
         if let Some(bearer) = headers::bearer(&self.service.key) {
             outgoing.headers.push(bearer);
@@ -88,7 +88,7 @@ impl Signer {
     }
 }
 
-/// The `Host` header as it is sent: with the port where it is not the scheme's own.
+/// Returns the `Host` header as it is sent: with the port unless it is the scheme's default.
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))

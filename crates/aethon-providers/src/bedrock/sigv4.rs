@@ -1,7 +1,7 @@
 //! AWS Signature Version 4, with the signature in the `Authorization` header.
 //!
-//! Covers what a JSON service needs: no query parameters to sort by value, no chunked bodies. The path is taken as it is
-//! sent and percent-encoded once more, which is what every service but S3 expects: `%3A` is signed as `%253A`.
+//! Covers what a JSON service needs: no sorting of query parameters by value, no chunked bodies. The path is taken as
+//! sent and percent-encoded once more, as every service but S3 expects: `%3A` is signed as `%253A`.
 
 use std::fmt::Write;
 
@@ -11,20 +11,20 @@ use ring::{digest, hmac};
 
 use super::credentials::Credentials;
 
-/// What is signed.
+/// The signed parts of a request.
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     pub(super) method: &'a str,
-    /// As it is sent.
+    /// As sent.
     pub(super) path: &'a str,
-    /// Encoded, its parameters in order.
+    /// Encoded, with its parameters in order.
     pub(super) query: &'a str,
-    /// Lower-case names and values. The date must be among them.
+    /// Lowercase names and values. The date must be among them.
     pub(super) headers: &'a [(&'a str, &'a str)],
     pub(super) body: &'a [u8],
 }
 
-/// For whom and when.
+/// The region, service and time of a signature.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) region: &'a str,
@@ -32,12 +32,12 @@ pub(super) struct Scope<'a> {
     pub(super) at: Timestamp,
 }
 
-/// The value of `x-amz-date`.
+/// Returns the value of `x-amz-date`.
 pub(super) fn date(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
-/// The value of `Authorization`.
+/// Returns the value of `Authorization`.
 pub(super) fn authorization(request: &Request<'_>, credentials: &Credentials, scope: Scope<'_>) -> String {
     let (canonical, signed_headers) = canonical(request);
     let moment = date(scope.at);
@@ -53,7 +53,7 @@ pub(super) fn authorization(request: &Request<'_>, credentials: &Credentials, sc
     format!("AWS4-HMAC-SHA256 Credential={id}/{place}, SignedHeaders={signed_headers}, Signature={signature}")
 }
 
-/// The request in the form that is signed, and the names of its headers.
+/// Returns the canonical request and the names of its headers.
 fn canonical(request: &Request<'_>) -> (String, String) {
     let mut headers: Vec<(&str, String)> =
         request.headers.iter().map(|(name, value)| (*name, one_blank(value))).collect();
@@ -71,7 +71,7 @@ fn one_blank(value: &str) -> String {
     value.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Percent-encodes everything but letters, digits, `-._~` and what is kept.
+/// Percent-encodes everything but letters, digits, `-._~` and the bytes in `kept`.
 pub(super) fn encode(text: &str, kept: &[u8]) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(one_blank("  a   b c  "), "a b c");
     }
 
-    /// Signatures that AWS's SDK for Python made for the same requests.
+    /// Signatures that AWS's SDK for Python produced for the same requests.
     #[test]
     fn model_ids_are_signed_as_the_sdk_signs_them() {
         let at = "2026-11-20T10:00:00Z".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Reading a streamed Converse answer: content blocks that open, grow and close.
+//! Reads a streamed Converse response: content blocks that open, grow and close.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, FAILURE, Progress, arguments};
 
-/// More open blocks than any answer has.
+/// More open blocks than any real response has.
 const MOST_BLOCKS: usize = 256;
 
-/// Reads one answer.
+/// Reads one response.
 pub(super) struct ConverseDecoder {
     service: Arc<Service>,
     input_tokens: u64,
@@ -32,7 +32,7 @@ pub(super) struct ConverseDecoder {
     over: bool,
 }
 
-/// A block that is growing.
+/// A block that is still growing.
 enum Open {
     Text,
     Thinking { text: String, signature: String },
@@ -59,7 +59,7 @@ struct ToolUse {
     tool_use_id: String,
     #[serde(default)]
     name: String,
-    /// Of a whole answer.
+    /// Part of a response that is not streamed.
     input: Option<Value>,
 }
 
@@ -119,7 +119,7 @@ struct UsageWire {
     cache_write_input_tokens: Option<u64>,
 }
 
-/// An answer that is not streamed.
+/// A response that is not streamed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Whole {
@@ -203,7 +203,7 @@ impl ConverseDecoder {
 
     fn grow(&mut self, grown: BlockDelta, events: &mut Events) -> Result<(), ModelError> {
         let BlockDelta { content_block_index: index, delta } = grown;
-        // Only calls are opened by an event of their own; a text or a thought begins with its first piece.
+        // Only calls are opened by a separate event; a text or a thought begins with its first piece.
         if let Some(text) = delta.text {
             if !matches!(self.open.get(&index), Some(Open::Text)) {
                 self.finish(index, events);
@@ -254,14 +254,14 @@ impl ConverseDecoder {
         match open {
             Open::Text => {}
             Open::Thinking { text, signature } if signature.is_empty() => {
-                // Without its signature a thought is not taken back.
+                // Without its signature, a thought is not accepted back.
                 events.push_back(ModelEvent::ReasoningDone { text, opaque: None });
             }
             Open::Thinking { text, signature } => {
                 let data = json!({ "reasoningText": { "text": text, "signature": signature } });
                 events.push_back(kept(data, text));
             }
-            // A nameless call is a fragment that nothing can run.
+            // A call without a name is a fragment that cannot run.
             Open::Call { name, .. } if name.is_empty() => {}
             Open::Call { id, name, json } => {
                 self.has_calls = true;
@@ -316,7 +316,7 @@ impl ConverseDecoder {
     fn usage(&self) -> Usage {
         let cached = self.usage.cache_read_input_tokens.unwrap_or(0);
         let written = self.usage.cache_write_input_tokens.unwrap_or(0);
-        // The service counts cached tokens apart from the others.
+        // The service counts cached tokens separately.
         let input = self.usage.input_tokens.map(|fresh| fresh.saturating_add(cached).saturating_add(written));
         Usage {
             input_tokens: estimate::unless_counted(input, self.input_tokens),
@@ -354,7 +354,7 @@ impl Decoder for ConverseDecoder {
             }
             Some("messageStop") => {
                 let stop: MessageStop = self.read(data)?;
-                // Even one that tells no reason is an end.
+                // A stop without a reason is still an end.
                 self.stopped(Some(stop.stop_reason.unwrap_or_default()))
             }
             Some("metadata") => {
@@ -367,7 +367,7 @@ impl Decoder for ConverseDecoder {
                 let whole = self.read(data)?;
                 self.whole(whole, events)
             }
-            // `messageStart`, and what comes in later versions.
+            // `messageStart`, and events of later versions.
             Some(_) => Ok(()),
         }
     }

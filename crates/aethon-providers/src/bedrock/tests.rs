@@ -1,5 +1,5 @@
-//! The codec against recorded streams and against the facts of the wire. The recordings are written in words, one
-//! message a line, and put into the binary form here.
+//! The codec against recorded streams and documented facts of the wire format. The recordings are text, one message a
+//! line, and converted to the binary form here.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
@@ -41,7 +41,7 @@ fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64)) -> Vec<ModelEvent> {
     assert!(outcome.error.is_none(), "{outcome:?}");
     let (input_tokens, output_tokens, cached_tokens) = usage;
-    // The one recording that reads from the cache writes to it as well.
+    // The only recording that reads from the cache also writes to it.
     let cache_write_tokens = if cached_tokens > 0 { 400 } else { 0 };
     let usage = Usage { input_tokens, output_tokens, cached_tokens, cache_write_tokens, ..Usage::default() };
     let mut events = outcome.events;
@@ -55,7 +55,7 @@ fn text_and_calls_come_out() {
     assert_eq!(outcome.text(), "Grüß dich, 🌍!");
     ended(outcome, StopReason::End, (21, 7, 0));
 
-    // What was cached, and what was written to the cache, counts as input.
+    // Cache reads and cache writes count as input.
     let events = ended(play(recording!("one_tool.events")), StopReason::ToolUse, (2500, 89, 2000));
     let id = "tooluse_kZJMlvQmRJ6eAyJE5GIl7Q";
     assert_eq!(events[1..], [tool_call(id, "file_read", json!({"path": "ä.txt"}))]);

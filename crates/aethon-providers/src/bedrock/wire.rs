@@ -1,4 +1,4 @@
-//! Writing a Converse request.
+//! Writes a Converse request.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
 use crate::terms::Terms;
 
-/// The body of a request. The model stands in the path.
+/// Builds the body of a request. The model is part of the path.
 pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let rules = &terms.rules;
     let turns = prompt::turns(request, &terms.capabilities);
@@ -38,7 +38,7 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let fields = model_fields(request, terms);
     let mut inference = json!({});
     set(&mut inference, "maxTokens", terms.output_limit(request));
-    // Claude takes none of the two while it thinks.
+    // Claude accepts neither while it thinks.
     let thinks = fields.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled");
     if !thinks {
         set(&mut inference, "temperature", terms.temperature());
@@ -53,7 +53,7 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     body
 }
 
-/// What the service hands through to the model: how much it is to think, in its vendor's form.
+/// Returns the fields that the service passes on to the model: how much to think, in its vendor's form.
 fn model_fields(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
     let name = bare_name(&terms.capabilities.model);
     let mut fields = json!({});
@@ -66,14 +66,14 @@ fn model_fields(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
     if let Value::Object(fields) = fields { fields } else { Map::new() }
 }
 
-/// The service may cache everything up to here.
+/// Lets the service cache everything up to here.
 fn mark(blocks: &mut Vec<Value>, takes_it: bool) {
     if takes_it {
         blocks.push(json!({ "cachePoint": { "type": "default" } }));
     }
 }
 
-/// Marks the newest content, and that which was the newest when the model was asked before, as for Anthropic.
+/// Marks the newest content, and what was newest in the previous request, as for Anthropic.
 fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
     let of_the_user = messages.iter_mut().rev().filter(|(role, _)| *role == "user");
     for (_, content) in of_the_user.take(2) {
@@ -85,7 +85,7 @@ fn tools(request: &ModelRequest, terms: &Terms, turns: &[Turn<'_>]) -> Vec<Value
     if terms.offers_tools(request) {
         return request.tools.iter().map(tool).collect();
     }
-    // A conversation that holds calls is refused without tools, so those that were called are named again.
+    // The service refuses a conversation with calls but no tools, so the called tools are declared again.
     let mut called = BTreeSet::new();
     for turn in turns {
         match turn {
@@ -118,7 +118,7 @@ fn messages(turns: &[Turn<'_>]) -> Vec<(&'static str, Vec<Value>)> {
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };
         match messages.last_mut() {
-            // Results and what a person adds to them are one turn of the user.
+            // Results and what a person adds to them form one user turn.
             Some((last, blocks)) if *last == role => blocks.extend(content),
             _ => messages.push((role, content)),
         }

@@ -1,4 +1,4 @@
-//! The catalogue: what is built in, and above it what the owner's own file says.
+//! The catalogue: the built-in table, overridden by the owner's own file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,45 +12,46 @@ use super::own::{self, OwnModel};
 use super::query::Query;
 use super::vendor;
 
-/// What is known of models. Cheap to clone; a value and not a global, so that two assistants of one process can differ.
+/// Facts about models. Cheap to clone; a value rather than a global, so that two assistants in one process can
+/// differ.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     own: Arc<[OwnModel]>,
 }
 
-/// A model of the catalogue.
+/// A model in the catalogue.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CatalogModel {
-    /// Who sells it: the name of a provider, or of somebody behind OpenAI's dialect or a LiteLLM proxy.
+    /// Its vendor: the name of a provider, or of a service behind OpenAI's dialect or a LiteLLM proxy.
     pub vendor: String,
-    /// Its id there.
+    /// The vendor's id for it.
     pub name: String,
-    /// What is known of it.
+    /// The facts about it.
     pub facts: ModelFacts,
 }
 
 impl Catalog {
-    /// What is built in.
+    /// Creates the built-in catalogue.
     pub fn built_in() -> Self {
         Self::default()
     }
 
-    /// What is built in, and above it the models of this text, in the form of `HOME/models.json`.
+    /// Creates the built-in catalogue, overridden by the models in this text, in the format of `HOME/models.json`.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong with the text; nothing of it counts then.
+    /// A sentence that says what is wrong with the text, none of which is used then.
     pub fn with_own(text: &str) -> Result<Self, String> {
         own::read(text).map(|models| Self { own: models.into() })
     }
 
-    /// How many models the owner's own file names.
+    /// Returns the number of models in the owner's own file.
     pub fn own_count(&self) -> usize {
         self.own.len()
     }
 
-    /// The models that the owner's own file names, but for those that only write down speech, with what is known of them.
+    /// Returns the models in the owner's own file with their facts, except those that only transcribe.
     pub fn own_models(&self) -> Vec<CatalogModel> {
         let named = |model: &OwnModel| {
             let vendor = model.vendor.clone().unwrap_or_default();
@@ -60,12 +61,13 @@ impl Catalog {
         self.answering().map(named).collect()
     }
 
-    /// Where the built-in table came from: package and version.
+    /// Returns the source of the built-in table: package and version.
     pub fn source() -> &'static str {
         built_in::SOURCE.trim()
     }
 
-    /// What is known of a model of this provider at this address (empty for the provider's own), or assumed.
+    /// Returns what is known or assumed about a model of this provider at this address (empty for the provider's
+    /// own).
     pub fn facts(&self, provider: Provider, model: &str, host: &str) -> ModelFacts {
         let is_offline = matches!(provider, Provider::Fake | Provider::Echo);
         let query = Query::of(provider, model, host);
@@ -84,7 +86,7 @@ impl Catalog {
         }
         let own = self.answering().filter_map(|model| Some((model.fit(&query)?, model)));
         match own.min_by_key(|(fit, _)| *fit) {
-            // Checked when the file was read.
+            // Validated when the file was read.
             Some((fit, model)) => model.over(facts).map_or(facts, |said| ModelFacts {
                 price: if fit.is_other_price { facts.price } else { said.price },
                 ..said
@@ -93,15 +95,16 @@ impl Catalog {
         }
     }
 
-    /// The list price of a model, where it holds for the service at this address.
+    /// Returns the list price of a model, if it applies to the service at this address.
     pub fn price(&self, provider: Provider, model: &str, host: &str) -> Option<Price> {
         self.facts(provider, model, host).price
     }
 
-    /// What writing down speech costs with a model at this address: a second of it is [`TOKENS_A_SECOND`] tokens.
+    /// Returns the price of transcription with a model at this address. One second counts as [`TOKENS_A_SECOND`]
+    /// tokens.
     ///
-    /// A server of one's own often calls its model as OpenAI does, and costs nothing of OpenAI's. So, unlike the price of
-    /// answers, a built-in one holds at the vendors' own addresses and behind a LiteLLM proxy only.
+    /// A self-hosted server often uses OpenAI's model name without OpenAI's price. So, unlike the price of chat
+    /// models, a built-in price applies only at the vendors' own addresses and behind a LiteLLM proxy.
     ///
     /// [`TOKENS_A_SECOND`]: aethon_core::transcribe::TOKENS_A_SECOND
     pub fn speech_price(&self, provider: Provider, model: &str, host: &str) -> Option<Price> {
@@ -118,12 +121,12 @@ impl Catalog {
         facts.price.filter(|_| !fit.is_other_price)
     }
 
-    /// The owner's rows of models that answer or make vectors.
+    /// Returns the owner's rows of chat and embedding models.
     fn answering(&self) -> impl Iterator<Item = &OwnModel> {
         self.own.iter().filter(|model| !model.entry.is_speech())
     }
 
-    /// Every model that answers or makes vectors, by vendor and name.
+    /// Returns all chat and embedding models, by vendor and name.
     pub fn models(&self) -> Vec<CatalogModel> {
         let built_in = built_in::lines().filter_map(|line| {
             let (vendor, name) = (line.vendor.to_owned(), line.name.to_owned());
@@ -133,7 +136,7 @@ impl Catalog {
         for model in self.answering() {
             let vendors: Vec<String> = match &model.vendor {
                 Some(vendor) => vec![vendor.clone()],
-                // One that is everybody's stands above each row of its name.
+                // A row for every vendor overrides each row of that name.
                 None => {
                     let named = models.keys().filter(|(_, name)| *name == model.name);
                     let named: Vec<String> = named.map(|(vendor, _)| vendor.clone()).collect();
@@ -149,12 +152,12 @@ impl Catalog {
     }
 }
 
-/// Whether a provider's models cost nothing: they run here.
+/// Returns whether a provider's models are free because they run locally.
 fn is_free(provider: Provider) -> bool {
     matches!(provider, Provider::Ollama | Provider::Fake | Provider::Echo)
 }
 
-/// The models that are part of the program.
+/// Returns the facts about the models that are part of the program.
 fn offline(provider: Provider) -> ModelFacts {
     let is_fake = provider == Provider::Fake;
     ModelFacts {

@@ -1,63 +1,63 @@
-//! What is known of one model: sizes, price, abilities, and when its vendor ends it.
+//! The facts about one model: sizes, price, abilities, and its retirement date.
 //!
-//! A dialect asks this and never looks at a model's name, so that a new model needs a new row of data and no new code.
-//! What a vendor says is no promise: the owner's `model.context_window` and `budget.pricing`, and what the service itself
-//! says, stand above it wherever it is used.
+//! Dialects consult these facts and never a model's name, so that a new model needs a new row of data but no new
+//! code. Vendors' statements are no guarantee: the owner's `model.context_window` and `budget.pricing`, and what the
+//! service itself reports, override them wherever they are used.
 
 use aethon_core::ledger::Price;
 use aethon_core::model::Effort;
 use jiff::civil::Date;
 
-/// What is known of one model, or assumed where it is in no table.
+/// Facts about one model, assumed if it is in no table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct ModelFacts {
-    /// Tokens that a request and its answer may take together.
+    /// Maximum tokens of a request and its response together.
     pub context_window: u64,
-    /// Tokens that an answer may take.
+    /// Maximum tokens of a response.
     pub max_output: u64,
-    /// The list price, where it holds for the service that is asked.
+    /// The list price, if it applies to the service in use.
     pub price: Option<Price>,
-    /// Whether it calls tools.
+    /// Whether it can call tools.
     pub tools: bool,
-    /// Whether it sees pictures.
+    /// Whether it accepts pictures.
     pub images: bool,
-    /// Whether it reads PDF documents.
+    /// Whether it accepts PDF documents.
     pub pdf: bool,
-    /// Whether it thinks before it answers, always or when it is asked to.
+    /// Whether it can think before answering, always or on request.
     pub reasons: bool,
-    /// The words that it takes for how much it is to think; none where it takes no such word.
+    /// The effort words it accepts; empty if none.
     pub efforts: Efforts,
     /// Whether it decides itself how much to think (Anthropic's `thinking: {type: "adaptive"}`).
     pub adaptive_thinking: bool,
-    /// Whether thinking cannot be turned off.
+    /// Whether thinking cannot be disabled.
     pub thinking_always_on: bool,
     /// Whether it refuses `temperature` and `top_p`.
     pub refuses_sampling: bool,
-    /// Whether OpenAI's own host takes function tools for it on the responses interface only.
+    /// Whether OpenAI's own host supports its tools only in the responses API.
     pub tools_need_responses: bool,
-    /// How its service caches the beginning of a prompt; `None` where that is not known.
+    /// How its service caches prompt prefixes; `None` if unknown.
     pub prompt_caching: Option<PromptCaching>,
     /// The day from which its vendor no longer serves it.
     pub retires_on: Option<Date>,
-    /// Whether the model is in a table; `false` means that everything here is assumed.
+    /// Whether the model is in a table. If not, all of these facts are assumed.
     pub is_known: bool,
 }
 
-/// How the beginning of a prompt is cached.
+/// How prompt prefixes are cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PromptCaching {
-    /// A shorter beginning than this many tokens is not cached; 0 where the vendor names no number.
+    /// Minimum tokens of a prefix to be cached; 0 if the vendor states no number.
     pub least_tokens: u64,
-    /// Whether Bedrock takes a cache point behind the tools, and not only behind the system prompt and messages.
+    /// Whether Bedrock accepts a cache point after the tools, and not only after the system prompt and messages.
     pub points_behind_tools: bool,
 }
 
 impl ModelFacts {
-    /// What is assumed of a model that is in no table. That it sees pictures is found out when one is sent: a refusal is
-    /// remembered, while a picture that is held back is lost on a model that would have seen it. A vendor's own models of
-    /// today hold much (`is_hosted`); what runs on one's own machine often does not.
+    /// Assumptions about a model that is in no table. It is assumed to accept pictures, which is tested when one is
+    /// sent: a refusal is remembered, whereas a withheld picture would be lost on a model that accepts them. Vendors'
+    /// current models are large (`is_hosted`); self-hosted ones often are not.
     pub const fn assumed(is_hosted: bool) -> Self {
         let (context_window, max_output) = if is_hosted { (128_000, 8_192) } else { (32_768, 4_096) };
         Self {
@@ -80,31 +80,31 @@ impl ModelFacts {
     }
 }
 
-/// A word for how much a model is to think. Vendors know more of them than [`Effort`], from which the owner chooses.
+/// A word for how much a model should think. Vendors have more of them than [`Effort`], from which the owner chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EffortWord {
     /// Not at all.
     None,
-    /// Hardly.
+    /// Hardly at all.
     Minimal,
     /// A little.
     Low,
-    /// As is usual.
+    /// The usual amount.
     Medium,
     /// Much.
     High,
-    /// More than that.
+    /// More than high.
     XHigh,
-    /// As much as it can.
+    /// As much as possible.
     Max,
 }
 
 impl EffortWord {
-    /// All of them, the smallest first.
+    /// All words, in ascending order.
     pub const ALL: [Self; 7] =
         [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh, Self::Max];
 
-    /// The word on the wire.
+    /// Returns the word on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -117,7 +117,7 @@ impl EffortWord {
         }
     }
 
-    /// The effort that goes by this word.
+    /// Parses a word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|effort| effort.as_str() == word)
     }
@@ -127,43 +127,43 @@ impl EffortWord {
     }
 }
 
-/// The words for effort that a model takes.
+/// The set of effort words that a model accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Efforts(u8);
 
 impl Efforts {
-    /// A model that takes no such word.
+    /// The empty set.
     pub const NONE: Self = Self(0);
 
-    /// Whether the model takes this word.
+    /// Returns whether the model accepts this word.
     pub const fn takes(self, word: EffortWord) -> bool {
         self.0 & word.bit() != 0
     }
 
-    /// Whether it takes none at all.
+    /// Returns whether it accepts none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// With this word.
+    /// Adds this word.
     #[must_use]
     pub const fn with(self, word: EffortWord) -> Self {
         Self(self.0 | word.bit())
     }
 
-    /// Without this word.
+    /// Removes this word.
     #[must_use]
     pub const fn without(self, word: EffortWord) -> Self {
         Self(self.0 & !word.bit())
     }
 
-    /// The words, the smallest first.
+    /// Returns the words in ascending order.
     pub fn words(self) -> impl Iterator<Item = EffortWord> {
         EffortWord::ALL.into_iter().filter(move |word| self.takes(*word))
     }
 
-    /// The word that comes nearest to what the owner wants, the smaller of two that are as near; `None` where the model
-    /// takes no word.
+    /// Returns the word nearest to the owner's choice, the smaller of two that are equally near, or `None` if the
+    /// model accepts none.
     pub fn nearest(self, wanted: Effort) -> Option<EffortWord> {
         let wanted = match wanted {
             Effort::None => EffortWord::None,

@@ -1,7 +1,7 @@
-//! Makes `data/models.json` of LiteLLM's whole table. `cargo xtask catalog` calls it.
+//! Generates `data/models.json` from LiteLLM's complete table, for `cargo xtask catalog`.
 //!
-//! What a look-up finds anyway is left out: a dated name that says what the name without the date says, an inference profile
-//! of a region that says what the model says.
+//! Rows that a lookup would derive anyway are omitted: a dated name with the same facts as the undated one, or a
+//! regional inference profile with the same facts as the model.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use super::line::{BLANK, Row};
 use super::litellm::Entry;
 use super::{name, vendor};
 
-/// The text of the file. The same table gives the same bytes.
+/// Returns the text of the file. The same table always gives the same bytes.
 ///
 /// # Errors
 ///
-/// A sentence that names the model and the field when the table holds what no model has.
+/// A sentence that names the model and the field if the table contains an impossible value.
 pub fn built_in_catalog(table: &str) -> Result<String, String> {
     let table: BTreeMap<String, Map<String, Value>> = serde_json::from_str(table)
         .map_err(|error| format!("the table is not a JSON object of models: {error}"))?;
@@ -43,7 +43,7 @@ pub fn built_in_catalog(table: &str) -> Result<String, String> {
     Ok(format!("{{\n{}\n}}\n", rows.join(",\n")))
 }
 
-/// A line for each model that a look-up would not find without it.
+/// Returns a line for each model that a lookup could not derive.
 fn rows(models: &BTreeMap<String, ModelFacts>, row: fn(&ModelFacts) -> Row) -> Result<Vec<String>, String> {
     let own = models.iter().filter(|(key, facts)| !is_derivable(key, facts, models));
     let line = |(key, facts): (&String, &ModelFacts)| {
@@ -52,7 +52,7 @@ fn rows(models: &BTreeMap<String, ModelFacts>, row: fn(&ModelFacts) -> Row) -> R
     own.map(line).collect::<Result<_, serde_json::Error>>().map_err(|error| error.to_string())
 }
 
-/// The id in the catalogue and the entry of a model that Aethon can be asked for.
+/// Returns the catalogue id and the entry of a model that Aethon can use.
 pub(super) fn wanted(id: &str, fields: &Map<String, Value>) -> Option<(String, Entry)> {
     let entry = Entry::of(fields);
     let vendor = vendor::of_litellm(entry.provider()?)?;
@@ -61,19 +61,19 @@ pub(super) fn wanted(id: &str, fields: &Map<String, Value>) -> Option<(String, E
         .split_once('/')
         .filter(|(first, _)| vendor::of_litellm(first).is_some())
         .map_or(id, |(_, name)| name);
-    // Prices of single regions and of capacity that is paid by the hour.
+    // Prices of single regions and of reserved capacity.
     let is_special = matches!(vendor, "bedrock" | "azure") && name.contains('/');
     ((entry.is_wanted() || entry.is_speech()) && has_size && !is_special)
         .then(|| (format!("{vendor}/{name}"), entry))
 }
 
-/// A name without a date leads to the newest of the dated ones, and ends with it.
+/// An undated name refers to the newest dated one, and retires with it.
 fn inherit_ends(models: &mut BTreeMap<String, ModelFacts>) {
     let mut newest: BTreeMap<String, Option<jiff::civil::Date>> = BTreeMap::new();
     for (key, facts) in models.iter() {
         let base = name::undated(key);
         if base.len() < key.len() {
-            // Sorted by date; the last one stays.
+            // Sorted by date, so the last one stays.
             newest.insert(base.to_owned(), facts.retires_on);
         }
     }
@@ -84,7 +84,7 @@ fn inherit_ends(models: &mut BTreeMap<String, ModelFacts>) {
     }
 }
 
-/// Whether a look-up of this id finds the same facts in another row.
+/// Returns whether a lookup of this id finds the same facts in another row.
 fn is_derivable(key: &str, facts: &ModelFacts, models: &BTreeMap<String, ModelFacts>) -> bool {
     let Some((vendor, own)) = key.split_once('/') else { return false };
     let others = name::own_names(own).into_iter().skip(1).filter(|(_, has_price)| *has_price);

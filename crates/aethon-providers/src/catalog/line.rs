@@ -1,4 +1,4 @@
-//! How the built-in catalogue is written: a JSON object with one model a line, so that a row is found by looking at the
+//! The format of the built-in catalogue: a JSON object with one model per line, so that a row is found by the
 //! beginnings of lines and only that row is parsed.
 
 use aethon_core::ledger::{LongPrice, Price};
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::{EffortWord, Efforts, ModelFacts, PromptCaching};
 
-/// USD per million tokens: read, written, read from the cache, written into the cache.
+/// USD per million tokens: input, output, cache read, cache write.
 type Rates = (f64, f64, Option<f64>, Option<f64>);
 
-/// The same, behind the number of tokens above which a request costs that.
+/// The same rates, after the number of tokens above which they apply.
 type LongRates = (u64, f64, f64, Option<f64>, Option<f64>);
 
-/// Where an ability stands among the facts.
+/// Accesses the fact for an ability.
 type Place = fn(&mut ModelFacts) -> &mut bool;
 
-/// One model as it stands in the file. Short, because the file is part of the program.
+/// One model as stored in the file. Names are short because the file is part of the program.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Row {
-    /// Whether it writes down speech, and nothing else of it is known but its price and its end.
+    /// Whether it transcribes speech; then only its price and retirement date are known.
     #[serde(skip_serializing_if = "is_default")]
     speech: bool,
     #[serde(skip_serializing_if = "is_default")]
@@ -31,13 +31,13 @@ pub(super) struct Row {
     usd: Option<Rates>,
     #[serde(skip_serializing_if = "Option::is_none")]
     long: Option<LongRates>,
-    /// A letter for each ability, as in [`ABILITIES`].
+    /// One letter for each ability, as in [`ABILITIES`].
     #[serde(skip_serializing_if = "is_default")]
     can: String,
-    /// The words for effort, separated by blanks.
+    /// The effort words, separated by spaces.
     #[serde(skip_serializing_if = "is_default")]
     effort: String,
-    /// The shortest beginning that is cached.
+    /// The shortest prefix that is cached.
     #[serde(skip_serializing_if = "Option::is_none")]
     cache: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The letters of abilities, and where they stand.
+/// The letters of abilities, and their facts.
 const ABILITIES: [(char, Place); 8] = [
     ('t', |facts| &mut facts.tools),
     ('i', |facts| &mut facts.images),
@@ -59,13 +59,13 @@ const ABILITIES: [(char, Place); 8] = [
     ('s', |facts| &mut facts.refuses_sampling),
     ('n', |facts| &mut facts.tools_need_responses),
 ];
-/// Bedrock takes cache points behind the tools.
+/// Bedrock accepts cache points after the tools.
 const TOOL_POINTS: char = 'c';
 
-/// What the row of a model that writes down speech begins with, so that it is told apart before it is parsed.
+/// How the row of a transcription model begins, so that it is recognised without parsing.
 pub(super) const SPEECH: &str = "{\"speech\":true";
 
-/// Nothing known, as a row builds on it.
+/// The empty facts that a row builds on.
 pub(super) const BLANK: ModelFacts =
     ModelFacts { tools: false, images: false, is_known: true, ..ModelFacts::assumed(false) };
 
@@ -92,7 +92,7 @@ impl Row {
         }
     }
 
-    /// The row of a model that writes down speech, for what the meter and the owner need to know of it.
+    /// Returns the row of a transcription model, reduced to what the meter and the owner need.
     pub(super) fn of_speech(facts: &ModelFacts) -> Self {
         Self { speech: true, window: 0, output: 0, ..Self::of(facts) }
     }

@@ -1,8 +1,9 @@
-//! One model in the words of LiteLLM's table: what the built-in catalogue is made from, and what `HOME/models.json` holds.
+//! One model in the terms of LiteLLM's table, from which the built-in catalogue is generated and in which
+//! `HOME/models.json` is written.
 //!
-//! An entry says as much as it wants; what it leaves out stays as it was. Numbers that no model has (negative, not finite,
-//! absurd) are refused with the field's name, because a price that is wrong would be believed by the budget. A few things
-//! the table does not say outright are derived here, each with the reason.
+//! An entry may be partial; omitted fields keep their value. Impossible numbers (negative, infinite, absurd) are
+//! refused with the name of the field, because the budget would believe a wrong price. A few facts that the table
+//! does not state are derived here, each with the reason.
 
 use aethon_core::ledger::{LongPrice, Price};
 use aethon_core::model::SelfReport;
@@ -11,15 +12,15 @@ use serde_json::{Map, Value};
 
 use super::facts::{EffortWord, Efforts, ModelFacts, PromptCaching};
 
-/// No model takes more tokens.
+/// No model accepts more tokens.
 const MOST_TOKENS: f64 = 100_000_000.0;
-/// No model costs more, in USD for one token.
+/// No model costs more per token, in USD.
 const MOST_USD: f64 = 0.01;
 
-/// What OpenAI's models take beside the answer, where they take 400,000 or 1,050,000 tokens in all.
+/// Input limits, without the response, of OpenAI's models with 400,000 and 1,050,000 tokens in total.
 const OPENAI_INPUT_LIMITS: [u64; 2] = [272_000, 922_000];
 
-/// The fields that are read; everything else in an entry is of no use here.
+/// The fields that are read. Everything else in an entry is ignored.
 const FIELDS: [&str; 32] = [
     "litellm_provider",
     "mode",
@@ -55,12 +56,12 @@ const FIELDS: [&str; 32] = [
     "supports_medium_reasoning_effort",
 ];
 
-/// The kinds of work that Aethon asks a model for, but for writing down speech.
+/// The kinds of models Aethon uses, apart from transcription.
 const MODES: [&str; 3] = ["chat", "responses", "embedding"];
-/// Writing down speech. A model that does it is a row of its own kind, and no model for answers.
+/// Transcription. Such a model has its own kind of row and is no chat model.
 const SPEECH: &str = "audio_transcription";
 
-/// The abilities that a whole table leaves out where a model does not have them.
+/// Abilities that a complete table omits for models that lack them.
 const ABILITIES: [&str; 4] =
     ["supports_function_calling", "supports_vision", "supports_pdf_input", "supports_reasoning"];
 
@@ -69,14 +70,14 @@ const ABILITIES: [&str; 4] =
 pub(crate) struct Entry(Map<String, Value>);
 
 impl Entry {
-    /// The fields that are read, and no others.
+    /// Creates an entry from the fields that are read.
     pub(crate) fn of(fields: &Map<String, Value>) -> Self {
         let is_read = |name: &str| FIELDS.contains(&name) || tier(name).is_some();
         let read = fields.iter().filter(|(name, value)| is_read(name) && !value.is_null());
         Self(read.map(|(name, value)| (name.clone(), value.clone())).collect())
     }
 
-    /// With an ability that is not mentioned said to be missing, as a whole table means it.
+    /// Marks abilities that are not mentioned as missing, as a complete table means it.
     pub(super) fn complete(mut self) -> Self {
         for ability in ABILITIES {
             self.0.entry(ability).or_insert(false.into());
@@ -88,12 +89,12 @@ impl Entry {
         self.0
     }
 
-    /// LiteLLM's word for who serves it.
+    /// Returns LiteLLM's name of the provider.
     pub(super) fn provider(&self) -> Option<&str> {
         self.0.get("litellm_provider").and_then(Value::as_str)
     }
 
-    /// Whether it answers or turns text into vectors; an entry that does not say is taken to answer.
+    /// Returns whether it is a chat or embedding model; an entry without a mode counts as chat.
     pub(super) fn is_wanted(&self) -> bool {
         self.mode().is_none_or(|mode| MODES.contains(&mode))
     }
@@ -102,17 +103,17 @@ impl Entry {
         self.mode() == Some("embedding")
     }
 
-    /// Whether it writes down speech.
+    /// Returns whether it is a transcription model.
     pub(super) fn is_speech(&self) -> bool {
         self.mode() == Some(SPEECH)
     }
 
-    /// Whether it says how much the model takes.
+    /// Returns whether it states how many tokens the model accepts.
     pub(super) fn has_window(&self) -> bool {
         self.0.contains_key("max_input_tokens") || self.0.contains_key("max_tokens")
     }
 
-    /// Puts what the entry says over what is known of the model called `name`. An error names the field.
+    /// Applies the entry to the known facts about the model called `name`. An error names the field.
     pub(super) fn apply(&self, name: &str, facts: &mut ModelFacts) -> Result<(), String> {
         self.apply_sizes(name, facts)?;
         facts.price = self.price(facts.price)?;
@@ -129,7 +130,8 @@ impl Entry {
         Ok(())
     }
 
-    /// What the entry itself says of the model called `name`, with nothing assumed. An error names the field.
+    /// Returns what the entry itself says about the model called `name`, without assumptions. An error names the
+    /// field.
     pub(crate) fn report(&self, name: &str) -> Result<SelfReport, String> {
         let mut facts = ModelFacts::assumed(true);
         self.apply_sizes(name, &mut facts)?;
@@ -138,7 +140,7 @@ impl Entry {
             max_output: self.tokens("max_output_tokens")?.map(|_| facts.max_output),
             images: self.flag("supports_vision")?,
             tools: self.flag("supports_function_calling")?,
-            // A proxy writes zeros where it knows no price.
+            // A proxy writes zeros if it knows no price.
             price: self.price(None)?.filter(|price| !price.is_free()),
         })
     }
@@ -151,7 +153,7 @@ impl Entry {
         if let Some(output) = self.tokens("max_output_tokens")?.or(both) {
             facts.max_output = output;
         }
-        // For some of OpenAI's models the table has what a request may take without its answer.
+        // For some of OpenAI's models, the table's limit excludes the response.
         if is_openai_name(name) && OPENAI_INPUT_LIMITS.contains(&facts.context_window) {
             facts.context_window += facts.max_output;
         }
@@ -173,13 +175,14 @@ impl Entry {
         if let Some(takes) = self.flag("supports_sampling_params")? {
             facts.refuses_sampling = !takes;
         } else if facts.reasons && is_openai_name(name) {
-            // The table says it of a few; OpenAI refuses both parameters for every model that reasons.
+            // The table says so for only a few, but OpenAI refuses both parameters for every model that reasons.
             facts.refuses_sampling = true;
         }
         if self.mode() == Some("responses") {
             facts.tools_need_responses = true;
         } else if facts.reasons && is_gpt_from_5_4(name) {
-            // OpenAI's own host refuses function tools on chat completions for these; the table does not say so.
+            // OpenAI's own host refuses function tools in chat completions for these models; the table does not say
+            // so.
             facts.tools_need_responses = true;
         }
         Ok(())
@@ -191,7 +194,7 @@ impl Entry {
             Some(false) => facts.prompt_caching = None,
             Some(true) => {
                 let before = facts.prompt_caching.map_or(0, |caching| caching.least_tokens);
-                // Of those on Bedrock only Claude takes a cache point behind the tools.
+                // On Bedrock, only Claude accepts a cache point after the tools.
                 let points_behind_tools = name.contains("claude");
                 let least_tokens = least.unwrap_or(before);
                 facts.prompt_caching = Some(PromptCaching { least_tokens, points_behind_tools });
@@ -205,7 +208,7 @@ impl Entry {
         Ok(())
     }
 
-    /// The words for effort, where the entry speaks of thinking at all.
+    /// Returns the effort words, if the entry mentions thinking at all.
     fn efforts(&self, name: &str, facts: &ModelFacts) -> Result<Option<Efforts>, String> {
         if let Some(words) = self.0.get("reasoning_effort_levels") {
             let words: Option<Vec<EffortWord>> = words
@@ -239,15 +242,16 @@ impl Entry {
         Ok(Some(efforts))
     }
 
-    /// Whether the model takes `low`, `medium` and `high`, which the table takes for granted where vendors have such words:
-    /// OpenAI's models that reason, Claude where it has `output_config`, Gemini from 3 on (2.5 takes a number instead).
+    /// Returns whether the model accepts `low`, `medium` and `high`, which the table takes for granted where vendors
+    /// use such words: OpenAI's reasoning models, Claude with `output_config`, Gemini from version 3 (2.5 takes a
+    /// number instead).
     fn takes_usual_words(&self, name: &str) -> Result<bool, String> {
         let is_claude = self.flag("supports_output_config")? == Some(true);
         let is_gemini = name.starts_with("gemini-") && !name.starts_with("gemini-2");
         Ok(is_claude || is_gemini || is_openai_name(name) || name.contains("gpt-oss"))
     }
 
-    /// The price that was known, with what the entry says put over it. Every field is read, so that each is checked.
+    /// Returns the known price with the entry applied. Every field is read, so that each is validated.
     fn price(&self, known: Option<Price>) -> Result<Option<Price>, String> {
         let input = self.usd("input_cost_per_token")?.or(known.map(|price| price.input));
         let output = self.usd("output_cost_per_token")?.or(known.map(|price| price.output));
@@ -264,11 +268,11 @@ impl Entry {
         Ok(Some(price))
     }
 
-    /// What writing down speech costs: by the time, as the price of [`TOKENS_A_SECOND`], else by tokens. `None` where the entry
-    /// says neither. Where it says both, a vendor names the time as the price of everything, words included; the table's price
-    /// of a token that is heard comes to less, and a budget must not believe that.
+    /// Returns the price of transcription: by time, as the price of [`TOKENS_A_SECOND`], else by tokens. `None` if
+    /// the entry has neither. If it has both, the price by time counts, since it covers everything including the
+    /// text, whereas the table's price per audio token comes to less and would mislead the budget.
     pub(super) fn speech_price(&self) -> Result<Option<Price>, String> {
-        // The table has one price of a second, under either name or under both.
+        // The table has one price per second, under either name or both.
         let (heard, written) = (self.usd("input_cost_per_second")?, self.usd("output_cost_per_second")?);
         let second = heard.into_iter().chain(written).reduce(f64::max);
         let audio = self.usd("input_cost_per_audio_token")?;
@@ -283,12 +287,12 @@ impl Entry {
         })
     }
 
-    /// Some entries have a zero for "no price of its own".
+    /// In some entries, zero means that there is no separate price.
     fn cache_write(&self, field: &str) -> Result<Option<f64>, String> {
         Ok(self.usd(field)?.filter(|usd| *usd > 0.0))
     }
 
-    /// The first tier of long requests. What it leaves out costs as much as before.
+    /// Returns the first tier for long requests. Omitted fields cost as much as below the threshold.
     fn long_price(&self, price: &Price) -> Result<Option<LongPrice>, String> {
         let tiers = self.0.keys().filter_map(|name| tier(name));
         let Some((above, words)) = tiers.min() else { return Ok(None) };
@@ -319,35 +323,35 @@ impl Entry {
     fn tokens(&self, field: &str) -> Result<Option<u64>, String> {
         let Some(value) = self.0.get(field) else { return Ok(None) };
         let number = value.as_f64().filter(|number| (1.0..=MOST_TOKENS).contains(number));
-        // Checked to be far below 2^53 and positive, so nothing is lost.
+        // Checked to be positive and far below 2^53, so the conversion is exact.
         let tokens = number.filter(|number| number.fract() == 0.0).map(|number| number as u64);
         match tokens {
             Some(tokens) => Ok(Some(tokens)),
-            // Some embedders have a zero for "no answer".
+            // In some embedding models' entries, zero means that there is no output.
             None if value.as_f64() == Some(0.0) => Ok(None),
             None => Err(format!("{field} is not a whole number from 1 to {MOST_TOKENS}")),
         }
     }
 
-    /// A price in USD per million tokens, of one in USD per token.
+    /// Converts a price in USD per token to one per million tokens.
     fn usd(&self, field: &str) -> Result<Option<f64>, String> {
         let Some(value) = self.0.get(field) else { return Ok(None) };
         match value.as_f64().filter(|usd| (0.0..=MOST_USD).contains(usd)) {
-            // Four digits below a millionth of a dollar hide what binary fractions add.
+            // Rounding to a millionth of a dollar per million tokens hides binary rounding errors.
             Some(usd) => Ok(Some((usd * 1e12).round() / 1e6)),
             None => Err(format!("{field} is not a price in USD per token from 0 to {MOST_USD}")),
         }
     }
 }
 
-/// The threshold of a long-context tier in the name of a field, and the words that name it.
+/// Splits the threshold of a long-context tier from the name of a field, with the words that express it.
 fn tier(field: &str) -> Option<(u64, &str)> {
     let (_, words) = field.split_once("_cost_per_token_").or_else(|| field.split_once("_token_cost_"))?;
     let thousands = words.strip_prefix("above_")?.strip_suffix("k_tokens")?;
     Some((thousands.parse::<u64>().ok()?.checked_mul(1000)?, words))
 }
 
-/// Whether it is a model of OpenAI's by its name: `gpt-…` and the numbered `o…`.
+/// Returns whether the name is one of OpenAI's: `gpt-…` and the numbered `o…`.
 fn is_openai_name(name: &str) -> bool {
     let name = name.rsplit("openai.").next().unwrap_or(name);
     let is_numbered =
@@ -355,7 +359,7 @@ fn is_openai_name(name: &str) -> bool {
     is_numbered || (name.starts_with("gpt-") && !name.starts_with("gpt-oss"))
 }
 
-/// Whether it is `gpt-5.4` or a later one.
+/// Returns whether it is `gpt-5.4` or later.
 fn is_gpt_from_5_4(name: &str) -> bool {
     let Some(version) = name.strip_prefix("gpt-") else { return false };
     let version = version.split('-').next().unwrap_or_default();
@@ -399,7 +403,7 @@ mod tests {
             let price = Entry::of(fields.as_object().unwrap()).speech_price().unwrap();
             assert_eq!(price.map(|price| (price.input, price.output)), expected, "{fields}");
         };
-        // Six tenths of a cent for a minute, which is 600 tokens.
+        // Six tenths of a cent per minute, which is 600 tokens.
         let minute = json!({"input_cost_per_second": 0.0001, "output_cost_per_second": 0.0001});
         check(minute, Some((10.0, 0.0)));
         check(json!({"input_cost_per_second": 0.0, "output_cost_per_second": 0.0001}), Some((10.0, 0.0)));

@@ -1,9 +1,10 @@
-//! What is known of models, found by provider, model id and address.
+//! Facts about models, found by provider, model id and address.
 //!
-//! [`facts`] is what a dialect asks. The built-in table is data: `cargo xtask catalog` makes `data/models.json` from the table
-//! of LiteLLM (`generate`), and `built_in` looks rows up in it. `own` is the owner's `models.json`, in LiteLLM's words
-//! (`litellm`), and stands above it; [`Catalog`] joins the two. `name` and `vendor` know the many ids of one model, and whose
-//! price holds where. What a service says of its own model stands above all this, in `crate::learned`.
+//! [`facts`] is what dialects consult. The built-in table is data: `cargo xtask catalog` generates `data/models.json`
+//! from LiteLLM's table (`generate`), and `built_in` looks up its rows. `own` is the owner's `models.json`, in
+//! LiteLLM's terms (`litellm`), which overrides it; [`Catalog`] combines the two. `name` and `vendor` know the many
+//! ids of one model, and whose price applies where. What a service reports about its own model overrides all of this,
+//! in `crate::learned`.
 
 mod built_in;
 #[expect(clippy::module_inception, reason = "the type stands in the file of its name")]

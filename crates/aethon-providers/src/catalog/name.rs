@@ -1,10 +1,11 @@
-//! The many names of one model: `anthropic/claude-sonnet-4.5` at a router, `global.anthropic.claude-sonnet-4-5-20250929-v1:0`
-//! on Bedrock, `models/gemini-flash-latest`, `ft:gpt-4.1-2025-04-14:acme::1`.
+//! The many names of one model: `anthropic/claude-sonnet-4.5` at a router,
+//! `global.anthropic.claude-sonnet-4-5-20250929-v1:0` on Bedrock, `models/gemini-flash-latest`,
+//! `ft:gpt-4.1-2025-04-14:acme::1`.
 
-/// What Bedrock puts before an id to say where a request may run.
+/// Bedrock's prefixes for where a request may run.
 const REGIONS: [&str; 9] = ["global.", "us.", "eu.", "apac.", "us-gov.", "au.", "jp.", "ca.", "in."];
 
-/// What clouds put between the region and the name.
+/// The makers that clouds put between the region and the name.
 const MAKERS: [&str; 18] = [
     "anthropic.",
     "amazon.",
@@ -26,9 +27,8 @@ const MAKERS: [&str; 18] = [
     "twelvelabs.",
 ];
 
-/// The names to look for in a vendor's own list, the closest first: as it is, without what leads to it, without the date.
-/// Whether the price of the model by that name is also this one's stands beside it: a fine-tuned model costs more than the
-/// one that it was made of.
+/// Returns the names to look up in a vendor's own list, closest first: unchanged, without path prefixes, without the
+/// date. The flag says whether the price under that name applies: a fine-tuned model costs more than its base model.
 pub(super) fn own_names(model: &str) -> Vec<(String, bool)> {
     let model = model.trim().to_ascii_lowercase();
     let mut names = vec![(model.clone(), true)];
@@ -37,7 +37,7 @@ pub(super) fn own_names(model: &str) -> Vec<(String, bool)> {
             names.push((name.to_owned(), has_price));
         }
     };
-    // The vendor at a router, `models/` of Gemini, an ARN.
+    // A router's vendor prefix, Gemini's `models/`, an ARN.
     let mut rest = model.as_str();
     while let Some((_, behind)) = rest.split_once('/') {
         rest = behind;
@@ -57,7 +57,7 @@ pub(super) fn own_names(model: &str) -> Vec<(String, bool)> {
     names
 }
 
-/// The name that is the same wherever a model is served.
+/// Returns the name that is the same wherever a model is served.
 pub(super) fn canonical(model: &str) -> String {
     let name = model.trim().to_ascii_lowercase();
     let name = name.rsplit('/').next().unwrap_or_default();
@@ -70,7 +70,7 @@ pub(super) fn canonical(model: &str) -> String {
     name.replace(['.', ':', '_'], "-")
 }
 
-/// A name on Ollama without its tag, which says how large and how exact it is.
+/// Returns an Ollama name without its tag, which states size and quantisation.
 pub(super) fn untagged(model: &str) -> Option<&str> {
     model.rsplit('/').next()?.split_once(':').map(|(name, _)| name)
 }
@@ -79,14 +79,14 @@ fn without_region(name: &str) -> &str {
     REGIONS.iter().find_map(|region| name.strip_prefix(region)).unwrap_or(name)
 }
 
-/// Bedrock's `-v1:0`, or `-v1` and `:0` alone.
+/// Strips Bedrock's `-v1:0`, or `-v1` or `:0` alone.
 fn without_revision(name: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let name = name.rsplit_once(':').filter(|(_, minor)| is_number(minor)).map_or(name, |(name, _)| name);
     name.rsplit_once("-v").filter(|(_, major)| is_number(major)).map_or(name, |(name, _)| name)
 }
 
-/// Without `-2025-08-07`, `-20250929` or `@20250929` at the end.
+/// Strips `-2025-08-07`, `-20250929` or `@20250929` from the end.
 pub(super) fn undated(name: &str) -> &str {
     let is_date = |text: &str, form: &str| {
         text.len() == form.len()

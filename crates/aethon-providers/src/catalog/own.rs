@@ -1,7 +1,7 @@
-//! Models of the owner's own file, `HOME/models.json`: an object by model id, in the words of LiteLLM's table.
+//! The owner's own models, `HOME/models.json`: an object by model id, in the terms of LiteLLM's table.
 //!
-//! The text comes from outside and is checked whole before anything of it counts: its size, its depth, and every number.
-//! Reading the file itself, and replacing it, is the caller's work.
+//! The text comes from outside, and all of it is validated before any is used: its size, its depth, and every number.
+//! Reading and replacing the file is the caller's job.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,21 @@ use super::litellm::Entry;
 use super::query::{Fit, Query};
 use super::{generate, vendor};
 
-/// The most bytes of `models.json`.
+/// The maximum size of `models.json` in bytes.
 pub const MOST_BYTES: usize = 2 * 1024 * 1024;
-/// The most bytes of a table that is trimmed before it becomes one.
+/// The maximum size of a table before it is trimmed, in bytes.
 pub const MOST_TABLE_BYTES: usize = 32 * 1024 * 1024;
 
 /// One entry of the file.
 #[derive(Debug, Clone)]
 pub(super) struct OwnModel {
-    /// Whose list it belongs to; `None` for every provider's.
+    /// The vendor it belongs to; `None` for every provider.
     pub(super) vendor: Option<String>,
     pub(super) name: String,
     pub(super) entry: Entry,
 }
 
-/// All entries, in the order of their ids.
+/// Parses all entries, ordered by id.
 pub(super) fn read(text: &str) -> Result<Vec<OwnModel>, String> {
     if text.len() > MOST_BYTES {
         return Err(format!("it has more than {MOST_BYTES} bytes"));
@@ -52,7 +52,7 @@ fn model(id: &str, fields: &Map<String, Value>) -> Result<OwnModel, String> {
     Ok(model)
 }
 
-/// The vendor and the name in an id. `MODEL` alone is everybody's, unless the entry says whose it is.
+/// Splits an id into vendor and name. `MODEL` alone applies to every vendor, unless the entry names one.
 fn split(id: &str, entry: &Entry) -> (Option<String>, String) {
     let known = |word: &str| {
         let provider = Provider::from_name(word).map(Provider::name);
@@ -67,31 +67,31 @@ fn split(id: &str, entry: &Entry) -> (Option<String>, String) {
 }
 
 impl OwnModel {
-    /// The facts with what the entry says put over them.
+    /// Returns the facts with the entry applied.
     pub(super) fn over(&self, mut facts: ModelFacts) -> Result<ModelFacts, String> {
         self.entry.apply(&self.name.to_ascii_lowercase(), &mut facts)?;
         facts.is_known = true;
         Ok(facts)
     }
 
-    /// How well it fits.
+    /// Returns how well it matches.
     pub(super) fn fit(&self, query: &Query) -> Option<Fit> {
         query.fit(self.vendor.as_deref(), &self.name)
     }
 }
 
-/// Trims a table of LiteLLM's, or a file in its words, to what Aethon reads of it.
+/// Trims one of LiteLLM's tables, or a file in its format, to what Aethon reads.
 ///
 /// # Errors
 ///
-/// A sentence that says what is wrong with it, for the owner.
+/// A sentence for the owner that says what is wrong with it.
 pub fn trim_models(text: &str) -> Result<String, String> {
     if text.len() > MOST_TABLE_BYTES {
         return Err(format!("it has more than {MOST_TABLE_BYTES} bytes"));
     }
     let mut kept = Map::new();
     for (id, fields) in object(text)?.iter().filter(|(id, _)| *id != "sample_spec") {
-        // Entries that name no provider are the owner's own, and mean what they say and no more.
+        // Entries without a provider are the owner's own, and omitted abilities stay unstated.
         let entry = match fields.contains_key("litellm_provider") {
             true => generate::wanted(id, fields).map(|(_, entry)| entry.complete()),
             false => Some(Entry::of(fields)),

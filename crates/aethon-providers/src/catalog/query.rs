@@ -1,22 +1,22 @@
-//! Which of many rows is the one of a model.
+//! Finds the row of a model among many.
 
 use aethon_core::provider::Provider;
 
 use super::{name, vendor};
 
-/// A model that is looked for.
+/// The model to look up.
 pub(super) struct Query {
     sellers: Vec<&'static str>,
     own: Vec<(String, bool)>,
     canonical: Vec<String>,
 }
 
-/// How well a row fits.
+/// How well a row matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fit {
     /// The smallest is the best.
     rank: usize,
-    /// Whether the row's price does not hold, because somebody else serves the model or it was changed.
+    /// Whether the row's price does not apply, because another vendor serves the model or it was fine-tuned.
     pub(super) is_other_price: bool,
 }
 
@@ -29,7 +29,8 @@ impl Query {
         Self { sellers: vendor::sellers(provider, model, host), own: name::own_names(model), canonical }
     }
 
-    /// How well a row of the vendor's own list fits; a row without a vendor is one of the owner's for every provider.
+    /// Returns how well a row of the vendor's own list matches. A row without a vendor is one of the owner's for
+    /// every provider.
     pub(super) fn fit(&self, vendor: Option<&str>, row: &str) -> Option<Fit> {
         let seller = match vendor {
             Some(vendor) => self.sellers.iter().position(|seller| *seller == vendor)?,
@@ -39,9 +40,9 @@ impl Query {
         Some(Fit { rank: at * 4 + seller, is_other_price: !self.own[at].1 })
     }
 
-    /// How well a row of anybody's list fits, where no vendor's own does.
+    /// Returns how well a row of any list matches, for use when no vendor's own row does.
     pub(super) fn distant_fit(&self, row: &str) -> Option<Fit> {
-        // What a canonical name begins with stands in every name that leads to it, so most rows are done with here.
+        // The first word of a canonical name is in every name that leads to it, so this excludes most rows cheaply.
         let row = row.to_ascii_lowercase();
         let is_akin = |canonical: &String| row.contains(canonical.split('-').next().unwrap_or_default());
         if !self.canonical.iter().any(is_akin) {

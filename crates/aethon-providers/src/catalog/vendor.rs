@@ -1,12 +1,12 @@
-//! Who sells a model: the first half of an id in the catalogue, `VENDOR/NAME`.
+//! Vendors: the first half of an id in the catalogue, `VENDOR/NAME`.
 //!
-//! A price is a vendor's; sizes and abilities belong to the model wherever it runs. So a row's price is only believed when
-//! the service that is asked is the vendor's, and this file decides when it is.
+//! A price belongs to a vendor; sizes and abilities belong to the model wherever it runs. So a row's price applies
+//! only if the service in use belongs to the vendor, which this module decides.
 
 use aethon_core::provider::Provider;
 use url::Url;
 
-/// LiteLLM's words for vendors whose models Aethon can be asked for, and the vendor in the catalogue. Those beyond the nine
+/// LiteLLM's names of vendors whose models Aethon can use, and the vendor in the catalogue. Those beyond the nine
 /// providers speak OpenAI's dialect, or are reached through a LiteLLM proxy.
 const VENDORS: [(&str, &str); 23] = [
     ("openai", "openai"),
@@ -34,7 +34,7 @@ const VENDORS: [(&str, &str); 23] = [
     ("vertex_ai", "vertex_ai"),
 ];
 
-/// Whose address ends like this.
+/// Host name suffixes of vendors.
 const HOSTS: [(&str, &str); 9] = [
     ("api.openai.com", "openai"),
     ("api.deepseek.com", "deepseek"),
@@ -47,20 +47,20 @@ const HOSTS: [(&str, &str); 9] = [
     ("api.together.xyz", "together_ai"),
 ];
 
-/// The vendor in the catalogue that LiteLLM calls so.
+/// Returns the catalogue's vendor for a LiteLLM name.
 pub(super) fn of_litellm(word: &str) -> Option<&'static str> {
     VENDORS.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours)
 }
 
-/// The vendors whose prices hold for a model of this provider at this address, the likeliest first.
+/// Returns the vendors whose prices apply to a model of this provider at this address, most likely first.
 ///
-/// A vendor's own model ids at an unknown address are taken to lead to the vendor: a gateway passes its prices on, and a
-/// price that is too high by accident is safer than none.
+/// A vendor's own model ids at an unknown address are assumed to lead to the vendor: a gateway passes its prices on,
+/// and a price that is accidentally too high is safer than none.
 pub(super) fn sellers(provider: Provider, model: &str, host: &str) -> Vec<&'static str> {
     match provider {
         Provider::Fake | Provider::Echo => Vec::new(),
         Provider::OpenAi => vec![of_host(host).unwrap_or("openai")],
-        // A proxy's ids begin with the vendor, and with nothing for those that LiteLLM knows by their names.
+        // A proxy's ids begin with the vendor, except for models that LiteLLM knows by name.
         Provider::LiteLlm => match model.split_once('/') {
             Some((vendor, _)) => of_litellm(vendor).into_iter().collect(),
             None => vec!["openai", "anthropic"],
@@ -69,7 +69,7 @@ pub(super) fn sellers(provider: Provider, model: &str, host: &str) -> Vec<&'stat
     }
 }
 
-/// Whether this is a vendor's own address; an empty one is the provider's.
+/// Returns whether this is a vendor's own address; an empty one is the provider's.
 pub(super) fn is_known_host(host: &str) -> bool {
     host.trim().is_empty() || of_host(host).is_some()
 }

@@ -1,4 +1,4 @@
-//! The error that callers get: class, sentence, wait, and the service's own words for the log.
+//! Builds the error that callers get: class, sentence, wait, and the service's own words for the log.
 
 use aethon_core::model::{ModelError, ModelErrorKind};
 use ureq::http::HeaderMap;
@@ -8,10 +8,10 @@ use super::{kind, sentence, wait};
 use crate::service::Service;
 use crate::transport::Failure;
 
-/// For an answer whose status says that it failed.
+/// Classifies a response whose status reports a failure.
 pub(crate) fn status(service: &Service, status: u16, headers: &HeaderMap, body: &[u8]) -> ModelError {
     let mut report = Report::of_body(body);
-    // Where AWS says what went wrong; what follows a colon is an address.
+    // AWS states the error type here; what follows a colon is an address.
     if let Some(kind) = headers.get("x-amzn-errortype").and_then(|value| value.to_str().ok()) {
         report = report.with_code(kind.split(':').next().unwrap_or(kind));
     }
@@ -23,7 +23,7 @@ pub(crate) fn status(service: &Service, status: u16, headers: &HeaderMap, body: 
         .with_detail(detail(service, &report))
 }
 
-/// For a failure that is reported within an answer.
+/// Classifies a failure that is reported within a response.
 pub(crate) fn reported(service: &Service, report: &Report) -> ModelError {
     let kind = kind::of_report(report);
     ModelError::new(kind, sentence::of(service, kind, None, report, report.wait))
@@ -31,14 +31,14 @@ pub(crate) fn reported(service: &Service, report: &Report) -> ModelError {
         .with_detail(detail(service, report))
 }
 
-/// For a frame or body that makes no sense.
+/// Classifies a malformed frame or body.
 pub(crate) fn malformed(service: &Service, why: &str) -> ModelError {
     let kind = ModelErrorKind::Malformed;
     let sentence = sentence::of(service, kind, None, &Report::default(), None);
     ModelError::new(kind, sentence).with_detail(service.redact(why))
 }
 
-/// For a body that is not what was asked for, such as a page of a portal.
+/// Classifies an unexpected body, such as a captive portal's page.
 pub(crate) fn body_failure(service: &Service, body: &[u8]) -> ModelError {
     let report = Report::of_body(body);
     let sentence = format!(
@@ -48,7 +48,7 @@ pub(crate) fn body_failure(service: &Service, body: &[u8]) -> ModelError {
     ModelError::new(ModelErrorKind::Malformed, sentence).with_detail(detail(service, &report))
 }
 
-/// For a failure below HTTP.
+/// Classifies a failure below HTTP.
 pub(crate) fn failure(service: &Service, failure: &Failure) -> ModelError {
     let (kind, sentence) = sentence::of_failure(service, failure);
     ModelError::new(kind, sentence).with_detail(service.redact(&failure.cause()))

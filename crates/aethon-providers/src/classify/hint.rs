@@ -1,11 +1,11 @@
-//! What a refusal gives away about the model: how much it takes, that it calls no tools, or that it sees no pictures.
+//! What a refusal reveals about the model: its context window, or that it does not support tools or pictures.
 //!
-//! Servers of one's own say so in a message only, and each in its own words. What is written here was read in the sources
-//! and issue lists of Ollama, llama.cpp, vLLM, OpenRouter and the vendors.
+//! Self-hosted servers say so only in a message, each in its own words. The phrases here were found in the sources
+//! and issue trackers of Ollama, llama.cpp, vLLM, OpenRouter and the vendors.
 
 use aethon_core::model::{ModelError, ModelErrorKind, SelfReport};
 
-/// What stands right before the number of tokens that a model takes.
+/// Phrases directly before the number of tokens that a model accepts.
 const BEFORE: &[&str] = &[
     "n_ctx=",
     "maximum context length is ",
@@ -18,7 +18,7 @@ const BEFORE: &[&str] = &[
     "too large for model with ",
 ];
 
-/// How a service says that tools are the trouble.
+/// Phrases that blame the tools.
 const NO_TOOLS: &[&str] = &[
     "does not support tools",
     "does not support tool use",
@@ -30,11 +30,11 @@ const NO_TOOLS: &[&str] = &[
     "no endpoints found that support tool use",
     // vLLM, started without a parser for calls.
     "enable-auto-tool-choice",
-    // llama.cpp, started without templates that know tools.
+    // llama.cpp, started without templates that support tools.
     "requires --jinja",
 ];
 
-/// How a service says that a picture is the trouble.
+/// Phrases that blame a picture.
 const NO_PICTURES: &[&str] = &[
     "does not support image",
     "does not support vision",
@@ -47,14 +47,14 @@ const NO_PICTURES: &[&str] = &[
     "required for image input",
     "is not a multimodal model",
     "not multimodal",
-    // llama.cpp, started without the part that sees.
+    // llama.cpp, started without its vision component.
     "mmproj",
 ];
 
-/// Nobody serves a model with less, or with more.
+/// No model is served with a window outside this range.
 const WINDOWS: std::ops::RangeInclusive<u64> = 256..=100_000_000;
 
-/// What the refusal says of the model.
+/// Returns what the refusal says about the model.
 pub(crate) fn of(error: &ModelError) -> SelfReport {
     let words = error.detail().unwrap_or_default().to_lowercase();
     let has_no_tools = NO_TOOLS.iter().any(|sign| words.contains(sign)) && !words.contains("streaming mode");
@@ -71,7 +71,7 @@ fn window(words: &str) -> Option<u64> {
     BEFORE.iter().filter_map(behind).find_map(|rest| last_of_a_sum(rest).filter(|it| WINDOWS.contains(it)))
 }
 
-/// The number that a text begins with; of `199000 + 8000 > 200000` the limit.
+/// Returns the number at the start of a text, or the limit in `199000 + 8000 > 200000`.
 fn last_of_a_sum(text: &str) -> Option<u64> {
     let end = text.find(|c: char| !(c.is_ascii_digit() || " +>,".contains(c))).unwrap_or(text.len());
     let (_, limit) = text[..end].rsplit_once('>').unwrap_or(("", &text[..end]));

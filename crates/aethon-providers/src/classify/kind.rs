@@ -1,6 +1,6 @@
-//! The class of a failure, from the HTTP status and the words of the service.
+//! Classifies a failure by the HTTP status and the service's words.
 //!
-//! Words come first, because services disagree about statuses: an empty account is 429 at one and 400 at another.
+//! Words take precedence, because services disagree on statuses: an empty account is 429 at one and 400 at another.
 
 use aethon_core::model::ModelErrorKind;
 
@@ -10,7 +10,7 @@ use ModelErrorKind::{
     Auth, ContextLength, InvalidRequest, Malformed, NotFound, Overloaded, Quota, RateLimit, Refused, Timeout,
 };
 
-/// Words that decide, in the order in which they are looked for.
+/// Decisive phrases, in the order in which they are tried.
 const WORDS: &[(ModelErrorKind, &[&str])] = &[
     (
         Quota,
@@ -96,7 +96,7 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
             "api key not valid",
             "invalid api key",
             "incorrect api key",
-            // A LiteLLM proxy without a database, asked with a key that is not its master key.
+            // A LiteLLM proxy without a database that received a key other than its master key.
             "no_db_connection",
             "unauthorized",
             "accessdenied",
@@ -121,7 +121,7 @@ const WORDS: &[(ModelErrorKind, &[&str])] = &[
     (Timeout, &["modeltimeoutexception"]),
 ];
 
-/// The class of an answer with this status.
+/// Returns the class of a response with this status.
 pub(super) fn of_status(status: u16, report: &Report) -> ModelErrorKind {
     let by_words = || of_words(report).filter(|kind| fits(*kind, status));
     match status {
@@ -139,7 +139,7 @@ pub(super) fn of_status(status: u16, report: &Report) -> ModelErrorKind {
     }
 }
 
-/// The class of a failure that is reported in the middle of an answer.
+/// Returns the class of a failure that is reported in the middle of a response.
 pub(super) fn of_report(report: &Report) -> ModelErrorKind {
     let status = report.codes.split(' ').find_map(|code| code.parse().ok());
     match status {
@@ -150,7 +150,7 @@ pub(super) fn of_report(report: &Report) -> ModelErrorKind {
 
 fn of_words(report: &Report) -> Option<ModelErrorKind> {
     let words = report.words();
-    // Google says "exceeded your current quota" for a limit of the minute and of the day alike.
+    // Google says "exceeded your current quota" for limits per minute and per day alike.
     if report.codes.contains("resource_exhausted") {
         if report.codes.contains("perday") {
             return Some(Quota);
@@ -163,8 +163,8 @@ fn of_words(report: &Report) -> Option<ModelErrorKind> {
     found.map(|(kind, _)| *kind)
 }
 
-/// Whether words may overrule a status: one that is worth a retry stays so unless the account is empty or the request
-/// too large, and one that is not does not become so by a stray word.
+/// Returns whether words may overrule a status. A retryable status stays so unless the account is empty or the
+/// request too large, and a permanent one does not become retryable because of a stray word.
 fn fits(kind: ModelErrorKind, status: u16) -> bool {
     match status {
         429 => matches!(kind, Quota | ContextLength | Overloaded),

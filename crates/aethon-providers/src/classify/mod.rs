@@ -1,8 +1,8 @@
-//! Failures of a service, put into classes and into one sentence for a person.
+//! Classifies failures of a service and describes each in one sentence for a person.
 //!
-//! `report` reads what a service says about a failure, in whichever of the common shapes; `kind` decides the class;
-//! `sentence` says what happened and what to do; `wait` reads how long the service asks to be left alone; `hint` reads
-//! what a refusal gives away about the model, `refusal` what it teaches about the request. The key is in none of it.
+//! `report` extracts what a service says about a failure, in any of the common formats; `kind` decides the class;
+//! `sentence` says what happened and what to do; `wait` reads how long the service asks to wait; `hint` reads what a
+//! refusal reveals about the model, `refusal` what it teaches about the request. The key never appears in any of it.
 
 mod classification;
 pub(crate) mod hint;

@@ -1,11 +1,11 @@
-//! What a refusal teaches about the request itself: a parameter that the service does not take, or something that it
-//! misses. The words are those of the services and of the servers that follow them.
+//! What a refusal teaches about the request itself: a parameter that the service does not accept, or something it
+//! requires. The phrases are those of the services and of servers that imitate them.
 
 use aethon_core::model::ModelError;
 
 use crate::lessons::{Lesson, Lessons};
 
-/// How a service says that a parameter is the trouble, and not its value.
+/// Phrases that blame a parameter rather than its value.
 const SIGNS: &[&str] = &[
     "unsupported_parameter",
     "unsupported parameter",
@@ -49,11 +49,11 @@ const PARAMETERS: &[(&str, Lesson)] = &[
     ("stream_options", Lesson::NoStreamOptions),
 ];
 
-/// How a service says that it wants the thoughts back that led to calls.
+/// Phrases of a service that requires the thoughts that led to calls.
 const MISSES: &[&str] =
     &["missing", "must be passed back", "must be provided", "is required", "must include"];
 
-/// The lessons of a refusal.
+/// Returns the lessons of a refusal.
 pub(crate) fn lessons(error: &ModelError) -> Lessons {
     let words = error.detail().unwrap_or_default().to_lowercase();
     let found = match error.status() {
@@ -65,7 +65,7 @@ pub(crate) fn lessons(error: &ModelError) -> Lessons {
 }
 
 fn of_words(words: &str) -> Option<Lesson> {
-    // The sentence names an effort too, so it comes first.
+    // This sentence also names an effort, so it is checked first.
     if words.contains("v1/responses") {
         return Some(Lesson::Responses);
     }
@@ -73,7 +73,7 @@ fn of_words(words: &str) -> Option<Lesson> {
         return Some(Lesson::ThoughtsBack);
     }
     if SIGNS.iter().any(|sign| words.contains(sign)) {
-        // A remedy may name another one behind the one that is refused.
+        // A suggested remedy may name another parameter after the refused one.
         let places = PARAMETERS.iter().filter_map(|(name, lesson)| Some((words.find(name)?, *lesson)));
         let both_samplings = words.contains("cannot both be") && words.contains("top_p");
         let first = places.min_by_key(|(place, _)| *place).map(|(_, lesson)| lesson);

@@ -1,8 +1,8 @@
-//! What a service says about a failure: a code and a message, found in the shapes that services use.
+//! What a service says about a failure: a code and a message, in any of the formats that services use.
 //!
 //! OpenAI, Anthropic and Google nest an `error` object, Ollama and some proxies put a string there, Mistral and AWS
-//! write `message` at the top, FastAPI servers `detail`. Google adds `details` with the wait and the quota that was hit.
-//! Proxies in between answer with a page of HTML.
+//! have a top-level `message`, FastAPI servers `detail`. Google adds `details` with the wait and the exhausted quota.
+//! Proxies in between respond with an HTML page.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use serde_json::Value;
 /// A failure in the service's words.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Report {
-    /// Codes and types, in lower case, for recognising.
+    /// Codes and types in lower case, for matching.
     pub(super) codes: String,
     /// The message, on one line.
     pub(super) message: String,
-    /// How long it asks to be left alone, where it says so in the body.
+    /// How long it asks to wait, if the body says so.
     pub(super) wait: Option<Duration>,
     /// Whether it was a web page.
     pub(super) is_page: bool,
 }
 
-/// How much of a message is kept.
+/// How much of a message is kept, in characters.
 const LONGEST: usize = 300;
 
 impl Report {
@@ -33,7 +33,7 @@ impl Report {
         }
     }
 
-    /// Reads an object.
+    /// Reads a JSON value.
     pub(crate) fn of_value(value: &Value) -> Self {
         let value = if let Value::Array(values) = value { values.first().unwrap_or(value) } else { value };
         let error = match value.get("error") {
@@ -50,7 +50,7 @@ impl Report {
                 }
             }
         }
-        // llama.cpp says beside the message how much it takes.
+        // llama.cpp states the context window beside the message.
         codes.extend(error.get("n_ctx").and_then(Value::as_u64).map(|tokens| format!("n_ctx={tokens}")));
         let details = error.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         codes.extend(details.iter().flat_map(detail_codes));
@@ -59,7 +59,7 @@ impl Report {
         Self { codes: codes.join(" "), message: one_line(&message), wait, is_page: false }
     }
 
-    /// With a code that came beside the body.
+    /// Adds a code that came outside the body.
     pub(crate) fn with_code(mut self, code: &str) -> Self {
         self.codes = format!("{} {}", code.to_lowercase(), self.codes).trim().to_owned();
         self
@@ -74,13 +74,13 @@ impl Report {
         Self { message, is_page, ..Self::default() }
     }
 
-    /// Codes and message together in lower case.
+    /// Returns codes and message together in lower case.
     pub(super) fn words(&self) -> String {
         format!("{} {}", self.codes, self.message.to_lowercase())
     }
 }
 
-/// The reason, and the names of the quotas that were passed.
+/// Returns the reason, and the names of exceeded quotas.
 fn detail_codes(detail: &Value) -> Vec<String> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_lowercase);
     let violations =
@@ -89,7 +89,7 @@ fn detail_codes(detail: &Value) -> Vec<String> {
     text(detail, "reason").into_iter().chain(quotas).collect()
 }
 
-/// `34s` or `34.5s`, as Google writes a duration.
+/// Parses `34s` or `34.5s`, Google's format for durations.
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok().filter(|wait| *wait < Duration::from_secs(30 * 24 * 3600))
@@ -103,7 +103,7 @@ fn message_of(value: &Value) -> Option<String> {
     for key in ["message", "Message", "detail", "msg", "error_description"] {
         let found = match value.get(key) {
             Some(Value::String(message)) => Some(message.clone()),
-            // FastAPI: a list of what is wrong with which field.
+            // FastAPI: a list of errors by field.
             Some(Value::Array(problems)) => problems.first().and_then(message_of),
             Some(nested @ Value::Object(_)) => message_of(nested),
             _ => None,

@@ -1,4 +1,4 @@
-//! One sentence for a person: who failed, what happened, what to do.
+//! Describes a failure in one sentence for a person: who failed, what happened, what to do.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use ModelErrorKind::{
     Timeout,
 };
 
-/// For an answer that reports a failure.
+/// Describes a response that reports a failure.
 pub(super) fn of(
     service: &Service,
     kind: ModelErrorKind,
@@ -42,7 +42,7 @@ pub(super) fn of(
             "A proxy in front of {title} at {} answered with an error page{code}; try again in a moment.",
             service.endpoint.base
         ),
-        // Seen of a LiteLLM proxy that has a master key and is asked without one.
+        // Seen with a LiteLLM proxy that has a master key but receives none.
         Overloaded if service.provider == Provider::LiteLlm && service.key.is_empty() => format!(
             "{title} is overloaded or failing{code}; try again in a moment, or if it wants a key, {}.",
             service.how_to_set_key()
@@ -116,7 +116,7 @@ fn not_found(service: &Service, status: Option<u16>, report: &Report) -> String 
     }
 }
 
-/// For a failure below HTTP.
+/// Describes a failure below HTTP.
 pub(super) fn of_failure(service: &Service, failure: &Failure) -> (ModelErrorKind, String) {
     let (title, base) = (service.title(), &service.endpoint.base);
     let network = |sentence: String| (Network, sentence);
@@ -160,14 +160,14 @@ fn silent(service: &Service, limit: Duration) -> String {
     )
 }
 
-/// The service's own words, as far as they may be shown.
+/// Returns the service's own words, as far as they may be shown.
 fn quoted(service: &Service, report: &Report) -> String {
     let message = service.redact(&report.message);
     let message = message.trim().trim_end_matches(['.', ';', ':']);
     if message.is_empty() || report.is_page { String::new() } else { format!(": {message}") }
 }
 
-/// A duration as people say it.
+/// Formats a duration for people.
 fn words(time: Duration) -> String {
     let seconds = time.as_millis().div_ceil(1000).max(1);
     match seconds {

@@ -1,4 +1,4 @@
-//! Errors as services really write them, with the class and the words that a person must see.
+//! Errors as services really write them, with their class and the words that a person must see.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! How long a service asks to be left alone.
+//! How long a service asks to wait.
 
 use std::time::{Duration, SystemTime};
 
 use aethon_core::clock::{Clock, SystemClock};
 use ureq::http::HeaderMap;
 
-/// What nobody means seriously.
+/// Longer waits are not credible.
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Reads `retry-after-ms`, and `retry-after` in seconds or as a date.
@@ -20,7 +20,7 @@ pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
         return Some(limited(seconds));
     }
     let at = httpdate::parse_http_date(text("retry-after")?).ok()?;
-    // Against the service's own clock where it tells, because ours may be wrong.
+    // Relative to the service's own clock if it sends it, because ours may be wrong.
     let now = text("date").and_then(|date| httpdate::parse_http_date(date).ok());
     let now = now.unwrap_or_else(|| SystemTime::from(SystemClock.now()));
     Some(at.duration_since(now).unwrap_or_default().min(LONGEST))

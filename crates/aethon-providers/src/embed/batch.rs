@@ -1,13 +1,13 @@
-//! Which texts go into one request: as many as the service takes, and not too much text.
+//! Groups texts into requests, within the service's limits on number and size.
 
-/// The most of one request.
+/// The limits of one request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) texts: usize,
     pub(super) bytes: usize,
 }
 
-/// The texts in order, cut into requests. A text that is too long by itself goes alone; the service decides on it.
+/// Splits the texts into requests, in order. An oversized text goes alone; the service decides whether to accept it.
 pub(super) fn batches<'t, 's>(texts: &'t [&'s str], limits: Limits) -> Vec<&'t [&'s str]> {
     let mut batches = Vec::new();
     let (mut start, mut bytes) = (0, 0);

@@ -1,4 +1,4 @@
-//! Which embedder answers for which options, and what is told where there is none.
+//! Chooses the embedder for given options, and what is reported if there is none.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::options::{Options, Provider};
 use crate::registry;
 use crate::section::in_section;
 
-/// Where embedders are configured.
+/// The configuration section of embedders.
 pub(super) const SECTION: &str = "memory.embedding";
 
-/// Makes the embedder. An empty model id is the provider's usual embedding model; `dimensions` shortens the vectors where
-/// the model can. Never fails: what is missing or wrong is told by the first use.
+/// Creates the embedder. An empty model id selects the provider's default embedding model; `dimensions` shortens the
+/// vectors if the model supports it. Never fails: errors in the options are reported on first use.
 pub fn embedder(mut options: Options, dimensions: Option<u32>) -> Arc<dyn Embedder> {
     if options.model_id.trim().is_empty() {
         options.provider.embedding_model().unwrap_or("none").clone_into(&mut options.model_id);
@@ -53,7 +53,7 @@ fn remote(
     Ok(RemoteEmbedder::new(name.to_owned(), service, form, dimensions, signer))
 }
 
-/// An embedder that cannot be asked as it is configured.
+/// An embedder whose configuration cannot work.
 struct Unavailable {
     name: String,
     error: ModelError,

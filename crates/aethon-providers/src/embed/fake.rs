@@ -1,4 +1,4 @@
-//! Vectors for tests: the same text has the same one, and texts that share words have similar ones.
+//! Vectors for tests: equal texts have equal vectors, and texts that share words have similar ones.
 
 use aethon_core::embed::Embedder;
 use aethon_core::model::ModelError;
@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 const DIMENSIONS: u32 = 64;
 
-/// Counts words into the places of a vector.
+/// Counts words into the components of a vector.
 pub(super) struct FakeEmbedder {
     name: String,
     dimensions: usize,
@@ -36,7 +36,7 @@ impl FakeEmbedder {
     }
 }
 
-/// FNV-1a, which stays the same from release to release.
+/// FNV-1a, which is stable across releases.
 fn hash(word: &str) -> u64 {
     word.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))

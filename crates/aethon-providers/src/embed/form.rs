@@ -1,4 +1,4 @@
-//! How each service is asked for vectors, and where in its answer they are.
+//! The request and response formats of embedding services.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::options::Provider;
 use crate::service::Service;
 use crate::transport::{Method, Outgoing};
 
-/// A way of asking.
+/// A request format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// OpenAI, and LiteLLM's proxy.
@@ -19,14 +19,14 @@ pub(super) enum Form {
     Mistral,
     Ollama,
     Gemini,
-    /// Amazon's own models on Bedrock, one text at a time.
+    /// Amazon's own models on Bedrock, one text per request.
     Titan,
-    /// Cohere's on Bedrock.
+    /// Cohere's models on Bedrock.
     Cohere,
 }
 
 impl Form {
-    /// `None` where the provider has no embeddings.
+    /// Returns the format, or `None` if the provider has no embeddings.
     pub(super) fn of(provider: Provider, model: &str) -> Option<Self> {
         provider.embedding_model()?;
         match provider {
@@ -40,7 +40,7 @@ impl Form {
         }
     }
 
-    /// What one request may hold: the services' own limits, and some room for the tokens of a whole request.
+    /// Returns the limits of one request: the services' own, with a margin for the tokens of a whole request.
     pub(super) fn limits(self) -> Limits {
         let (texts, bytes) = match self {
             Self::OpenAi => (256, 400_000),
@@ -53,7 +53,7 @@ impl Form {
         Limits { texts, bytes }
     }
 
-    /// The request for the vectors of these texts.
+    /// Builds the request for the vectors of these texts.
     pub(super) fn build_request(
         self,
         service: &Service,
@@ -75,7 +75,7 @@ impl Form {
 
     fn body(self, service: &Service, texts: &[&str], dimensions: Option<u32>) -> Value {
         let model = &service.model;
-        // No service takes an empty text.
+        // No service accepts an empty text.
         let texts: Vec<&str> =
             texts.iter().map(|text| if text.trim().is_empty() { "(empty)" } else { text }).collect();
         let (mut body, key) = match self {
@@ -97,7 +97,7 @@ impl Form {
         body
     }
 
-    /// The vectors of an answer, in the order of the texts; `None` where they are not where they belong.
+    /// Returns the vectors of a response in the order of the texts, or `None` if they are not where they should be.
     pub(super) fn read(self, answer: &Value) -> Option<Vec<Vec<f32>>> {
         match self {
             Self::OpenAi | Self::Mistral => {
@@ -111,7 +111,7 @@ impl Form {
             }
             Self::Ollama | Self::Titan => match answer.get("embeddings") {
                 Some(vectors) => self::vectors(vectors),
-                // Titan's form, and the older one of Ollama: one text, one vector.
+                // The format of Titan and of older Ollama: one text, one vector.
                 None => Some(vec![vector(answer.get("embedding")?)?]),
             },
             Self::Gemini => {
@@ -147,7 +147,7 @@ fn vectors(value: &Value) -> Option<Vec<Vec<f32>>> {
     value.as_array()?.iter().map(vector).collect()
 }
 
-/// Numbers only, and such that can be compared.
+/// Reads a vector of comparable numbers.
 fn vector(value: &Value) -> Option<Vec<f32>> {
     let numbers = value.as_array()?;
     let vector: Option<Vec<f32>> = numbers.iter().map(|number| Some(number.as_f64()? as f32)).collect();

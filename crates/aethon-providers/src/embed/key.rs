@@ -1,26 +1,26 @@
-//! What stands for a text in a cache of vectors.
+//! The key of a text in a vector cache.
 
 use aethon_core::embed::TextKey;
 use ring::digest::{Context, SHA256};
 
-/// Makes the keys of texts for one embedder: the SHA-256 of the text, the length of its vectors and the service's address,
-/// because behind another address the same name may be another model.
+/// Computes cache keys for one embedder: the SHA-256 of the text, the length of its vectors and the service's
+/// address, because the same name may be another model at another address.
 ///
-/// SHA-256 because two texts with one key would silently share a vector, and a text may come from strangers: the digest
-/// must be one for which nobody can make such a pair.
+/// SHA-256, because two texts with one key would silently share a vector, and texts may come from strangers: the hash
+/// must be collision-resistant.
 #[derive(Debug, Clone)]
 pub struct TextKeys {
     setting: String,
 }
 
 impl TextKeys {
-    /// The keys for the embedder of these options; see [`crate::embedder`].
+    /// Creates the keys for the embedder of these options; see [`crate::embedder`].
     pub fn new(host: &str, dimensions: Option<u32>) -> Self {
         let dimensions = dimensions.map(|dimensions| dimensions.to_string()).unwrap_or_default();
         Self { setting: format!("{dimensions}\0{}\0", host.trim().trim_end_matches('/')) }
     }
 
-    /// The key of a text.
+    /// Returns the key of a text.
     pub fn key(&self, text: &str) -> TextKey {
         let mut context = Context::new(&SHA256);
         context.update(self.setting.as_bytes());

@@ -1,7 +1,7 @@
-//! Text into vectors: the services that do it, behind the one trait of the core.
+//! Text embeddings: the services that provide them, behind the one trait of the core.
 //!
-//! `build` chooses, `form` is how each service is asked and answers, `batch` how many texts go into one request, `remote`
-//! the embedder behind HTTP, `key` what stands for a text in a cache, `fake` one for tests that needs no network.
+//! `build` chooses the embedder, `form` has the request and response formats, `batch` groups texts into requests,
+//! `remote` is the embedder over HTTP, `key` the cache key of a text, `fake` an offline embedder for tests.
 
 mod batch;
 mod build;

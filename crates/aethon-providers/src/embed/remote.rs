@@ -1,4 +1,4 @@
-//! An embedder behind HTTP: batches out, vectors in, and nothing believed that cannot be right.
+//! An embedder over HTTP: sends batches, receives vectors, and validates what it receives.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::section::in_section;
 use crate::service::Service;
 use crate::transport::Client;
 
-/// The most of an answer that is read.
+/// The most that is read of a response.
 const LONGEST: usize = 64 * 1024 * 1024;
 
 /// The embedder.
@@ -79,7 +79,7 @@ impl Embedder for RemoteEmbedder {
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         let mut vectors: Vec<Vec<f32>> = Vec::with_capacity(texts.len());
-        // One after the other: several at once would only meet the service's rate limit.
+        // Sequentially, since parallel requests would only hit the service's rate limit.
         for batch in batches(texts, self.form.limits()) {
             vectors.extend(self.batch(batch).await.map_err(|error| in_section(error, SECTION))?);
         }

@@ -1,4 +1,4 @@
-//! What is asked and read, form by form.
+//! Requests and responses, format by format.
 
 use aethon_core::model::ModelErrorKind;
 use proptest::prelude::*;

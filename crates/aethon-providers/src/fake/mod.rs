@@ -1,8 +1,9 @@
 //! The model `fake`: a script in the message decides what it does.
 //!
-//! It is stateless. The directives are read anew from the message that started the turn; how many answers the turn has
-//! already had tells which part of the script is next, and how often this request failed tells which errors are
-//! still due. `script` reads the directives, `response` turns one part into steps, `provider` plays them.
+//! It is stateless. The directives are read again from the message that started the turn. The number of responses the
+//! turn has had determines which part of the script is next, and the number of failed attempts of this request
+//! determines which errors are still due. `script` parses the directives, `response` converts one part to steps,
+//! `provider` plays them.
 
 mod provider;
 mod response;

@@ -60,12 +60,12 @@ impl ModelProvider for Fake {
     }
 }
 
-/// A response that is being played.
+/// A response being played.
 struct Play {
     /// The wait before the next event.
     wait: Duration,
     steps: VecDeque<Step>,
-    /// Events played so far.
+    /// The number of events played so far.
     told: u64,
     stop: StopReason,
     usage: Usage,
@@ -111,7 +111,7 @@ fn cost(event: &ModelEvent) -> u64 {
     }
 }
 
-/// The failure that a script asked for, in the words of a real one.
+/// Creates the failure that a script asked for, worded like a real one.
 fn failure(kind: ModelErrorKind) -> ModelError {
     use ModelErrorKind::{
         Auth, ContextLength, InvalidRequest, Malformed, Network, NotFound, Overloaded, Quota, RateLimit,

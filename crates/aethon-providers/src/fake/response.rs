@@ -1,4 +1,4 @@
-//! What one response of the scripted model consists of: steps to be played one after the other.
+//! One response of the scripted model, as a sequence of steps.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ pub(crate) struct ScriptedResponse {
 /// A step of a response.
 #[derive(Debug)]
 pub(crate) enum Step {
-    /// Text, word by word, from a place on.
+    /// Text, word by word, starting at `at`.
     Say { text: String, at: usize },
-    /// Made-up words, so far apart.
+    /// Generated words at a fixed interval.
     Tokens(Tokens),
     /// A call.
     Call(ToolCall),
@@ -36,7 +36,7 @@ impl Step {
         Self::Say { text: text.into(), at: 0 }
     }
 
-    /// The next event, and what is left of the step after it.
+    /// Returns the next event and the rest of the step.
     pub(crate) fn split(self, told: u64) -> (Option<ModelEvent>, Option<Self>) {
         match self {
             Self::Call(call) => (Some(ModelEvent::ToolCall(call)), None),
@@ -54,7 +54,7 @@ impl Step {
     }
 }
 
-/// What the script of this turn says about this request.
+/// Returns what the script of this turn prescribes for this request.
 pub(crate) fn answer(request: &ModelRequest) -> ScriptedResponse {
     let turn = request.messages.get(request.turn_start..).unwrap_or_default();
     let started_by = turn.iter().find(|message| message.role == Role::User);
@@ -88,7 +88,7 @@ pub(crate) fn answer(request: &ModelRequest) -> ScriptedResponse {
     } else if part.calls.is_empty() {
         answer.finish(part, &results);
     } else {
-        // What the last part says is its final reply, after the calls; an earlier one says it as it calls.
+        // The last part's text is the final reply, after its calls; an earlier part speaks as it calls.
         if answered < last {
             answer.speak(part);
         }
@@ -97,8 +97,8 @@ pub(crate) fn answer(request: &ModelRequest) -> ScriptedResponse {
     answer
 }
 
-/// How many responses the turn has had. Those that were folded away are not there to be counted, but the ids of the
-/// calls tell their numbers.
+/// Returns how many responses the turn has had. Compacted ones cannot be counted, but the ids of calls contain their
+/// numbers.
 fn answered(turn: &[Arc<Message>]) -> usize {
     let present = turn.iter().filter(|message| message.role == Role::Assistant).count();
     let number = |call: &ToolCall| call.id.strip_prefix("fake-")?.split_once('-')?.0.parse::<usize>().ok();
@@ -126,7 +126,7 @@ impl ScriptedResponse {
         }
     }
 
-    /// The reply that ends the turn: what the script says, else the results, else the fixed reply.
+    /// Adds the reply that ends the turn: the script's text, else the results, else the fixed reply.
     fn finish(&mut self, part: &Part, results: &[&ToolResult]) {
         self.speak(part);
         if !part.say.is_empty() {
@@ -141,7 +141,7 @@ impl ScriptedResponse {
     }
 }
 
-/// A result in a code block, whose fence is longer than any in it.
+/// Formats a result as a code block with a fence longer than any in it.
 fn quote(result: &ToolResult) -> String {
     let output = untrusted::scrub(untrusted::unwrap(&result.output)).into_owned();
     let what = match (result.denied, result.is_error) {
@@ -155,8 +155,8 @@ fn quote(result: &ToolResult) -> String {
     format!("`{}` {what}:\n\n{fence}text\n{output}{end}{fence}", result.name)
 }
 
-/// The reply to a message without directives. Most who read it have just started Aethon for the first time; it also shows what
-/// a reply can look like.
+/// The reply to a message without directives. Most people who see it have just started Aethon for the first time; it
+/// also shows what a reply can look like.
 const FIXED_REPLY: &str = "\
 # Hello, this is Aethon
 

@@ -1,4 +1,4 @@
-//! Reading the directives of a message: one a line, in parts that `!then` separates.
+//! Parses the directives of a message: one per line, in parts separated by `!then`.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub(crate) struct Script {
     pub(crate) parts: Vec<Part>,
 }
 
-/// What one response does.
+/// The content of one response.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Part {
     pub(crate) calls: Vec<Call>,
@@ -20,20 +20,20 @@ pub(crate) struct Part {
     pub(crate) say: Vec<String>,
     pub(crate) tokens: Option<Tokens>,
     pub(crate) sleep: Duration,
-    /// Failures that come before the response, in order.
+    /// Failures before the response, in order.
     pub(crate) errors: Vec<Failures>,
-    /// Directives that make no sense, each with what is wrong with it.
+    /// Invalid directives, each with what is wrong with it.
     pub(crate) mistakes: Vec<String>,
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) input: Value,
 }
 
-/// A stream of made-up words.
+/// A stream of generated words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tokens {
     pub(crate) count: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Failures {
 }
 
 impl Script {
-    /// Reads a message. Lines that are no directive are passed over.
+    /// Parses a message. Lines that are not directives are ignored.
     pub(crate) fn parse(text: &str) -> Self {
         let mut parts = vec![Part::default()];
         for line in text.lines().map(str::trim) {
@@ -68,7 +68,8 @@ impl Part {
         let rest = said.trim();
         let read = match word {
             "!say" => {
-                // What is behind the one blank is the text as it is: leading blanks mean something in Markdown.
+                // Everything after the one space is taken literally, since leading spaces are significant in
+                // Markdown.
                 self.say.push(said.to_owned());
                 Ok(())
             }
@@ -84,7 +85,7 @@ impl Part {
         }
     }
 
-    /// The failure that is due when this request has failed `attempt` times already.
+    /// Returns the failure that is due after this request has failed `attempt` times.
     pub(crate) fn failure(&self, attempt: u32) -> Option<ModelErrorKind> {
         let mut before = 0_u32;
         self.errors.iter().find_map(|failures| {
@@ -96,7 +97,7 @@ impl Part {
 
 fn call(rest: &str) -> Result<Call, String> {
     let (name, json) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    // `!tool name{...}` is what fingers type.
+    // `!tool name{...}` is a common way to type it.
     let (name, json) = match name.find('{') {
         Some(at) => (&rest[..at], &rest[at..]),
         None => (name, json.trim()),

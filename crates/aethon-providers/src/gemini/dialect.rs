@@ -1,4 +1,4 @@
-//! Joins the codec to the service: addresses, the key's header, and what the list of models says.
+//! Connects the codec to the service: addresses, the key's header, and reading the list of models.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
-/// The streamed `generateContent`.
+/// The streamed `generateContent` API.
 pub(crate) struct Gemini {
     service: Arc<Service>,
 }
@@ -24,7 +24,7 @@ impl Gemini {
     }
 }
 
-/// Where a method of a model is. A base that ends in the older revision keeps it.
+/// Returns the path of a model's method. A base that ends in the older API version keeps it.
 pub(crate) fn method_path(service: &Service, method: &str) -> String {
     let model = service.model.trim_start_matches("models/");
     format!("{}/models/{model}:{method}", version(service))
@@ -34,7 +34,7 @@ fn version(service: &Service) -> &'static str {
     if service.endpoint.base.ends_with("/v1beta") { "" } else { "/v1" }
 }
 
-/// A request with the key.
+/// Builds a request with the key.
 pub(crate) fn outgoing(
     service: &Service,
     method: Method,

@@ -1,6 +1,7 @@
 //! The dialect of Gemini's `generateContent`.
 //!
-//! `wire` writes requests, `stream` reads answers and keeps thought signatures, `dialect` joins them to the service.
+//! `wire` writes requests, `stream` reads responses and keeps thought signatures, `dialect` connects them to the
+//! service.
 
 mod dialect;
 mod stream;
@@ -10,5 +11,5 @@ mod wire;
 
 pub(crate) use dialect::{Gemini, method_path, outgoing};
 
-/// The name under which thought signatures are kept in a transcript, to be sent back unchanged.
+/// The name under which thought signatures are stored in a transcript, to be sent back unchanged.
 const DIALECT: &str = "gemini";

@@ -1,7 +1,7 @@
-//! Reading a streamed `generateContent`: every event is a whole response, with more of the answer.
+//! Reads a streamed `generateContent`: every event is a complete response with more of the answer.
 //!
-//! There is no word for the end of the stream: a `finishReason` says that the model is done, and the body ends. Calls
-//! come whole. A part that carries a thought signature is kept, so that it can go back as it came.
+//! The stream has no end marker: a `finishReason` says that the model is done, and the body ends. Calls arrive whole.
+//! A part with a thought signature is kept, so that it can be sent back unchanged.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress};
 
-/// More calls than any answer means.
+/// More calls than any real response has.
 const MOST_CALLS: usize = 256;
 
-/// Reads one answer.
+/// Reads one response.
 pub(super) struct GenerateContentDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
     thought: String,
-    /// Signatures of text, told when the text is over: in between they would tear it apart.
+    /// Signatures of text, emitted after the text: in between, they would split it.
     signatures: Vec<String>,
     calls: usize,
     told: usize,
@@ -172,7 +172,7 @@ impl GenerateContentDecoder {
         events: &mut Events,
     ) -> Result<(), ModelError> {
         self.end_text(events);
-        // A nameless call is a fragment that nothing can run.
+        // A call without a name is a fragment that cannot run.
         if call.name.is_empty() {
             return Ok(());
         }
@@ -213,7 +213,7 @@ impl GenerateContentDecoder {
         }
     }
 
-    /// What was signed has been told already; its signature goes back on an empty part behind it.
+    /// The signed text was already emitted; its signature goes back on an empty part after it.
     fn end_text(&mut self, events: &mut Events) {
         self.end_thought(None, events);
         for signature in self.signatures.drain(..) {
@@ -233,7 +233,7 @@ impl GenerateContentDecoder {
         }
     }
 
-    /// A reason that is a failure and no end.
+    /// Checks for a finish reason that is a failure.
     fn check_finish(&self, why: Option<&str>) -> Result<(), ModelError> {
         match self.finish.as_deref() {
             Some(
@@ -288,7 +288,7 @@ impl GenerateContentDecoder {
         Usage {
             input_tokens: estimate::unless_counted(input, self.input_tokens),
             output_tokens: estimate::unless_counted(output, estimate::tokens(self.told)),
-            // Part of the prompt's count.
+            // Included in the prompt's count.
             cached_tokens: usage.cached_content_token_count.unwrap_or(0),
             ..Usage::default()
         }

@@ -1,4 +1,4 @@
-//! The codec against recorded streams and against the facts of the wire.
+//! The codec against recorded streams and documented facts of the wire format.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
@@ -51,7 +51,7 @@ fn text_and_calls_come_out() {
     assert_eq!(outcome.text(), "Grüß dich, 🌍!");
     ended(outcome, StopReason::End, (21, 7, 0));
 
-    // Thoughts count as output; what was cached is part of the input.
+    // Thoughts count as output; cached tokens are part of the input.
     let events = ended(play(recording!("one_tool.sse")), StopReason::ToolUse, (80, 68, 64));
     let signature = json!({"thoughtSignature": "CtwDAR/dKlY="});
     assert_eq!(events, [tool_call("call_test_1", "file_read", json!({"path": "ä.txt"}), Some(signature))]);

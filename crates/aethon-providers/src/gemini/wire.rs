@@ -1,4 +1,4 @@
-//! Writing a `generateContent` request.
+//! Writes a `generateContent` request.
 
 use std::collections::HashSet;
 
@@ -13,13 +13,13 @@ use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
 use crate::terms::Terms;
 
-/// What Gemini 3 takes for the signature of a call that another model made; without any it refuses the conversation.
+/// The signature that Gemini 3 accepts for another model's call; without any, it refuses the conversation.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// The least that the larger models of the older generation think.
+/// The minimum thinking budget of the larger models of the older generation.
 const LEAST_BUDGET: u64 = 128;
 
-/// The body of a request. The model stands in the path.
+/// Builds the body of a request. The model is part of the path.
 pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let mut body = json!({ "contents": contents(request, terms) });
     if !request.system.trim().is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     body
 }
 
-/// How much the model is to think: a level for the newer generations, a budget for the older ones.
+/// Returns how much the model should think: a level for newer generations, a budget for older ones.
 fn thinking(request: &ModelRequest, terms: &Terms) -> Option<Value> {
     if !terms.rules.tells_thoughts || terms.learnt(Lesson::NoEffort) {
         return None;
@@ -65,7 +65,7 @@ fn thinking(request: &ModelRequest, terms: &Terms) -> Option<Value> {
 
 fn contents(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
     let insists_on_signatures = terms.rules.insists_on_signatures;
-    // Calls that Gemini named itself are answered by that name; names of others mean nothing to it.
+    // Calls that Gemini named itself are answered by that id; foreign ids mean nothing to it.
     let mut own_ids = HashSet::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
     for turn in prompt::turns(request, &terms.capabilities) {
@@ -77,7 +77,7 @@ fn contents(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
             Turn::Assistant(said) => ("model", self::said(&said, insists_on_signatures, &mut own_ids)),
         };
         match contents.last_mut() {
-            // Results and what a person adds to them are one turn of the user.
+            // Results and what a person adds to them form one user turn.
             Some((last, present)) if *last == role => present.extend(parts),
             _ => contents.push((role, parts)),
         }
@@ -97,7 +97,7 @@ fn part(part: &Part<'_>) -> Value {
 
 fn said<'a>(said: &[Said<'a>], insists_on_signatures: bool, own_ids: &mut HashSet<&'a str>) -> Vec<Value> {
     let mut parts = Vec::with_capacity(said.len());
-    // Of calls made at once only the first carries a signature.
+    // Of parallel calls, only the first carries a signature.
     let mut is_first_call = true;
     for piece in said {
         match piece {

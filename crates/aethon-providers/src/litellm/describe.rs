@@ -1,5 +1,5 @@
-//! What a LiteLLM proxy says of a model at `/model/info`: its own table, and above it what its owner set under `model_info`.
-//! Shape: `{data: [{model_name, litellm_params: {model}, model_info: {…}}]}`, where `null` means that it does not know.
+//! What a LiteLLM proxy says about a model at `/model/info`: its own table, overridden by the owner's `model_info`.
+//! Format: `{data: [{model_name, litellm_params: {model}, model_info: {…}}]}`, where `null` means unknown.
 
 use aethon_core::ledger::Price;
 use aethon_core::model::{ModelError, SelfReport};
@@ -11,7 +11,8 @@ use crate::classify;
 use crate::learned::Description;
 use crate::service::Service;
 
-/// Joins the deployments that go by the model's name: any of them may answer, so only what all of them can do is certain.
+/// Combines the deployments with the model's name: any of them may respond, so only what all of them can do is
+/// certain.
 pub(super) fn description(service: &Service, list: &Value) -> Result<Description, ModelError> {
     let deployments = list.get("data").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let is_named = |entry: &&Value| word(entry, "/model_name") == Some(&service.model);
@@ -25,7 +26,7 @@ pub(super) fn description(service: &Service, list: &Value) -> Result<Description
     Ok(Description { report, is_open: false })
 }
 
-/// What one deployment is said to be able to do. Numbers that no model has are refused with the name of their field.
+/// Returns the stated abilities of one deployment. Impossible numbers are refused with the name of the field.
 fn told(deployment: &Value) -> Result<SelfReport, String> {
     let name = word(deployment, "/litellm_params/model").unwrap_or_default();
     let none = Map::new();
@@ -45,7 +46,7 @@ fn joined(one: SelfReport, other: SelfReport) -> SelfReport {
     }
 }
 
-/// What covers both prices.
+/// Returns a price that covers both.
 fn dearest(one: Price, other: Price) -> Price {
     let each = |part: fn(&Price) -> Option<f64>| match (part(&one), part(&other)) {
         (None, None) => None,
@@ -98,7 +99,7 @@ mod tests {
         check(&[deployment("other", "openai/gpt-4o", &large)], None, None, None, None);
         check(&[of(&json!({"max_tokens": 4_096, "max_input_tokens": 0}))], None, None, None, None);
         check(&[of(&Value::Null), json!("no")], None, None, None, None);
-        // What OpenAI's newer models take beside the answer is told without it.
+        // The limit stated for OpenAI's newer models excludes the response.
         let beside = json!({"max_input_tokens": 272_000, "max_output_tokens": 128_000});
         check(&[deployment("team", "openai/gpt-5", &beside)], Some(400_000), Some(128_000), None, None);
         for list in [json!({}), json!([]), json!({"data": {}})] {

@@ -1,5 +1,5 @@
-//! Asks a LiteLLM proxy what its model can do. The name that the proxy's owner gave the model is in no table, so the proxy is
-//! the only one who knows.
+//! Asks a LiteLLM proxy what its model can do. The proxy's owner chose the model's name, which is in no table, so
+//! only the proxy knows.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::remote::{Discovery, Query};
 use crate::service::Service;
 use crate::transport::{Method, Outgoing};
 
-/// Where proxies of all ages answer, under the base without `/v1`.
+/// The paths used by proxies of all versions, under the base without `/v1`.
 const INFO_PATHS: [&str; 2] = ["/v1/model/info", "/model/info"];
 
-/// What a proxy says of its models.
+/// Reads a proxy's statements about its models.
 pub(crate) struct LiteLlm {
     service: Arc<Service>,
     models: OpenAi,
@@ -47,18 +47,20 @@ impl Discovery for LiteLlm {
         for path in INFO_PATHS {
             match query.send(self.model_info(path)).await {
                 Ok(list) => return describe::description(&self.service, &list),
-                // Another path is worth a try only where nothing stands at this one.
+                // Another path is worth trying only if nothing exists at this one.
                 Err(error) if matches!(error.status(), Some(404 | 405)) => {}
                 Err(error) if is_withheld(&error) => break,
                 Err(error) => return Err(error),
             }
         }
-        // Every key may list the models, and what stands in front of some proxies tells more there than LiteLLM itself.
+        // Every key may list the models, and what stands in front of some proxies reveals more there than LiteLLM
+        // itself.
         self.models.describe(query, capabilities).await
     }
 }
 
-/// Whether the proxy was reached and does not tell: the key may not see it, no router is set up, or a page came instead.
+/// Returns whether the proxy was reached but reveals nothing: the key lacks access, no router is configured, or a
+/// page came instead.
 fn is_withheld(error: &ModelError) -> bool {
     error.status().is_some() || error.kind() == ModelErrorKind::Malformed
 }

@@ -1,7 +1,7 @@
-//! A LiteLLM proxy: OpenAI's dialect, translated for whichever model is behind it.
+//! A LiteLLM proxy: OpenAI's dialect, translated for whatever model is behind it.
 //!
-//! `profile` says as data in what the dialect differs, `discovery` asks the proxy what its model can do, and `describe` reads
-//! the answer. That the proxy's address is taken with and without `/v1` is in `crate::endpoint`.
+//! `profile` lists the differences of the dialect as data, `discovery` asks the proxy what its model can do, and
+//! `describe` reads the response. `crate::endpoint` accepts the proxy's address with and without `/v1`.
 
 mod describe;
 mod discovery;

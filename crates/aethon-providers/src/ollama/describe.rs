@@ -1,12 +1,13 @@
-//! What Ollama says of a model. `/api/ps` tells how much a loaded model takes, which depends on the machine and on how the
-//! server was started; `/api/show` tells what the model was made for and can do. Shapes: Ollama's `docs/api.md`.
+//! What Ollama says about a model. `/api/ps` states the context window of a loaded model, which depends on the
+//! machine and on how the server was started; `/api/show` states what the model was built for and can do. Formats:
+//! Ollama's `docs/api.md`.
 
 use aethon_core::model::SelfReport;
 use serde_json::Value;
 
 use crate::learned::Description;
 
-/// Joins the two answers. What a model was made for is only a bound, because a server gives most models less.
+/// Combines the two responses. What a model was built for is only an upper bound, because servers usually allow less.
 pub(super) fn description(model: &str, running: &Value, shown: &Value, known_window: u64) -> Description {
     let loaded = entry(running, model);
     let in_force =
@@ -27,7 +28,7 @@ pub(super) fn description(model: &str, running: &Value, shown: &Value, known_win
     }
 }
 
-/// The entry of a model in a list of models. A name without a tag means the tag `latest`.
+/// Returns a model's entry in a list of models. A name without a tag means the tag `latest`.
 pub(super) fn entry<'a>(list: &'a Value, model: &str) -> Option<&'a Value> {
     let is_it = |entry: &&Value| {
         let name = entry.get("name").or(entry.get("model")).and_then(Value::as_str).unwrap_or_default();
@@ -36,13 +37,13 @@ pub(super) fn entry<'a>(list: &'a Value, model: &str) -> Option<&'a Value> {
     list.get("models")?.as_array()?.iter().find(is_it)
 }
 
-/// `num_ctx` of the model's own parameters, which are lines of text.
+/// Reads `num_ctx` from the model's own parameters, which are lines of text.
 fn set_window(shown: &Value) -> Option<u64> {
     let parameters = shown.get("parameters")?.as_str()?;
     parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx")?.trim().parse().ok())
 }
 
-/// The key begins with the architecture: `llama.context_length`.
+/// Reads the context length. The key begins with the architecture: `llama.context_length`.
 fn made_for(shown: &Value) -> Option<u64> {
     let facts = shown.get("model_info")?.as_object()?;
     facts.iter().find_map(|(key, value)| key.ends_with(".context_length").then(|| value.as_u64())?)

@@ -1,4 +1,4 @@
-//! Joins the codec to the service: addresses, an optional key for hosted ones, and what the list of models says.
+//! Connects the codec to the service: addresses, an optional key for hosted servers, and reading the list of models.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
-/// The chat interface.
+/// The chat API.
 pub(crate) struct Ollama {
     service: Arc<Service>,
 }

@@ -1,4 +1,4 @@
-//! The dialect of Ollama's own chat interface: local models, answers as lines of JSON.
+//! The dialect of Ollama's own chat API: local models, responses as lines of JSON.
 
 mod describe;
 mod dialect;

@@ -1,4 +1,4 @@
-//! Reading a streamed chat: one JSON object a line, the last with the figures.
+//! Reads a streamed chat: one JSON object per line, the last with the figures.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
-/// Reads one answer.
+/// Reads one response.
 pub(super) struct OllamaDecoder {
     service: Arc<Service>,
     input_tokens: u64,
@@ -100,7 +100,7 @@ impl OllamaDecoder {
             let input = match call.function.arguments {
                 None | Some(Value::Null) => Value::Object(Map::new()),
                 Some(object @ Value::Object(_)) => object,
-                // As OpenAI writes them.
+                // A string, as OpenAI writes arguments.
                 Some(Value::String(text)) => arguments(&text),
                 Some(other) => Value::String(other.to_string()),
             };
@@ -152,7 +152,7 @@ impl Decoder for OllamaDecoder {
         let figures = self.end.take().unwrap_or(Figures { reason: None, prompt: None, output: None });
         let stop = match figures.reason.as_deref() {
             Some("length") => StopReason::Length,
-            // The reason is `stop` after calls too.
+            // The reason is `stop` even after calls.
             _ if self.has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         };

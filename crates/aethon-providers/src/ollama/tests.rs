@@ -1,4 +1,4 @@
-//! The codec against recorded streams and against the facts of the wire.
+//! The codec against recorded streams and documented facts of the wire format.
 
 use aethon_core::message::{Block, Role, ToolCall};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};

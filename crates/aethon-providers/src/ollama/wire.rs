@@ -1,4 +1,4 @@
-//! Writing a chat request.
+//! Writes a chat request.
 
 use aethon_core::model::{Effort, ModelRequest};
 use aethon_core::tool::ToolSpec;
@@ -9,7 +9,7 @@ use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
 use crate::terms::Terms;
 
-/// The body of a request.
+/// Builds the body of a request.
 pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let mut body = json!({
         "model": terms.capabilities.model,
@@ -27,7 +27,8 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     body
 }
 
-/// A yes or no, which every model that thinks takes; only gpt-oss is told a level, and it cannot be kept from thinking.
+/// Returns a boolean, which every thinking model accepts. Only gpt-oss gets a level, and its thinking cannot be
+/// disabled.
 fn think(effort: Effort, terms: &Terms) -> Value {
     let is_told_a_level = bare_name(&terms.capabilities.model).starts_with("gpt-oss");
     match (is_told_a_level, effort) {

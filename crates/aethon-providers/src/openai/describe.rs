@@ -1,27 +1,28 @@
-//! What servers that speak OpenAI's dialect say of their models. The list of models has no field for the context window, so
-//! each server has found its own; llama.cpp tells more at `/props`.
+//! What servers with OpenAI's dialect say about their models. The list of models has no standard field for the
+//! context window, so each server uses its own; llama.cpp reveals more at `/props`.
 
 use aethon_core::model::SelfReport;
 use serde_json::Value;
 
 use crate::learned::Description;
 
-/// Where vLLM, gateways, LM Studio and others put how many tokens a model takes.
+/// Where vLLM, gateways, LM Studio and others state the context window.
 const WINDOWS: [&str; 4] = ["max_model_len", "context_length", "context_window", "max_context_length"];
 
-/// The entry of a model in the list; the only one is it, whatever it is called.
+/// Returns a model's entry in the list. A single entry matches any name.
 pub(super) fn entry<'a>(list: &'a Value, model: &str) -> Option<&'a Value> {
     let models = list.get("data")?.as_array()?;
     let named = models.iter().find(|entry| entry.get("id").and_then(Value::as_str) == Some(model));
     named.or_else(|| models.first().filter(|_| models.len() == 1))
 }
 
-/// Whether the server is llama.cpp's own.
+/// Returns whether the server is llama.cpp's own.
 pub(super) fn is_llama_cpp(entry: &Value) -> bool {
     entry.get("owned_by").and_then(Value::as_str) == Some("llamacpp")
 }
 
-/// What the entry says, and llama.cpp's properties where there are any. What a model was trained for is only a bound.
+/// Combines the entry with llama.cpp's properties, if there are any. What a model was trained for is only an upper
+/// bound.
 pub(super) fn description(entry: &Value, properties: Option<&Value>, known_window: u64) -> Description {
     let number = |place: &Value, path: &str| place.pointer(path).and_then(Value::as_u64);
     let listed = || WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64());

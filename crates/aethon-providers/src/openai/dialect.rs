@@ -1,4 +1,4 @@
-//! Joins the codec to a service: addresses, headers, and what the list of models says.
+//! Connects the codec to a service: addresses, headers, and reading the list of models.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
-/// Chat completions of one service.
+/// The chat completions of one service.
 pub(crate) struct OpenAi {
     service: Arc<Service>,
     profile: Profile,
 }
 
 impl OpenAi {
-    /// OpenAI itself, or what follows it.
+    /// Creates the dialect for OpenAI itself, and for compatible services.
     pub(crate) fn new(service: Arc<Service>) -> Self {
         Self::with_profile(service, super::profile::OPENAI)
     }
 
-    /// A service that differs.
+    /// Creates the dialect for a service with differences.
     pub(crate) fn with_profile(service: Arc<Service>, profile: Profile) -> Self {
         Self { service, profile }
     }
@@ -43,7 +43,7 @@ impl OpenAi {
         self.outgoing(Method::Get, self.profile.models_path, "application/json", Vec::new())
     }
 
-    /// Where llama.cpp says how it was started, beside what follows OpenAI.
+    /// Where llama.cpp describes its own settings, beside the OpenAI-compatible paths.
     fn properties(&self) -> Outgoing {
         let mut outgoing = self.outgoing(Method::Get, "", "application/json", Vec::new());
         let base = &self.service.endpoint.base;

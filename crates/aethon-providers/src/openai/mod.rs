@@ -1,7 +1,7 @@
-//! The dialect of OpenAI's chat completions, which most of the world speaks.
+//! The dialect of OpenAI's chat completions, which most services speak.
 //!
-//! `wire` writes requests, `stream` reads answers, `dialect` joins them to a service. Where a service differs from OpenAI,
-//! `profile` says so as data; `thoughts` is what goes back of thoughts that led to calls.
+//! `wire` writes requests, `stream` reads responses, `dialect` connects them to a service. `profile` lists
+//! differences from OpenAI as data; `thoughts` handles thoughts that led to calls and must be sent back.
 
 mod describe;
 mod dialect;

@@ -1,31 +1,31 @@
-//! In what a service differs from OpenAI itself.
+//! The differences between a service and OpenAI itself.
 
 use std::borrow::Cow;
 
-/// The differences.
+/// The differences of a service.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Profile {
-    /// Where the requests go, under the base.
+    /// The path of requests, under the base.
     pub(crate) chat_path: &'static str,
-    /// Where the models are listed.
+    /// The path of the list of models.
     pub(crate) models_path: &'static str,
-    /// Whether usage in a stream must be asked for with `stream_options`.
+    /// Whether usage in a stream must be requested with `stream_options`.
     pub(crate) asks_for_usage: bool,
-    /// What ids of calls must look like.
+    /// The required format of call ids.
     pub(crate) call_ids: CallIdForm,
-    /// Whether a tool's message carries the tool's name.
+    /// Whether a tool message carries the tool's name.
     pub(crate) names_results: bool,
-    /// Whether a user's message may follow a tool's.
+    /// Whether a user message may follow a tool message.
     pub(crate) user_may_follow_tool: bool,
-    /// Whether the limit of an answer may be called `max_completion_tokens`.
+    /// Whether the response limit may be called `max_completion_tokens`.
     pub(crate) knows_completion_tokens: bool,
-    /// In which form an effort is told.
+    /// How an effort is expressed.
     pub(crate) effort: EffortForm,
-    /// Whether thoughts that came with calls may go back.
+    /// Whether thoughts that came with calls may be sent back.
     pub(crate) takes_thoughts_back: bool,
 }
 
-/// OpenAI itself, and what follows it.
+/// OpenAI itself and compatible services.
 pub(crate) const OPENAI: Profile = Profile {
     chat_path: "/chat/completions",
     models_path: "/models",
@@ -38,35 +38,35 @@ pub(crate) const OPENAI: Profile = Profile {
     takes_thoughts_back: true,
 };
 
-/// How an effort is told.
+/// How an effort is expressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EffortForm {
-    /// By every word that the model knows.
+    /// With every word that the model knows.
     Words,
-    /// By every word, also for models that their vendor gives a budget: a proxy translates.
+    /// With every word, even for models whose vendor uses budgets: a proxy translates.
     AnyWord,
-    /// By `none` and `high` only.
+    /// With `none` and `high` only.
     NoneOrHigh,
 }
 
-/// The form of ids of calls.
+/// The format of call ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallIdForm {
-    /// Whatever it is.
+    /// Any string.
     Any,
     /// Nine letters or digits.
     NineCharacters,
 }
 
 impl CallIdForm {
-    /// The id in this form; the same id always becomes the same.
+    /// Converts an id to this format. Equal ids stay equal.
     pub(crate) fn apply(self, id: &str) -> Cow<'_, str> {
         let fits = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if self == Self::Any || fits { Cow::Borrowed(id) } else { Cow::Owned(nine_characters(id)) }
     }
 }
 
-/// FNV-1a over the id, written in base 62.
+/// Returns FNV-1a of the id in base 62.
 fn nine_characters(id: &str) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut hash = id

@@ -1,8 +1,8 @@
-//! Reading a streamed chat completion.
+//! Reads a streamed chat completion.
 //!
-//! Written for what servers really send: chunks without content, calls that share an index, ids that are missing or come
-//! again with every piece, arguments as an object, thoughts under two names, no `[DONE]`, usage with or after the last
-//! choice, and a whole completion where a stream was asked for.
+//! It handles what servers really send: chunks without content, calls that share an index, ids that are missing or
+//! repeated with every piece, arguments as an object, thoughts under two names, no `[DONE]`, usage with or after the
+//! last choice, and a whole completion where a stream was requested.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
-/// More calls than any answer means.
+/// More calls than any real response has.
 const MOST_CALLS: usize = 256;
-/// More pieces of thoughts than any answer has.
+/// More pieces of thoughts than any real response has.
 const MOST_DETAILS: usize = 4096;
 
-/// Reads one answer.
+/// Reads one response.
 pub(super) struct ChatDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
     calls: Vec<Call>,
     thought: String,
-    /// Whether the thought came under the name under which some services want it back.
+    /// Whether the thought came under the name under which some services require it back.
     is_wanted_back: bool,
     details: Vec<Value>,
     told: usize,
@@ -41,7 +41,7 @@ pub(super) struct ChatDecoder {
     done: bool,
 }
 
-/// A call whose pieces are being gathered.
+/// A call whose pieces are being collected.
 struct Call {
     index: Option<u64>,
     id: Option<String>,
@@ -64,7 +64,7 @@ struct Choice {
     #[serde(default)]
     index: Option<u64>,
     delta: Option<Delta>,
-    /// Of a whole completion.
+    /// Part of a completion that is not streamed.
     message: Option<Delta>,
     finish_reason: Option<String>,
 }
@@ -187,7 +187,7 @@ impl ChatDecoder {
         events.push_back(ModelEvent::Reasoning(text));
     }
 
-    /// Details repeat the text of the thought, so they are kept and not told.
+    /// Details repeat the text of the thought, so they are stored but not emitted.
     fn detail(&mut self, piece: Value) -> Result<(), ModelError> {
         if self.details.len() == MOST_DETAILS {
             return Err(classify::malformed(&self.service, "too many details of thoughts in one answer"));
@@ -204,7 +204,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Details may come as late as with the calls.
+    /// Details may arrive as late as the calls.
     fn end_details(&mut self, events: &mut Events) {
         if !self.details.is_empty() {
             let opaque = Some(thoughts::keep_details(std::mem::take(&mut self.details)));
@@ -236,7 +236,7 @@ impl ChatDecoder {
         self.told += piece.len();
         if let Some(call) = self.calls.get_mut(place) {
             call.id = call.id.take().or(id);
-            // Some services send the whole name with every piece.
+            // Some services repeat the whole name with every piece.
             if call.name.is_empty() {
                 call.name = name;
             }
@@ -245,7 +245,7 @@ impl ChatDecoder {
         Ok(())
     }
 
-    /// Which call a piece belongs to: an open one, or a new one at the end.
+    /// Returns the index of the call that a piece belongs to: an open one, or a new one at the end.
     fn place(&self, index: Option<u64>, id: Option<&str>, name: &str, piece: &str) -> usize {
         let new = self.calls.len();
         let open = match (index, id) {
@@ -270,7 +270,7 @@ impl ChatDecoder {
             _ if self.refused => StopReason::Refusal,
             Some("length" | "model_length" | "max_tokens") => StopReason::Length,
             Some("content_filter") => StopReason::Refusal,
-            // Services disagree on the word after calls; the calls themselves do not lie.
+            // Services disagree on the finish reason after calls, so the calls themselves decide.
             _ if has_calls => StopReason::ToolUse,
             _ => StopReason::End,
         }
@@ -335,7 +335,7 @@ impl Decoder for ChatDecoder {
         self.end_thought(events);
         self.end_details(events);
         let mut used: Vec<String> = Vec::new();
-        // A nameless call is a fragment that nothing can run.
+        // A call without a name is a fragment that cannot run.
         let calls: Vec<Call> =
             std::mem::take(&mut self.calls).into_iter().filter(|call| !call.name.is_empty()).collect();
         let has_calls = !calls.is_empty();

@@ -1,4 +1,4 @@
-//! The codec against recorded streams and against the facts of the wire.
+//! The codec against recorded streams and documented facts of the wire format.
 
 use aethon_core::message::{Block, Opaque, Role, ToolCall};
 use aethon_core::model::{Effort, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
@@ -37,7 +37,7 @@ fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
     ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
 }
 
-/// Insists on the end, and returns what came before it.
+/// Asserts the end, and returns what came before it.
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64), model: &str) -> Vec<ModelEvent> {
     assert!(outcome.error.is_none(), "{outcome:?}");
     let (input_tokens, output_tokens, cached_tokens) = usage;
@@ -117,7 +117,7 @@ fn an_error_or_a_cut_comes_after_what_was_said() {
 fn local_servers_are_understood() {
     let outcome = play(recording!("local_without_done.sse"));
     assert_eq!(outcome.text(), "Hi!");
-    // No usage came: estimated.
+    // No usage was sent, so it is estimated.
     ended(outcome, StopReason::End, (1000, 1, 0), "tiny.gguf");
 
     let events =

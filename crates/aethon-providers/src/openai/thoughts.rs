@@ -1,25 +1,26 @@
-//! Thoughts that led to calls, which some services want back with the results: DeepSeek and others as the text of
-//! `reasoning_content`, OpenRouter as the list of `reasoning_details` with what only the model's vendor can read.
+//! Thoughts that led to calls, which some services require with the results: DeepSeek and others as the text of
+//! `reasoning_content`, OpenRouter as the list of `reasoning_details` with parts that only the model's vendor can
+//! read.
 
 use aethon_core::message::Opaque;
 use serde_json::{Value, json};
 
-/// The name under which they are kept in a transcript.
+/// The name under which they are stored in a transcript.
 const DIALECT: &str = "openai";
 const CONTENT: &str = "reasoning_content";
 const DETAILS: &str = "reasoning_details";
 
-/// The text of a thought, kept.
+/// Stores the text of a thought.
 pub(super) fn keep_content(text: &str) -> Opaque {
     Opaque { dialect: DIALECT.into(), data: json!({ CONTENT: text }) }
 }
 
-/// Details, kept.
+/// Stores details.
 pub(super) fn keep_details(details: Vec<Value>) -> Opaque {
     Opaque { dialect: DIALECT.into(), data: json!({ DETAILS: details }) }
 }
 
-/// Adds a piece of the details that are streamed. The pieces of one text come under the same type and index.
+/// Adds a streamed piece of the details. Pieces of one text share type and index.
 pub(super) fn add_detail(details: &mut Vec<Value>, piece: Value) {
     let is_same = |last: &Value| {
         last.get("type") == piece.get("type")
@@ -44,7 +45,7 @@ pub(super) fn add_detail(details: &mut Vec<Value>, piece: Value) {
     }
 }
 
-/// Puts a kept thought into an assistant's message; several texts become one.
+/// Puts a stored thought into an assistant message; several texts are joined.
 pub(super) fn put_back(message: &mut Value, opaque: &Opaque) {
     if opaque.dialect != DIALECT {
         return;
@@ -58,7 +59,7 @@ pub(super) fn put_back(message: &mut Value, opaque: &Opaque) {
     }
 }
 
-/// Fills in for a thought that is wanted and was never had, as of calls that another model made.
+/// Fills in a required thought that does not exist, for example for another model's calls.
 pub(super) fn fill_in(message: &mut Value) {
     if message.get(CONTENT).is_none() && message.get(DETAILS).is_none() {
         message[CONTENT] = "".into();

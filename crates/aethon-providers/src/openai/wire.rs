@@ -1,4 +1,4 @@
-//! Writing a chat completion request.
+//! Writes a chat completion request.
 
 use aethon_core::message::ToolResult;
 use aethon_core::model::{Effort, ModelRequest};
@@ -12,10 +12,10 @@ use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
 use crate::terms::Terms;
 
-/// What stands between a tool's message and a user's where a service does not take one after the other.
+/// Separates a tool message from a user message where a service does not accept them in sequence.
 const INTERRUPTED: &str = "(The turn was interrupted here.)";
 
-/// The body of a request; `is_openai`: it goes to OpenAI itself.
+/// Builds the body of a request. `is_openai` means that it goes to OpenAI itself.
 pub(super) fn body(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai: bool) -> Value {
     let mut body = json!({
         "model": terms.capabilities.model,
@@ -35,13 +35,13 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms, profile: &Profile, is_
     set(&mut body, "top_p", terms.top_p());
     set(&mut body, "reasoning_effort", terms.effort(request).and_then(|it| effort_word(it, terms, profile)));
     if terms.rules.is_openai && profile.knows_completion_tokens && !terms.learnt(Lesson::NoCacheKey) {
-        // Other models' servers may not know it.
+        // Servers of other models may not know it.
         body["prompt_cache_key"] = prompt::cache_key(request).into();
     }
     body
 }
 
-/// What the limit of an answer is called. Models that reason count their thoughts as part of it, under another name.
+/// Returns the name of the response limit. Models that reason count their thoughts towards it, under another name.
 fn limit_key(terms: &Terms, profile: &Profile) -> Option<&'static str> {
     let plain = ("max_tokens", Lesson::NoMaxTokens);
     let completion = ("max_completion_tokens", Lesson::NoMaxCompletionTokens);
@@ -83,7 +83,7 @@ fn messages(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai:
             Turn::Shown(parts) if profile.user_may_follow_tool => {
                 messages.push(json!({ "role": "user", "content": user_content(parts) }));
             }
-            // A service that lets nobody speak between results and answer gets the line in the result alone.
+            // A service that allows no user message between results and response gets only the line in the result.
             Turn::Shown(_) => continue,
             Turn::Assistant(said) => {
                 let is_current = last_user.is_none_or(|user| place > user);
@@ -100,20 +100,20 @@ fn messages(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai:
     messages
 }
 
-/// Which thoughts that led to calls go back.
+/// Which thoughts that led to calls are sent back.
 #[derive(Clone, Copy, PartialEq)]
 enum ThoughtsBack {
     /// None.
     Never,
-    /// Those of the turn that is running, where the service sent them.
+    /// Those of the current turn, where the service sent them.
     OfThisTurn,
-    /// All, because the service insists on them.
+    /// All, because the service requires them.
     Always,
 }
 
 impl ThoughtsBack {
     fn of(terms: &Terms, profile: &Profile, is_openai: bool) -> Self {
-        // OpenAI itself never sends any, and takes none that others sent.
+        // OpenAI itself never sends any, and accepts none from others.
         if !profile.takes_thoughts_back || is_openai || terms.learnt(Lesson::NoThoughtsBack) {
             Self::Never
         } else if terms.learnt(Lesson::ThoughtsBack) {
@@ -139,7 +139,7 @@ impl ThoughtsBack {
     }
 }
 
-/// A plain string where it is only text, because not every server takes parts.
+/// Returns a plain string for pure text, because not every server accepts parts.
 fn user_content(parts: &[Part<'_>]) -> Value {
     if parts.iter().all(|part| matches!(part, Part::Text(_))) {
         return prompt::joined(parts).into();

@@ -1,4 +1,4 @@
-//! Joins the codec to the service. Addresses of models and keys are as for chat completions.
+//! Connects the codec to the service. Model addresses and keys are the same as for chat completions.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
-/// The responses interface.
+/// The responses API.
 pub(crate) struct Responses {
     service: Arc<Service>,
-    /// Probes both interfaces alike.
+    /// Probes work the same for both APIs.
     chat: OpenAi,
 }
 

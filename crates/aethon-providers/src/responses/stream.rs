@@ -1,6 +1,6 @@
-//! Reading a streamed response: items that are added, grow and are done.
+//! Reads a streamed response: items that are added, grow and are completed.
 //!
-//! The last event repeats the whole response; that is read only where nothing came before it, as from a server that does
+//! The last event repeats the whole response. It is read only if nothing came before it, as from a server that does
 //! not stream.
 
 use std::collections::BTreeMap;
@@ -18,17 +18,17 @@ use crate::estimate;
 use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
-/// More items than any answer has.
+/// More items than any real response has.
 const MOST_ITEMS: usize = 1024;
 
-/// Reads one answer.
+/// Reads one response.
 pub(super) struct ResponsesDecoder {
     service: Arc<Service>,
     input_tokens: u64,
     ids: CallIds,
-    /// Calls that are not done, by the item's place.
+    /// Incomplete calls, by the item's index.
     open: BTreeMap<u64, Call>,
-    /// Places of items that were told whole.
+    /// Indices of completed items.
     done: Vec<u64>,
     thought: String,
     told: usize,
@@ -202,7 +202,7 @@ impl ResponsesDecoder {
         Ok(())
     }
 
-    /// An item that is whole.
+    /// Handles a complete item.
     fn item(&mut self, place: u64, item: Item, events: &mut Events) -> Result<(), ModelError> {
         if self.done.contains(&place) {
             return Ok(());
@@ -224,7 +224,7 @@ impl ResponsesDecoder {
                 );
             }
             "reasoning" => self.reasoning(item, events),
-            // Its text has been told, unless no piece of it came.
+            // Its text was already emitted, unless no piece of it came.
             "message" if !self.has_text => {
                 for part in item.content.unwrap_or_default() {
                     self.refused |= part.refusal.is_some();
@@ -239,7 +239,7 @@ impl ResponsesDecoder {
 
     fn call(&mut self, call: Call, events: &mut Events) {
         self.end_thought(events);
-        // A nameless call is a fragment that nothing can run.
+        // A call without a name is a fragment that cannot run.
         if call.name.is_empty() {
             return;
         }
@@ -260,7 +260,7 @@ impl ResponsesDecoder {
             self.think(whole.join("\n\n"), events);
         }
         let text = std::mem::take(&mut self.thought);
-        // Without its encrypted part the service does not know a thought again.
+        // Without its encrypted part, the service does not recognise a thought.
         let opaque = item.encrypted_content.filter(|content| !content.is_empty()).map(|content| {
             let summary: Vec<Value> =
                 summary.iter().map(|text| json!({ "type": "summary_text", "text": text })).collect();
@@ -275,7 +275,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// The whole response.
+    /// Handles the whole response.
     fn response(&mut self, response: Response, events: &mut Events) -> Result<(), ModelError> {
         self.model = response.model.or(self.model.take());
         self.usage = response.usage.or(self.usage);
@@ -291,7 +291,7 @@ impl ResponsesDecoder {
             (Some("incomplete"), _) | (_, Some(_)) => End::Length,
             _ => End::Complete,
         });
-        // Only where no event told anything before: what was told is not told again.
+        // Only if no event was emitted before, so that nothing is emitted twice.
         if self.told == 0 && self.done.is_empty() && self.open.is_empty() {
             for (place, item) in (0..).zip(response.output.unwrap_or_default()) {
                 self.item(place, item, events)?;
@@ -357,7 +357,7 @@ impl Decoder for ResponsesDecoder {
         if is_error {
             return Err(classify::reported(&self.service, &Report::of_value(&value)));
         }
-        // A response that is not streamed is no event.
+        // A response that is not streamed is not an event.
         if value.get("object").and_then(Value::as_str) == Some("response") {
             let response = serde_json::from_value(value).map_err(malformed)?;
             return self.response(response, events);

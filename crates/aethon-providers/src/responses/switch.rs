@@ -1,8 +1,8 @@
-//! `model.api = "auto"`: chat completions or responses, whichever the model wants at this host.
+//! `model.api = "auto"`: chat completions or responses, whichever the model needs at this host.
 //!
-//! OpenAI's own host takes the tools of its newer models on responses only, and keeps the thoughts of every model that
-//! reasons there. Other servers have such model names too and often no responses, so there it is chat completions until
-//! the server itself asks for the other.
+//! OpenAI's own host supports tools of its newer models only in responses, and preserves the thoughts of every
+//! reasoning model only there. Other servers use the same model names but often lack responses, so they get chat
+//! completions until the server itself asks for responses.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::stream::{Decoder, Framing};
 use crate::terms::Terms;
 use crate::transport::Outgoing;
 
-/// Either interface.
+/// Either API.
 pub(crate) struct EitherApi {
     service: Arc<Service>,
     chat: OpenAi,

@@ -1,4 +1,4 @@
-//! Writing a responses request.
+//! Writes a request to the responses API.
 
 use aethon_core::model::{Capabilities, ModelRequest};
 use aethon_core::tool::ToolSpec;
@@ -10,10 +10,10 @@ use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
 use crate::terms::Terms;
 
-/// The least limit of an answer that the service takes.
+/// The minimum response limit that the service accepts.
 const LEAST_OUTPUT: u64 = 16;
 
-/// The body of a request.
+/// Builds the body of a request.
 pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let mut body = json!({
         "model": terms.capabilities.model,
@@ -31,8 +31,8 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     set(&mut body, "temperature", terms.temperature());
     set(&mut body, "top_p", terms.top_p());
     if terms.rules.reasons {
-        // Since the service keeps nothing, its thoughts must come along, encrypted, to be sent back. Other models
-        // refuse to be asked for them.
+        // The service stores nothing, so its thoughts are requested in encrypted form and sent back later. Models that
+        // do not reason refuse this parameter.
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
     let reasoning = reasoning(request, terms);
@@ -60,7 +60,7 @@ fn input(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
                 items.push(json!({ "role": "user", "content": user_content(&parts) }));
             }
             Turn::Assistant(said) => {
-                // A thought is taken back only together with what it led to.
+                // A thought is accepted back only together with what it led to.
                 let end = said.iter().rposition(|piece| !matches!(piece, Said::Opaque(_)));
                 items.extend(said.iter().take(end.map_or(0, |last| last + 1)).filter_map(said_item));
             }
@@ -105,7 +105,7 @@ fn tool(spec: &ToolSpec) -> Value {
         "name": spec.name,
         "description": spec.description,
         "parameters": spec.parameters,
-        // The schemas of tools are not written for the strict form, which wants every field required.
+        // Tools' schemas do not follow the strict form, which makes every field required.
         "strict": false,
     })
 }

@@ -1,26 +1,26 @@
-//! `application/vnd.amazon.eventstream`, cut out of bytes that may be split anywhere.
+//! Splits `application/vnd.amazon.eventstream` into messages, from bytes that may be cut anywhere.
 //!
-//! A message is: its whole length and the length of its headers (32 bits each, big-endian), a CRC-32 of those eight
-//! bytes, the headers, the payload, and a CRC-32 of all before. The lengths are believed only after their sum has been
-//! checked, so that damage cannot make this wait for, or keep, more than the longest message.
+//! A message consists of its total length and the length of its headers (32 bits each, big-endian), a CRC-32 of those
+//! eight bytes, the headers, the payload, and a CRC-32 of everything before. The lengths are used only after their
+//! checksum was verified, so that corruption cannot make this wait for, or buffer, more than the longest message.
 
 use super::decoding::FAILURE;
 use super::sse::Event;
 
-/// The longest message and the longest headers, in bytes, as AWS limits them.
+/// The longest message and the longest headers in bytes, as limited by AWS.
 const LONGEST: usize = 16 * 1024 * 1024;
 const LONGEST_HEADERS: usize = 128 * 1024;
-/// The lengths and their sum.
+/// The lengths and their checksum.
 const PRELUDE: usize = 12;
-/// The sum at the end.
+/// The final checksum.
 const SUM: usize = 4;
 
-/// Why a stream cannot be read on.
+/// Why a stream cannot be read any further.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Broken {
-    /// A message does not fit.
+    /// A message exceeds the limit.
     TooLong,
-    /// What is wrong with it.
+    /// A message is corrupt, with the reason.
     Damaged(&'static str),
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    /// Takes bytes and hands out the messages that they complete.
+    /// Adds bytes and returns the messages that they complete.
     pub(super) fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), Broken> {
         self.bytes.extend_from_slice(bytes);
         let mut read = 0;
@@ -50,8 +50,8 @@ impl Messages {
     }
 }
 
-/// The message at the beginning, with its length; `None` while it is not complete. One that is neither an event nor a
-/// failure is no event.
+/// Returns the first message with its length, or `None` while it is incomplete. A message that is neither an event
+/// nor a failure yields no event.
 fn message(bytes: &[u8]) -> Result<Option<(usize, Option<Event>)>, Broken> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let (total, headers) = (number(&prelude[..4]), number(&prelude[4..8]));
@@ -140,12 +140,12 @@ impl Headers {
     }
 }
 
-/// Up to four bytes, big-endian.
+/// Reads up to four bytes, big-endian.
 fn number(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
-/// The CRC-32 of Ethernet and ZIP.
+/// Computes the CRC-32 used by Ethernet and ZIP.
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc: u32, &byte| crc >> 8 ^ CRC[((crc ^ u32::from(byte)) & 0xff) as usize])
 }
@@ -171,7 +171,7 @@ const CRC: [u32; 256] = {
 pub(crate) mod writing {
     use super::crc32;
 
-    /// A message with these string headers.
+    /// Returns a message with these string headers.
     pub(crate) fn message(headers: &[(&str, &str)], payload: &[u8]) -> Vec<u8> {
         let mut written = Vec::new();
         for (name, value) in headers {
@@ -184,7 +184,7 @@ pub(crate) mod writing {
         raw(&written, payload)
     }
 
-    /// A message with these header bytes.
+    /// Returns a message with these header bytes.
     pub(crate) fn raw(headers: &[u8], payload: &[u8]) -> Vec<u8> {
         let total = u32::try_from(12 + headers.len() + payload.len() + 4).unwrap();
         let mut message = total.to_be_bytes().to_vec();
@@ -197,8 +197,8 @@ pub(crate) mod writing {
         message
     }
 
-    /// A recording in words: one message a line, its name before the first blank, its payload behind it. A name that
-    /// ends in `Exception` is an exception's.
+    /// Converts a recording in text form: one message per line, its name before the first space, its payload after
+    /// it. A name that ends in `Exception` makes an exception.
     pub(crate) fn recording(text: &str) -> Vec<u8> {
         let line = |line: &str| {
             let (name, payload) = line.split_once(' ').unwrap();

@@ -1,10 +1,10 @@
-//! What every dialect must get right about calls of tools: ids and arguments.
+//! What every dialect must get right about tool calls: ids and arguments.
 
 use aethon_core::ids;
 use serde_json::{Map, Value};
 
-/// The arguments of a call from the text that was streamed for them. Nothing, or `null`, is an empty object; what is not
-/// a JSON object (cut off by the output limit, say) is kept as a string, which the tool executor answers.
+/// Parses the streamed text of a call's arguments. Nothing, or `null`, is an empty object. Anything but a JSON object
+/// (cut off by the output limit, say) is kept as a string, which the tool executor answers.
 pub(crate) fn arguments(text: &str) -> Value {
     if text.trim().is_empty() {
         return Value::Object(Map::new());
@@ -16,7 +16,7 @@ pub(crate) fn arguments(text: &str) -> Value {
     }
 }
 
-/// Makes ids for the calls of one answer whose service gives them none.
+/// Generates ids for the calls of one response whose service provides none.
 #[derive(Debug)]
 pub(crate) struct CallIds {
     prefix: String,
@@ -24,18 +24,18 @@ pub(crate) struct CallIds {
 }
 
 impl CallIds {
-    /// Ids that no other answer has.
+    /// Creates ids that no other response has.
     pub(crate) fn random() -> Self {
-        // The last 16 digits are the random ones; with the rest the id would be longer than some services allow.
+        // The last 16 digits are the random ones; the full id would be too long for some services.
         Self::with_prefix(&ids::unique()[16..])
     }
 
-    /// Ids that begin with `call_` and this.
+    /// Creates ids that begin with `call_` and this prefix.
     pub(crate) fn with_prefix(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned(), made: 0 }
     }
 
-    /// The next one.
+    /// Returns the next id.
     pub(crate) fn make(&mut self) -> String {
         self.made += 1;
         format!("call_{}_{}", self.prefix, self.made)

@@ -1,4 +1,4 @@
-//! An answer that is being read: bytes in, events out, and a clear word on how far it has come.
+//! A response being read: bytes in, events out, and a clear statement of its progress.
 
 use std::collections::VecDeque;
 
@@ -8,35 +8,35 @@ use super::binary::{Broken, Messages};
 use super::lines::Lines;
 use super::sse::{self, Parser};
 
-/// The longest answer, in bytes of its wire form.
+/// The longest response in wire bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// How the name of a binary message that reports a failure begins; the service's word for it follows.
+/// The prefix of the name of a binary message that reports a failure. The service's error name follows.
 pub(crate) const FAILURE: &str = "failure:";
 
-/// Where events are put.
+/// The queue to which events are added.
 pub(crate) type Events = VecDeque<ModelEvent>;
 
-/// Understands the frames of one answer of one dialect.
+/// Decodes the frames of one response in one dialect.
 pub(crate) trait Decoder: Send {
-    /// Takes a frame: the data of one server-sent event or message, or one line. A message that reports a failure has a
-    /// name that begins with [`FAILURE`].
+    /// Handles a frame: the data of one server-sent event or message, or one line. The name of a message that reports
+    /// a failure begins with [`FAILURE`].
     fn frame(&mut self, name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError>;
 
-    /// How far the answer has come.
+    /// Returns the progress of the response.
     fn progress(&self) -> Progress;
 
-    /// The body is over, or nothing is waited for any more: adds what is still held back, and the end. Called once,
-    /// and only when [`Decoder::progress`] is not [`Progress::Running`].
+    /// Adds what is still held back, and the end event. Called once, when the body has ended or nothing more is
+    /// awaited, and only if [`Decoder::progress`] is not [`Progress::Running`].
     fn end(&mut self, events: &mut Events);
 }
 
-/// How far an answer has come.
+/// The progress of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// The model is not done.
     Running,
-    /// The model is done; figures may follow.
+    /// The model is done, but figures may follow.
     Complete,
     /// Nothing follows.
     Over,
@@ -47,11 +47,11 @@ pub(crate) enum Progress {
 pub(crate) enum Framing {
     /// Server-sent events.
     Events,
-    /// One JSON text a line.
+    /// One JSON text per line.
     Lines,
     /// AWS's binary messages.
     Binary,
-    /// The whole body is one frame: a service that does not stream.
+    /// The whole body is one frame, from a service that does not stream.
     Whole,
 }
 
@@ -62,7 +62,7 @@ enum Frames {
     Whole(Vec<u8>),
 }
 
-/// Reads one answer.
+/// Reads one response.
 pub(crate) struct Decoding {
     service: &'static str,
     frames: Frames,
@@ -71,7 +71,7 @@ pub(crate) struct Decoding {
 }
 
 impl Decoding {
-    /// Begins to read an answer of `service`, which is named in errors.
+    /// Starts reading a response of `service`, whose name appears in errors.
     pub(crate) fn new(service: &'static str, framing: Framing, decoder: Box<dyn Decoder>) -> Self {
         let frames = match framing {
             Framing::Events => Frames::Events(Parser::default()),
@@ -82,12 +82,12 @@ impl Decoding {
         Self { service, frames, decoder, received: 0 }
     }
 
-    /// How far the answer has come.
+    /// Returns the progress of the response.
     pub(crate) fn progress(&self) -> Progress {
         self.decoder.progress()
     }
 
-    /// Takes bytes. Events that came before an error are kept.
+    /// Adds bytes. Events before an error are kept.
     pub(crate) fn push(&mut self, bytes: &[u8], events: &mut Events) -> Result<(), ModelError> {
         self.received = self.received.saturating_add(bytes.len());
         if self.received > LIMIT {
@@ -128,18 +128,18 @@ impl Decoding {
         }
     }
 
-    /// The body has ended.
+    /// Handles the end of the body.
     pub(crate) fn finish(&mut self, events: &mut Events) -> Result<(), ModelError> {
         let last = match &mut self.frames {
             Frames::Events(parser) => parser.finish().map(|event| (event.name, event.data)),
             Frames::Lines(lines) => lines.finish().map(|line| (None, line)),
-            // Half a message says nothing.
+            // An incomplete message has no meaning.
             Frames::Binary(_) => None,
             Frames::Whole(whole) => Some((None, String::from_utf8_lossy(whole).into_owned())),
         };
         if let Some((name, data)) = last {
             let outcome = self.frame(name.as_deref(), &data, events);
-            // Half a frame at the end is a cut connection, and reported as one below.
+            // An incomplete frame at the end is a cut connection, which is reported below.
             let cut = matches!(&outcome, Err(error) if error.kind() == ModelErrorKind::Malformed);
             if !cut || matches!(self.frames, Frames::Whole(_)) {
                 outcome?;
@@ -152,7 +152,7 @@ impl Decoding {
         Ok(())
     }
 
-    /// Nothing more is waited for; the answer must be at least complete.
+    /// Ends the response without waiting for more; it must at least be complete.
     pub(crate) fn conclude(&mut self, events: &mut Events) {
         self.decoder.end(events);
     }

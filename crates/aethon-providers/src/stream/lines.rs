@@ -1,18 +1,18 @@
-//! Newline-delimited JSON, cut out of bytes that may be split anywhere.
+//! Splits newline-delimited JSON, from bytes that may be cut anywhere.
 
 use super::sse::TooLong;
 
-/// The longest line, in bytes.
+/// The longest line in bytes.
 const LIMIT: usize = 8 * 1024 * 1024;
 
-/// Reads lines; blank ones are passed over.
+/// Splits lines; blank ones are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     line: Vec<u8>,
 }
 
 impl Lines {
-    /// Takes bytes and hands out the lines that they complete.
+    /// Adds bytes and returns the lines that they complete.
     pub(super) fn push(&mut self, bytes: &[u8], lines: &mut Vec<String>) -> Result<(), TooLong> {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             if self.line.len() + part.len() > LIMIT {
@@ -26,7 +26,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The last line, if it has no end.
+    /// Returns the last line, if it has no line end.
     pub(super) fn finish(&mut self) -> Option<String> {
         self.take()
     }

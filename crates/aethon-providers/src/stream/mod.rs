@@ -1,8 +1,8 @@
-//! From the bytes of an answer to the events of the core.
+//! From the bytes of a response to the events of the core.
 //!
-//! `sse`, `lines` and `binary` cut bytes into frames and know no provider; a [`Decoder`] turns frames into events and knows no
-//! bytes; `decoding` joins the two. All of it is synchronous, so that tests can cut a recorded answer at every byte.
-//! What several dialects must get right about calls of tools is in `calls`.
+//! `sse`, `lines` and `binary` cut bytes into frames and know no provider; a [`Decoder`] turns frames into events and
+//! knows no bytes; `decoding` joins the two. All of it is synchronous, so that tests can cut a recorded response at
+//! every byte. `calls` has what several dialects must get right about tool calls.
 
 pub(crate) mod binary;
 mod calls;

@@ -1,10 +1,10 @@
-//! Plays recorded answers to decoders in tests: whole, cut at every byte, and byte by byte.
+//! Plays recorded responses to decoders in tests: whole, cut at every byte, and byte by byte.
 
 use aethon_core::model::{ModelError, ModelEvent};
 
 use super::{Decoder, Decoding, Events, Framing};
 
-/// What came out: the events, and the error that ended them.
+/// The result: the events, and the error that ended them.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) events: Vec<ModelEvent>,
@@ -12,7 +12,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// The text of the answer.
+    /// Returns the text of the response.
     pub(crate) fn text(&self) -> String {
         let text = |event: &ModelEvent| match event {
             ModelEvent::Text(text) => Some(text.clone()),
@@ -31,7 +31,7 @@ pub(crate) fn play(framing: Framing, decoder: Box<dyn Decoder>, pieces: &[&[u8]]
     Outcome { events: events.into(), error }
 }
 
-/// Plays a recording in every way, insists that the same comes out each time, and returns it.
+/// Plays a recording in every way, asserts that the result is always the same, and returns it.
 pub(crate) fn replay(
     framing: Framing,
     decoder: &dyn Fn() -> Box<dyn Decoder>,
@@ -52,7 +52,7 @@ pub(crate) fn replay(
     whole
 }
 
-/// Plays arbitrary pieces and checks only that it ends, with an error or exactly one end.
+/// Plays arbitrary pieces and asserts only that the stream ends, with an error or exactly one end.
 pub(crate) fn survive(framing: Framing, decoder: Box<dyn Decoder>, pieces: &[Vec<u8>]) {
     let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
     let outcome = play(framing, decoder, &pieces);
@@ -60,7 +60,7 @@ pub(crate) fn survive(framing: Framing, decoder: Box<dyn Decoder>, pieces: &[Vec
     assert_eq!(ends, usize::from(outcome.error.is_none()), "{outcome:?}");
 }
 
-/// The same with one input, whole and in two pieces.
+/// Does the same with one input, whole and in two pieces.
 pub(crate) fn survive_damage(framing: Framing, decoder: fn() -> Box<dyn Decoder>, input: &[u8]) {
     let (first, second) = input.split_at(input.len() / 2);
     survive(framing, decoder(), &[first.to_vec(), second.to_vec()]);

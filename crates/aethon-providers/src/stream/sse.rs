@@ -1,10 +1,10 @@
-//! Server-sent events, cut out of bytes that may be split anywhere.
+//! Splits server-sent events, from bytes that may be cut anywhere.
 //!
-//! Follows the rules of the HTML standard for lines (LF, CRLF, CR), the byte order mark, comments and `data` in several
-//! lines. One thing is more lenient: an event that the end of the stream leaves without its blank line still counts,
-//! because some servers forget that line.
+//! Follows the HTML standard for line ends (LF, CRLF, CR), the byte order mark, comments and multi-line `data`. It is
+//! more lenient in one respect: an event at the end of the stream counts even without its blank line, because some
+//! servers omit it.
 
-/// The longest event, in bytes. A picture or a whole file in one event fits; an endless line does not.
+/// The longest event in bytes. A picture or a whole file in one event fits; an endless line does not.
 const LIMIT: usize = 8 * 1024 * 1024;
 
 /// An event's name and data.
@@ -14,20 +14,20 @@ pub(super) struct Event {
     pub(super) data: String,
 }
 
-/// An event that does not fit.
+/// The event exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
-/// Reads events.
+/// Splits events.
 #[derive(Debug)]
 pub(super) struct Parser {
     limit: usize,
     line: Vec<u8>,
     name: Option<String>,
     data: Option<String>,
-    /// The last byte was a CR, so that an LF right now ends nothing.
+    /// The last byte was a CR, so an LF right after it ends nothing.
     after_cr: bool,
-    /// Nothing but a part of a byte order mark has come.
+    /// At most part of a byte order mark has arrived.
     at_start: bool,
 }
 
@@ -42,7 +42,7 @@ impl Parser {
         Self { limit, line: Vec::new(), name: None, data: None, after_cr: false, at_start: true }
     }
 
-    /// Takes bytes and hands out the events that they complete.
+    /// Adds bytes and returns the events that they complete.
     pub(super) fn push(&mut self, mut bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
         while let Some(&first) = bytes.first() {
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
@@ -66,7 +66,7 @@ impl Parser {
         Ok(())
     }
 
-    /// The event that the end of the stream cut off, if there is one.
+    /// Returns the event that the end of the stream cut off, if there is one.
     pub(super) fn finish(&mut self) -> Option<Event> {
         let mut events = Vec::new();
         if !self.line.is_empty() {
@@ -103,7 +103,7 @@ impl Parser {
                 }
             }
             b"event" => self.name = Some(String::from_utf8_lossy(value).into_owned()),
-            // Comments, `id`, `retry`, and what may come yet.
+            // Comments, `id`, `retry`, and future fields.
             _ => {}
         }
     }
@@ -115,7 +115,7 @@ impl Parser {
         }
     }
 
-    /// Bytes held.
+    /// Returns the number of buffered bytes.
     #[cfg(test)]
     fn held(&self) -> usize {
         self.line.capacity() + self.data.as_ref().map_or(0, String::capacity)

@@ -1,7 +1,7 @@
-//! The stream of a model's answer with the calls that it wrote as text taken out and made.
+//! A model's response stream in which calls that were written as text become real calls.
 //!
-//! Held text reaches the engine late or not at all, so its running estimate of the output lags behind by at most
-//! `scanner::LONGEST` bytes; a call counts when it is passed on, and the figures at the end of the answer are the
+//! Held text reaches the engine late or not at all, so its running estimate of the output lags by at most
+//! `scanner::LONGEST` bytes. A call counts when it is passed on, and the figures at the end of the response are the
 //! service's own.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use futures_util::{StreamExt, stream};
 use super::reading::{Reading, tool_call};
 use super::scanner::{Said, Scanner};
 
-/// The same stream with the calls in its text as calls.
+/// Returns the stream with calls in its text converted to real calls.
 pub(crate) fn read(events: ModelStream, reading: Reading) -> ModelStream {
     let adapter = Adapter {
         events,
@@ -86,7 +86,8 @@ impl Adapter {
         }
     }
 
-    /// The service does not know that these were calls. That arguments were cut off stays known.
+    /// Corrects the stop reason, since the service does not know that these were calls. The fact that arguments were
+    /// cut off is kept.
     fn stop(&self, stop: StopReason) -> StopReason {
         match stop {
             StopReason::Length if self.has_broken_call => stop,

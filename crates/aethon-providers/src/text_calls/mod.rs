@@ -1,10 +1,10 @@
-//! Calls that a model writes into its text, because it (or the server in front of it) knows no other way: a stream of
-//! events goes in, the same stream comes out with those calls as [`aethon_core::model::ModelEvent::ToolCall`].
+//! Calls that a model writes into its text, because it (or the server in front of it) knows no other way: an event
+//! stream goes in, and the same stream comes out with those calls as [`aethon_core::model::ModelEvent::ToolCall`].
 //!
-//! `adapter` is the stream; `reading` decides from the request whether and how strictly to read; `scanner` goes through
-//! the text as it comes and holds back only what may still be a call; `prose` knows what stands in code and thoughts,
-//! `region` where a call ends, `quoted` what was only repeated. `families` has one file for each form that models use,
-//! and `values` what these have in common. All but `adapter` is pure, takes linear time and never holds more than
+//! `adapter` is the stream; `reading` decides from the request whether and how strictly to read; `scanner` processes
+//! the text as it arrives and holds back only what may still become a call; `prose` tracks code and quotations,
+//! `region` finds the end of a call, `quoted` detects mere repetition. `families` has one file for each format, and
+//! `values` what they share. All but `adapter` is pure, takes linear time and never holds more than
 //! `scanner::LONGEST` bytes.
 
 mod adapter;

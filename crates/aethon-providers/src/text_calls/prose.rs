@@ -1,23 +1,23 @@
-//! Where in an answer a call may begin: not in code, not in quotation marks, not in what the model thinks.
+//! Decides where in a response a call may begin: not in code, and not in quotation marks.
 //!
-//! It knows as much of Markdown as that takes, and errs on the side of code.
+//! It knows just enough Markdown for that, and errs on the side of code.
 
-/// Characters right before a call that make it a quotation.
+/// Characters directly before a call that make it a quotation.
 const QUOTES: [char; 10] = ['`', '"', '\'', '“', '”', '‘', '„', '«', '»', '('];
 
-/// From so many blanks on, a line is code.
+/// A line with this indentation is code.
 const CODE_INDENT: usize = 4;
 
-/// The context at one place of a text.
+/// The context at one position of a text.
 #[derive(Debug, Default)]
 pub(super) struct Prose {
-    /// The marks of an open fence, and how many there are.
+    /// The character and length of an open fence.
     fence: Option<(char, usize)>,
-    /// The marks of open code within a line.
+    /// The length of the marks that opened inline code.
     inline: Option<usize>,
-    /// Marks that are still coming.
+    /// A run of marks that may still continue.
     run: Option<Run>,
-    /// Whether the line has only blanks and marks of lists and quotations so far.
+    /// Whether anything but whitespace and marks of lists and quotations has appeared in the line.
     is_in_line: bool,
     indent: usize,
     is_quotation: bool,
@@ -33,7 +33,7 @@ struct Run {
 }
 
 impl Prose {
-    /// Whether what comes next, this character, may begin a call.
+    /// Returns whether a call may begin at the next character.
     pub(super) fn is_open(&mut self, next: char) -> bool {
         self.settle(next);
         let is_code = self.fence.is_some()
@@ -43,12 +43,12 @@ impl Prose {
         !is_code && !is_quoted
     }
 
-    /// Whether nothing but blanks stands before the place in its line.
+    /// Returns whether only whitespace precedes the position in its line.
     pub(super) fn is_at_line_start(&self) -> bool {
         !self.is_in_line
     }
 
-    /// Takes note of a character.
+    /// Processes a character.
     pub(super) fn pass(&mut self, c: char) {
         self.settle(c);
         match c {
@@ -65,7 +65,7 @@ impl Prose {
             ' ' if !self.is_in_line => self.indent += 1,
             '\t' if !self.is_in_line => self.indent += CODE_INDENT,
             '>' | '|' if !self.is_in_line => self.is_quotation = true,
-            // Marks of lists, behind which a fence may stand.
+            // List markers, after which a fence may follow.
             '-' | '*' | '+' | '.' | ')' | '0'..='9' if !self.is_in_line => {}
             c if c.is_whitespace() => {}
             _ => self.is_in_line = true,
@@ -73,12 +73,12 @@ impl Prose {
         self.previous = Some(c);
     }
 
-    /// Begins anew, behind a token that ended something.
+    /// Starts afresh, after a token that ended something.
     pub(super) fn restart(&mut self) {
         *self = Self::default();
     }
 
-    /// Marks are complete once something else follows.
+    /// Completes a run of marks once something else follows.
     fn settle(&mut self, next: char) {
         let Some(run) = self.run.filter(|run| run.mark != next) else { return };
         self.run = None;
@@ -86,7 +86,7 @@ impl Prose {
             Some((mark, length)) if run.is_at_line_start && mark == run.mark && run.length >= length => {
                 self.fence = None;
             }
-            // Within a fence, other marks are text.
+            // Inside a fence, other marks are text.
             Some(_) => {}
             None if run.is_at_line_start && run.length >= 3 => self.fence = Some((run.mark, run.length)),
             None if run.mark == '`' => {

@@ -1,5 +1,5 @@
-//! Calls that were only repeated: their text stands in what a tool, a document or a person said. Whoever can put words into
-//! a model's mouth must not be able to have them run.
+//! Detects calls that merely repeat what a tool, a document or a person said. Someone who can put words into a
+//! model's mouth must not be able to have them run.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use aethon_core::message::{Block, Message, Role};
 
 use super::family::TextCall;
 
-/// Whether the text of one of the calls stands in a message that the model did not write. Blanks and backslashes do not
-/// count, so that neither another layout nor JSON in JSON hides a quotation.
+/// Returns whether the text of one of the calls occurs in a message that the model did not write. Whitespace and
+/// backslashes are ignored, so that neither reformatting nor JSON inside JSON hides a quotation.
 pub(super) fn is_quotation(calls: &[TextCall], messages: &[Arc<Message>]) -> bool {
     let sources: Vec<String> = calls.iter().map(|call| bare(&call.source)).collect();
     let foreign = messages.iter().filter(|message| message.role != Role::Assistant);

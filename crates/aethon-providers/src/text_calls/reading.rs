@@ -1,7 +1,8 @@
-//! Whether the answer to a request is read for calls at all, and how much must speak for one.
+//! Decides whether the response to a request is searched for calls at all, and how strong the evidence must be.
 //!
-//! The services of the large vendors make their models' calls properly, so whatever looks like one in their text is text.
-//! A model that has made one proper call in a conversation can, and is not doubted again.
+//! The services of large vendors handle their models' calls properly, so anything that looks like a call in their
+//! text is text. A model that has made one proper call in a conversation is able to, and its text is no longer
+//! searched.
 
 use std::sync::Arc;
 
@@ -16,30 +17,30 @@ use super::scanner::{Said, Scanner};
 use crate::catalog::ModelFacts;
 use crate::options::Provider;
 
-/// How the ids of calls begin that were written as text. Conversations are stored with them: it must not change.
+/// The prefix of ids of calls that were written as text. Stored conversations contain it, so it must not change.
 const TEXT_CALL: &str = "said_";
 
-/// Who says one of these may want to see JSON, and not have it run.
+/// A person who says one of these may want to see JSON rather than have it run.
 const JSON_WORDS: [&str; 2] = ["json", "code block"];
 
-/// Who says one of these may want to be told about calls.
+/// A person who says one of these may be asking about calls.
 const CALL_WORDS: [&str; 4] = ["example", "tool call", "function call", "tool_call"];
 
-/// How much of a question is looked at for them.
+/// How much of a question is searched for them, in bytes.
 const LONGEST_QUESTION: usize = 4_000;
 
-/// What is taken for a call.
+/// What counts as a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strictness {
-    /// What stands in special tokens, behind words too; and a whole answer in plain JSON.
+    /// Special tokens, even after other text, and a whole response in plain JSON.
     Lenient,
-    /// What stands in special tokens.
+    /// Special tokens.
     Tokens,
-    /// What stands in special tokens and is the whole answer.
+    /// Special tokens that make up the whole response.
     Whole,
 }
 
-/// Whether the model of which these facts are known may write calls as text, served in this way.
+/// Returns whether a model with these facts, served this way, may write calls as text.
 pub(crate) fn are_read(provider: Provider, has_own_host: bool, facts: &ModelFacts) -> bool {
     match provider {
         Provider::Ollama => true,
@@ -48,7 +49,7 @@ pub(crate) fn are_read(provider: Provider, has_own_host: bool, facts: &ModelFact
     }
 }
 
-/// How the answer to one request is read.
+/// How the response to one request is read.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
     pub(super) tools: Arc<[ToolSpec]>,
@@ -57,8 +58,8 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// The reading for a request; `None` when its answer is not read: it offers no tools, or the model has made a proper
-    /// call in the conversation.
+    /// Returns the reading for a request, or `None` if its response is not searched: the request offers no tools, the
+    /// model has made a proper call in the conversation, or the response continues one that was cut off.
     pub(crate) fn of(request: &ModelRequest) -> Option<Self> {
         let mut calls = request.messages.iter().flat_map(|message| message.tool_calls());
         if request.tools.is_empty() || calls.any(|call| !is_text_call(&call.id)) {
@@ -73,13 +74,13 @@ impl Reading {
         Some(Self { tools: request.tools.clone(), strictness, messages: request.messages.clone() })
     }
 
-    /// Whether one of the calls is only a quotation of something in the conversation.
+    /// Returns whether one of the calls merely quotes something in the conversation.
     pub(super) fn is_quotation(&self, calls: &[TextCall]) -> bool {
         is_quotation(calls, &self.messages)
     }
 }
 
-/// Whether the answer goes on where one was cut off: nobody knows whether in the middle of a code block.
+/// Returns whether the response continues one that was cut off, possibly in the middle of a code block.
 fn is_continued(request: &ModelRequest) -> bool {
     let own = request.messages.get(request.turn_start..).unwrap_or_default();
     let is_text =
@@ -87,7 +88,7 @@ fn is_continued(request: &ModelRequest) -> bool {
     matches!(own, [.., part, wish] if is_text(part) && wish.role == Role::User)
 }
 
-/// What speaks against a call when this was asked.
+/// Returns the evidence required, given the question.
 fn strictness(asked: &Message) -> Strictness {
     let texts: Vec<String> = asked.content.iter().filter_map(question).collect();
     let says = |word: &str| texts.iter().any(|text| text.contains(word));
@@ -108,18 +109,18 @@ fn question(block: &Block) -> Option<String> {
     }
 }
 
-/// The call as the rest of the program knows calls.
+/// Converts the call to the form used by the rest of the program.
 pub(super) fn tool_call(call: TextCall) -> ToolCall {
     ToolCall { id: format!("{TEXT_CALL}{}", unique()), name: call.name, input: call.input, opaque: None }
 }
 
-/// Whether a model wrote the call with this id into its text.
+/// Returns whether a model wrote the call with this id into its text.
 pub fn is_text_call(id: &str) -> bool {
     id.starts_with(TEXT_CALL)
 }
 
-/// The calls that an answer is taken for where nothing speaks against it; `None` when it is an answer. For whoever wants to
-/// know how a model makes its calls.
+/// Returns the calls that a response would be read as under the lenient rules, or `None` if it is plain text. For
+/// finding out how a model makes its calls.
 pub fn calls_in_words(answer: &str, tools: &[ToolSpec]) -> Option<Vec<ToolCall>> {
     let reading = Reading { tools: tools.into(), strictness: Strictness::Lenient, messages: Arc::default() };
     let (mut scanner, mut said) = (Scanner::new(reading), Vec::new());
@@ -135,7 +136,7 @@ pub fn calls_in_words(answer: &str, tools: &[ToolSpec]) -> Option<Vec<ToolCall>>
 
 #[cfg(test)]
 impl Reading {
-    /// For tests: these tools, asked this after these messages.
+    /// Creates a reading for tests: these tools, and this question after these messages.
     pub(super) fn asked(tools: &[ToolSpec], question: &str, before: Vec<Arc<Message>>) -> Self {
         let mut messages = before;
         let turn_start = messages.len();

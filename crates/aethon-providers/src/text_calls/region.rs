@@ -1,45 +1,45 @@
-//! Follows a call from its opener to its end while it comes, so that words behind it, which make it talk about a call, are
-//! noticed at once.
+//! Follows a call from its opener to its end as it arrives, so that words after it, which make it mere talk about a
+//! call, are noticed at once.
 //!
-//! It knows where the arguments end, and nothing of what they are; that is for the family, once all is there. Every byte is
-//! looked at once.
+//! It finds the end of the arguments but does not interpret them; the family does that once they are complete. Every
+//! byte is examined once.
 
 use super::family::{Beginning, ENDS, Family, begins_with};
 
-/// More than any name and id take.
+/// Longer than any name and id.
 const LONGEST_HEADER: usize = 512;
 
-/// What else may stand between calls: the ends of code blocks and of lists, and one bracket too many.
+/// What else may separate calls: ends of code blocks and lists, and a superfluous bracket.
 const GLUE: [char; 8] = [';', ',', '`', '}', ']', ')', '\\', '\u{feff}'];
 
-/// A call that is coming.
+/// A call that is still arriving.
 #[derive(Debug)]
 pub(super) struct Region {
     pub(super) family: &'static Family,
-    /// Whether it began at the beginning of a line.
+    /// Whether it began at the start of a line.
     pub(super) is_at_line_start: bool,
     mode: Mode,
-    /// Where its first opener stands.
+    /// The position of its first opener.
     start: usize,
-    /// Up to here the text was looked at.
+    /// The text was examined up to here.
     at: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Mode {
-    /// Before the arguments: since where, and what of a name there was.
+    /// Before the arguments: where that began, and how much of a name there was.
     Header(usize, Word),
-    /// In arguments that are JSON, or as Python writes them.
+    /// In arguments in JSON or Python syntax.
     Brackets { depth: usize, quote: Option<u8>, is_escaped: bool },
-    /// In the tag before arguments that are markup: since where, and what ends them.
+    /// In the tag before markup arguments: where it began, and what ends the arguments.
     Tag(usize, &'static str),
-    /// In arguments that this ends.
+    /// In arguments that end with this.
     Markup(&'static str),
-    /// In something broken, up to a closer.
+    /// In something broken, until a closer.
     Broken,
-    /// Behind a call.
+    /// After a call.
     Behind,
-    /// Behind the end of the answer, which is at this place.
+    /// After the end of the response, at this position.
     Over(usize),
 }
 
@@ -50,40 +50,40 @@ enum Word {
     Complete,
 }
 
-/// What is known of a text that began like a call.
+/// What is known about a text that began like a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It may be one.
+    /// It may be a call.
     Hold,
-    /// It may be one, and nothing of the answer counts from this place on.
+    /// It may be a call, and the response ends at this position.
     Over(usize),
-    /// It is none; what stands before this place needs not be looked at again.
+    /// It is not a call; text before this position need not be examined again.
     Talk(usize),
 }
 
 impl Region {
-    /// At an opener of a family, at the beginning of the text.
+    /// Starts at an opener of a family, at the beginning of the text.
     pub(super) fn new(family: &'static Family, is_at_line_start: bool) -> Self {
         Self { family, is_at_line_start, mode: Mode::Header(0, Word::None), start: 0, at: 0 }
     }
 
-    /// The same behind so many bytes.
+    /// Starts after this many bytes instead.
     pub(super) fn behind_blanks(self, blanks: usize) -> Self {
         Self { mode: Mode::Header(blanks, Word::None), start: blanks, at: blanks, ..self }
     }
 
-    /// At arguments that begin at this place.
+    /// Starts at arguments that begin at this position.
     pub(super) fn at_brackets(family: &'static Family, at: usize) -> Self {
         let mode = Mode::Brackets { depth: 0, quote: None, is_escaped: false };
         Self { family, is_at_line_start: true, mode, start: at, at }
     }
 
-    /// Whether there is nothing but an opener yet, and nothing before it that another opener followed.
+    /// Returns whether there is only an opener so far, and no earlier one before it.
     pub(super) fn is_bare(&self) -> bool {
         matches!(self.mode, Mode::Header(since, Word::None) if since == self.start)
     }
 
-    /// Goes on to the end of what is there. `text` is all of it.
+    /// Examines everything up to the end of `text`, which is the whole text so far.
     pub(super) fn advance(&mut self, text: &str) -> Verdict {
         while self.at < text.len() {
             let step = match self.mode {
@@ -164,7 +164,7 @@ impl Region {
         None
     }
 
-    /// A tag with a name, and behind it arguments; anything else is talk about such tags.
+    /// A tag with a name is followed by arguments; anything else is talk about such tags.
     fn tag(&mut self, text: &str, since: usize, end: &'static str) -> Step {
         let tag = &text[since..];
         let Some(close) = tag.find('>').filter(|close| *close <= LONGEST_HEADER) else {
@@ -203,7 +203,7 @@ impl Region {
                         return;
                     }
                     b'}' | b']' | b')' => depth -= 1,
-                    // Never outside a string.
+                    // Never valid outside a string.
                     b'<' => {
                         self.mode = Mode::Broken;
                         return;

@@ -1,8 +1,9 @@
-//! Goes through an answer as it comes: text that cannot be a call goes on at once, what may be one is held until it is clear.
+//! Processes a response as it arrives: text that cannot be a call is passed on at once; what may be one is held until
+//! that is clear.
 //!
-//! Calls end an answer. Words behind them make all of it talk about calls, which is text. A call in special tokens that is
-//! broken stays a call, with arguments that are no object: the toolbox answers it, and the model gets to repair it, while
-//! the person never sees the tokens.
+//! Calls end a response. Words after them make all of it talk about calls, which is text. A broken call in special
+//! tokens stays a call, with arguments that are not an object: the toolbox answers it and the model can repair it,
+//! while the person never sees the tokens.
 
 use super::families::harmony::Harmony;
 use super::families::plain::{self, Start};
@@ -11,20 +12,20 @@ use super::prose::Prose;
 use super::reading::{Reading, Strictness};
 use super::region::{Region, Verdict};
 
-/// The most text that is held back. What a call is longer by is dropped, so that it counts as broken.
+/// The most text that is held back. The excess of a longer call is dropped, so that it counts as broken.
 pub(super) const LONGEST: usize = 256 * 1024;
-/// Longer pieces are taken in parts.
+/// Longer pieces are processed in parts.
 pub(super) const PIECE: usize = 8 * 1024;
-/// More blanks than an answer begins with.
+/// More whitespace than a response begins with.
 const BLANKS: usize = 64;
 
 /// What begins and ends thoughts in a text.
 const THOUGHTS: [(&str, &str); 3] =
     [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<|START_THINKING|>", "<|END_THINKING|>")];
-/// Ends of thoughts; what begins them may have been part of the prompt.
+/// What ends thoughts; their beginning may have been part of the prompt.
 const THOUGHT_ENDS: [&str; 3] = ["</think>", "</thinking>", "<|END_THINKING|>"];
 
-/// What a model says, once it is clear what it is.
+/// Output of a model, once its kind is clear.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Said {
     Text(String),
@@ -32,31 +33,31 @@ pub(super) enum Said {
     Call(TextCall),
 }
 
-/// The place in one answer.
+/// The reading position in one response.
 #[derive(Debug)]
 pub(super) struct Scanner {
     reading: Reading,
     held: String,
     state: ScanState,
     prose: Prose,
-    /// Whether there was anything to read but thoughts.
+    /// Whether there was text other than thoughts.
     has_text: bool,
-    /// So many bytes of what is held are known to begin no call.
+    /// How many bytes of the held text are known not to begin a call.
     deaf: usize,
     thoughts_end: Option<&'static str>,
 }
 
 #[derive(Debug)]
 enum ScanState {
-    /// At the beginning of an answer, or behind thoughts.
+    /// At the beginning of a response, or after thoughts.
     Start,
     Prose,
     /// In what may be a call.
     Region(Region),
-    /// Behind the end of the answer, or in a call that is too long: what still comes is dropped.
+    /// After the end of the response, or in a call that is too long: further text is dropped.
     Full(Region),
     Harmony(Harmony),
-    /// Calls are no longer looked for.
+    /// The search for calls has ended.
     Off,
 }
 
@@ -73,7 +74,7 @@ impl Scanner {
         }
     }
 
-    /// Takes more of the answer.
+    /// Processes more of the response.
     pub(super) fn push(&mut self, text: &str, said: &mut Vec<Said>) {
         let mut rest = text;
         while !rest.is_empty() {
@@ -91,7 +92,7 @@ impl Scanner {
         }
     }
 
-    /// The answer is complete.
+    /// Handles the end of the response.
     pub(super) fn finish(&mut self, said: &mut Vec<Said>) {
         let held = std::mem::take(&mut self.held);
         match std::mem::replace(&mut self.state, ScanState::Off) {
@@ -101,8 +102,8 @@ impl Scanner {
         }
     }
 
-    /// The answer broke off. What may be text is let go; of a call that will never be whole nothing is told, so that the
-    /// request can be sent again.
+    /// Handles an aborted response. Possible text is released; an incomplete call is dropped, so that the request can
+    /// be sent again.
     pub(super) fn abort(&mut self, said: &mut Vec<Said>) {
         let held = std::mem::take(&mut self.held);
         match std::mem::replace(&mut self.state, ScanState::Off) {
@@ -112,13 +113,13 @@ impl Scanner {
         }
     }
 
-    /// The model makes proper calls: all that is held is text, and so is what comes.
+    /// The model makes proper calls, so everything held and everything that follows is text.
     pub(super) fn give_up(&mut self, said: &mut Vec<Said>) {
         tell(std::mem::take(&mut self.held), said);
         self.state = ScanState::Off;
     }
 
-    /// How many bytes are held back.
+    /// Returns how many bytes are held back.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.held.len()
@@ -142,7 +143,7 @@ impl Scanner {
         }
     }
 
-    /// Looks for plain calls. Returns whether more has to come.
+    /// Looks for plain calls. Returns whether more input is needed.
     fn start(&mut self) -> bool {
         let text = self.held.trim_start();
         let blanks = self.held.len() - text.len();
@@ -164,7 +165,7 @@ impl Scanner {
         false
     }
 
-    /// Goes through text up to something that may be a call. Returns whether more has to come.
+    /// Processes text up to something that may be a call. Returns whether more input is needed.
     fn prose(&mut self, said: &mut Vec<Said>) -> bool {
         let mut at = 0;
         while let Some(c) = self.held[at..].chars().next() {
@@ -176,7 +177,8 @@ impl Scanner {
                     }
                     Token::Call(region) => {
                         let has_words = self.has_text || !self.held[..at].trim().is_empty();
-                        // Blanks before a whole answer say nothing; but it may turn out to be text.
+                        // Whitespace before a whole response means nothing, but is held in case the response turns
+                        // out to be text.
                         let blanks = if has_words { 0 } else { at };
                         self.release(at - blanks, said);
                         self.deaf = 0;
@@ -192,7 +194,7 @@ impl Scanner {
                         self.prose.restart();
                         self.deaf = 0;
                         self.release(at + length, said);
-                        // What stood before the end were thoughts, also where their beginning was in the prompt.
+                        // What preceded the end were thoughts, even if their beginning was in the prompt.
                         self.has_text = false;
                         self.state = ScanState::Start;
                         return false;
@@ -210,7 +212,7 @@ impl Scanner {
         true
     }
 
-    /// What stands at a bracket of some kind.
+    /// Returns what is at an opening bracket.
     fn token(&mut self, at: usize) -> Token {
         let text = &self.held[at..];
         let ends: &[&str] = match &self.thoughts_end {
@@ -250,7 +252,7 @@ impl Scanner {
         }
     }
 
-    /// Goes on in what may be a call. Returns whether more has to come.
+    /// Continues in what may be a call. Returns whether more input is needed.
     fn region(&mut self, said: &mut Vec<Said>) -> bool {
         let ScanState::Region(mut region) = std::mem::replace(&mut self.state, ScanState::Prose) else {
             return false;
@@ -281,9 +283,9 @@ impl Scanner {
         }
     }
 
-    /// The calls of a whole text, or the text.
+    /// Emits the calls of a complete text, or the text.
     fn conclude(&mut self, region: &Region, held: String, said: &mut Vec<Said>) {
-        // Nothing but an opener was cut off before it said anything.
+        // A lone opener was cut off before it said anything.
         if region.is_bare() && region.is_at_line_start {
             return;
         }
@@ -316,7 +318,7 @@ fn tell(text: String, said: &mut Vec<Said>) {
     }
 }
 
-/// Whether a text may become a token at its beginning.
+/// Returns whether a text may be the beginning of a token.
 fn is_partly_token(text: &str) -> bool {
     matches!(opening(text), Opening::Partial)
         || THOUGHTS.iter().any(|(begin, _)| begins_with(text, &[begin]) == Beginning::Partly)

@@ -1,4 +1,4 @@
-//! What holds for every answer, however it is cut; and the stream.
+//! Properties that hold for every response, however it is cut, and the stream.
 
 use aethon_core::message::{Block, Message, Role, ToolCall};
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
@@ -19,7 +19,7 @@ fn asked(question: &str) -> Reading {
     Reading::asked(&tools(), question, Vec::new())
 }
 
-/// Whether a text is nothing but what stands before the arguments of calls, and perhaps half a token more.
+/// Returns whether a text consists only of what precedes the arguments of calls, and perhaps part of a token.
 fn is_bare(text: &str) -> bool {
     let all = |family: &'static Family| {
         let markup = family.markup.iter().map(|(begin, _)| begin);
@@ -30,7 +30,7 @@ fn is_bare(text: &str) -> bool {
     FAMILIES.into_iter().flat_map(all).any(|token| token.starts_with(rest.trim()))
 }
 
-/// Text that is likely to meet the tokens of some family halfway.
+/// Text that is likely to contain partial tokens of some family.
 fn token_soup() -> impl Strategy<Value = String> {
     let tokens = FAMILIES.iter().flat_map(|family| {
         let markup = family.markup.iter().flat_map(|(begin, end)| [*begin, *end]);
@@ -84,7 +84,8 @@ fn token_soup() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    // The same answers in every run, so that what was found before decides and not chance; another seed searches further.
+    // A fixed seed makes every run the same, so that known findings decide and not chance. Another seed searches
+    // further.
     #![proptest_config(ProptestConfig { cases: 2_000, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
@@ -145,7 +146,7 @@ fn what_is_held_is_bounded_and_a_call_that_is_longer_counts_as_broken() {
 
 #[test]
 fn long_answers_take_time_in_proportion() {
-    // Quadratic reading of one of these would take minutes.
+    // Quadratic processing of any of these would take minutes.
     for unit in [
         "<tool_call>",
         "<tool_call>{",
@@ -238,7 +239,7 @@ async fn the_stream_makes_the_calls_and_says_so() {
     let (thought, done) =
         ("<|channel|>analysis<|message|>Hm.", "<|end|><|start|>assistant<|channel|>final<|message|>Noon.");
     check(vec![text(thought), text(done), finished(StopReason::End)], &["thinks Hm.", "Noon.", "End"]).await;
-    // What broke off: text is let go, a call is not.
+    // Aborted responses: text is released, a call is not.
     check(vec![text("<tool_"), gone()], &["<tool_", "fails: gone"]).await;
     check(vec![text("{\"name\": \"clo"), gone()], &["{\"name\": \"clo", "fails: gone"]).await;
     check(vec![text("<tool_call>{\"na"), gone()], &["fails: gone"]).await;

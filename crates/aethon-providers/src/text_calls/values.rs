@@ -1,4 +1,4 @@
-//! What the families have in common: a cursor over a text, calls that are JSON, and arguments that are markup.
+//! What the families share: a text cursor, calls in JSON, and arguments in markup.
 
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};
@@ -7,10 +7,10 @@ use super::families::python;
 use super::family::TextCall;
 use crate::stream::arguments;
 
-/// The name of a call that is too broken to have one; no tool is called that, so that the toolbox says which there are.
+/// The name of a call too broken to have one. No tool has this name, so the toolbox lists those that exist.
 const NAMELESS: &str = "unknown";
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cursor<'t> {
     pub(super) rest: &'t str,
@@ -21,31 +21,31 @@ impl<'t> Cursor<'t> {
         Self { rest: text }
     }
 
-    /// Goes over blanks and these characters.
+    /// Skips whitespace and these characters.
     pub(super) fn skip(&mut self, also: &[char]) {
         self.rest = self.rest.trim_start_matches(|c: char| c.is_whitespace() || also.contains(&c));
     }
 
-    /// Goes over a token, if it is the next thing.
+    /// Skips a token, if it comes next.
     pub(super) fn eat(&mut self, token: &str) -> bool {
         let rest = self.rest.strip_prefix(token);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
     }
 
-    /// Goes over one of several tokens, if it is the next thing.
+    /// Skips one of several tokens, if it comes next.
     pub(super) fn eat_any(&mut self, tokens: &[&str]) -> bool {
         tokens.iter().any(|token| self.eat(token))
     }
 
-    /// What comes before a token, and goes behind it; without the token all that is left.
+    /// Returns the text before a token and skips both. Without the token, returns the rest.
     pub(super) fn until(&mut self, token: &str) -> &'t str {
         let (before, behind) = self.rest.split_once(token).unwrap_or((self.rest, ""));
         self.rest = behind;
         before
     }
 
-    /// What comes before the first of these characters.
+    /// Returns the text before the first of these characters.
     pub(super) fn before(&mut self, stops: &[char]) -> &'t str {
         let at = self.rest.find(stops).unwrap_or(self.rest.len());
         let (before, rest) = self.rest.split_at(at);
@@ -53,7 +53,7 @@ impl<'t> Cursor<'t> {
         before
     }
 
-    /// The value that comes next with its text, or the text up to one of the closers when it is none.
+    /// Returns the next value with its text, or the text up to one of the closers if it is not a value.
     pub(super) fn value(&mut self, closers: &[&str]) -> (Result<Value, ()>, &'t str) {
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<Value>();
         if let Some(Ok(value)) = values.next() {
@@ -73,7 +73,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// The calls that a value is, one or a list of them; what is none of that is a broken call.
+/// Converts a value to calls, one or a list. Anything else is a broken call.
 pub(super) fn calls_of(value: (Result<Value, ()>, &str), calls: &mut Vec<TextCall>) {
     let (value, source) = value;
     match value {
@@ -85,7 +85,7 @@ pub(super) fn calls_of(value: (Result<Value, ()>, &str), calls: &mut Vec<TextCal
     }
 }
 
-/// The elements of a list, each with its text.
+/// Returns the elements of a list, each with its text.
 pub(super) fn elements(list: &str) -> impl Iterator<Item = (Value, &str)> {
     let mut cursor = Cursor::new(list);
     cursor.skip(&[]);
@@ -99,7 +99,7 @@ pub(super) fn elements(list: &str) -> impl Iterator<Item = (Value, &str)> {
     })
 }
 
-/// The call that an object is, under whatever keys.
+/// Converts an object to a call, whatever its keys are.
 fn call_of(value: Value, source: &str) -> TextCall {
     let taken = || {
         let Value::Object(mut fields) = value else { return None };
@@ -114,7 +114,7 @@ fn call_of(value: Value, source: &str) -> TextCall {
     taken().unwrap_or_else(|| broken(NAMELESS, source))
 }
 
-/// Arguments as an object, or as the text that should have been one.
+/// Returns the arguments as an object, or as the text that should have been one.
 pub(super) fn input_of(value: Value) -> Value {
     match value {
         Value::Null => Value::Object(Map::new()),
@@ -124,19 +124,19 @@ pub(super) fn input_of(value: Value) -> Value {
     }
 }
 
-/// A call whose arguments cannot be read.
+/// Creates a call whose arguments cannot be read.
 pub(super) fn broken(name: &str, source: &str) -> TextCall {
     TextCall { name: name.to_owned(), input: Value::String(source.to_owned()), source: source.to_owned() }
 }
 
-/// The name in a call that is not whole.
+/// Returns the name in an incomplete call.
 fn name_in(source: &str) -> Option<&str> {
     let behind = ["\"name\"", "\"tool_name\""].iter().find_map(|key| source.split_once(key))?.1;
     let name = behind.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
     name.split_once('"').map(|(name, _)| name)
 }
 
-/// A call by name with the arguments that come next.
+/// Creates a call by name with the arguments that come next.
 pub(super) fn named(name: &str, start: &str, cursor: &mut Cursor<'_>, closers: &[&str]) -> TextCall {
     let (value, text) = cursor.value(closers);
     let source = start.get(..start.len() - cursor.rest.len()).unwrap_or(text);
@@ -150,7 +150,7 @@ pub(super) fn named(name: &str, start: &str, cursor: &mut Cursor<'_>, closers: &
     }
 }
 
-/// The arguments of `<parameter=KEY>VALUE</parameter>` and `<parameter name="KEY">VALUE</parameter>`.
+/// Parses the arguments of `<parameter=KEY>VALUE</parameter>` and `<parameter name="KEY">VALUE</parameter>`.
 pub(super) fn parameters(body: &str, tool: Option<&ToolSpec>) -> Value {
     let mut cursor = Cursor::new(body);
     let mut input = Map::new();
@@ -173,7 +173,7 @@ pub(super) fn parameters(body: &str, tool: Option<&ToolSpec>) -> Value {
     Value::Object(input)
 }
 
-/// The value of `KEY="VALUE"` in a tag.
+/// Returns the value of `KEY="VALUE"` in a tag.
 pub(super) fn attribute<'t>(head: &'t str, key: &str) -> Option<&'t str> {
     let (before, behind) = head.split_once(key)?;
     if before.chars().next_back().is_some_and(|c| !c.is_whitespace()) {
@@ -184,12 +184,12 @@ pub(super) fn attribute<'t>(head: &'t str, key: &str) -> Option<&'t str> {
     quoted.split(['"', '\'']).next()
 }
 
-/// A name without the quotation marks that it may stand in.
+/// Strips quotation marks from a name.
 pub(super) fn unquoted(name: &str) -> &str {
     name.trim().trim_matches(['"', '\''])
 }
 
-/// A value that was written without its type, as the schema of the tool wants it.
+/// Converts an untyped value as the tool's schema requires.
 pub(super) fn typed(tool: Option<&ToolSpec>, key: &str, text: &str) -> Value {
     let text = without_line_ends(text);
     let schema = tool.and_then(|tool| tool.parameters.get("properties")?.get(key));
@@ -206,13 +206,13 @@ pub(super) fn typed(tool: Option<&ToolSpec>, key: &str, text: &str) -> Value {
     value.unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// Markup puts a value on lines of its own.
+/// Strips the line ends that markup puts around a value.
 fn without_line_ends(text: &str) -> &str {
     let text = text.strip_prefix('\n').unwrap_or(text);
     text.strip_suffix('\n').unwrap_or(text)
 }
 
-/// The tool of this name.
+/// Returns the tool of this name.
 pub(super) fn tool<'t>(tools: &'t [ToolSpec], name: &str) -> Option<&'t ToolSpec> {
     tools.iter().find(|tool| tool.name == name)
 }

@@ -1,4 +1,4 @@
-//! How a service is asked for the words of a recording, and where in its answer they are.
+//! The request and response formats of a transcription service.
 
 use aethon_core::model::Usage;
 use aethon_core::multipart;
@@ -11,20 +11,20 @@ use crate::headers;
 use crate::service::Service;
 use crate::transport::{Method, Outgoing};
 
-/// The request for the words of a recording.
+/// Builds the request to transcribe a recording.
 pub(super) fn build_request(service: &Service, speech: &Speech, language: Option<&str>) -> Outgoing {
     let mut fields = vec![("model", service.model.clone())];
     fields.extend(language.map(|language| ("language", language.to_owned())));
     let file = ("file", file_name(speech), speech.mime.as_str());
     let (content_type, body) = multipart::form(&fields, (file.0, &file.1, file.2), &speech.bytes);
     let mut headers = vec![(ACCEPT, HeaderValue::from_static("application/json"))];
-    // A boundary of ours is always a header's value.
+    // Our boundary is always a valid header value.
     headers.extend(HeaderValue::from_str(&content_type).ok().map(|value| (CONTENT_TYPE, value)));
     headers.extend(headers::bearer(&service.key));
     Outgoing { method: Method::Post, url: service.url("/audio/transcriptions"), headers, body }
 }
 
-/// A name by whose ending the service knows the format, which it does not look for elsewhere.
+/// Returns a file name whose extension states the format, because the service looks nowhere else for it.
 fn file_name(speech: &Speech) -> String {
     let ending = match speech.mime.to_ascii_lowercase().trim_start_matches("audio/") {
         "ogg" | "opus" | "vorbis" => "ogg",
@@ -44,12 +44,12 @@ fn file_name(speech: &Speech) -> String {
     format!("speech.{ending}")
 }
 
-/// The words of an answer; `None` where there are none where they belong.
+/// Returns the transcript in a response, or `None` if it is not where it should be.
 pub(super) fn read(answer: &Value) -> Option<Transcript> {
     let text = answer.get("text")?.as_str()?.trim().to_owned();
     let told = &answer["usage"];
     let count = |key: &str| told[key].as_u64().unwrap_or(0);
-    // Billed by tokens, or by time.
+    // Billed by tokens or by time.
     let seconds = told["seconds"].as_f64().filter(|seconds| (0.0..1e7).contains(seconds)).unwrap_or(0.0);
     let billed = count("input_tokens").max(seconds.ceil() as u64 * TOKENS_A_SECOND);
     let usage = Usage { input_tokens: billed, output_tokens: count("output_tokens"), ..Usage::default() };

@@ -1,7 +1,7 @@
-//! Spoken words into text, by OpenAI's interface for it, which other services and servers of one's own have too.
+//! Transcription, through OpenAI's API for it, which other services and self-hosted servers offer too.
 //!
-//! `remote` is the client of a service, `form` how that is asked and answers. Nothing is repeated here: who waits for the words
-//! decides about that.
+//! `remote` is the client of a service, `form` has the request and response formats. Nothing is retried here; that is
+//! up to the caller.
 
 mod form;
 mod remote;

@@ -1,4 +1,4 @@
-//! The client of a service that writes down what is said, and what is told where there is none.
+//! The client of a transcription service, and what is reported if there is none.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::section::in_section;
 use crate::service::Service;
 use crate::transport::Client;
 
-/// Where it is configured.
+/// Its configuration section.
 const SECTION: &str = "transcription";
 
-/// The most of an answer that is read: the words of many hours.
+/// The most that is read of a response: the words of many hours.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// Makes the transcriber. An empty model id is the usual model; `language` is what is mostly spoken, if that is known. Never
-/// fails: what is missing or wrong is told by the first use.
+/// Creates the transcriber. An empty model id selects the default model; `language` is the main spoken language, if
+/// known. Never fails: errors in the options are reported on first use.
 pub fn transcriber(mut options: Options, language: &str) -> Arc<dyn Transcriber> {
     if options.model_id.trim().is_empty() {
         options.provider.transcription_model().unwrap_or("none").clone_into(&mut options.model_id);
@@ -48,7 +48,7 @@ pub fn transcriber(mut options: Options, language: &str) -> Arc<dyn Transcriber>
     }
 }
 
-/// A service behind HTTP.
+/// A service over HTTP.
 struct Remote {
     name: String,
     service: Arc<Service>,
@@ -92,7 +92,7 @@ impl Transcriber for Remote {
     }
 }
 
-/// A transcriber that cannot be asked as it is configured.
+/// A transcriber whose configuration cannot work.
 struct Unavailable {
     name: String,
     error: ModelError,

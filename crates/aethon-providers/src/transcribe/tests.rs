@@ -1,4 +1,4 @@
-//! What is asked and read, and what is told of a service that is not set up.
+//! Requests and responses, and what is reported about a service that is not configured.
 
 use aethon_core::model::ModelErrorKind;
 use aethon_core::transcribe::Speech;

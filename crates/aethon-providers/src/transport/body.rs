@@ -1,4 +1,4 @@
-//! The async side of an answer: pieces as they come, and the right to cut the connection.
+//! The async side of a response: pieces as they arrive, and the right to cut the connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use ureq::Agent;
 
 use super::failure::Failure;
 
-/// A body that is being read by a thread of its own. Dropping it shuts the socket down.
+/// A body that is read by its own thread. Dropping it shuts the socket down.
 #[derive(Debug)]
 pub(crate) struct Body {
     pieces: mpsc::Receiver<Result<Bytes, Failure>>,
@@ -20,12 +20,12 @@ impl Body {
         Self { pieces, _cut: CutOnDrop(lease) }
     }
 
-    /// The next piece; `None` after the last.
+    /// Returns the next piece, or `None` after the last.
     pub(crate) async fn next(&mut self) -> Option<Result<Bytes, Failure>> {
         self.pieces.recv().await
     }
 
-    /// What is left of it, at most `limit` bytes; a failure ends it early.
+    /// Reads the rest, at most `limit` bytes. A failure ends it early.
     pub(crate) async fn read(&mut self, limit: usize) -> Vec<u8> {
         let mut all = Vec::new();
         while all.len() < limit {
@@ -37,8 +37,8 @@ impl Body {
     }
 }
 
-/// Who may still end an exchange: the thread takes the agent when it has read everything, the async side when it loses
-/// interest. Whoever comes first.
+/// The right to end an exchange: the thread takes the agent when it has read everything, the async side when it loses
+/// interest, whichever comes first.
 #[derive(Debug, Clone)]
 pub(super) struct Lease(Arc<Mutex<Option<Agent>>>);
 

@@ -1,7 +1,7 @@
-//! Sends requests on the blocking pool and keeps the connections that are free.
+//! Sends requests on the blocking pool and keeps idle connections.
 //!
-//! Every request has an agent of its own while it runs, because an agent can be shut down from outside: that closes its
-//! socket under the thread that is blocked on it. After a body was read to its end the agent, with its one idle
+//! Every request has its own agent while it runs, because an agent can be shut down from outside, which closes the
+//! socket under the thread that is blocked on it. After a body was read to its end, the agent, with its one idle
 //! connection, waits here for the next request.
 
 use std::io::Read;
@@ -17,18 +17,18 @@ use ureq::http::{self, HeaderMap, HeaderName, HeaderValue};
 use super::body::{Body, Lease};
 use super::failure::{Failure, Limits};
 
-/// The longest wait for a connection, DNS and TLS included.
+/// The longest wait for a connection, including DNS and TLS.
 const CONNECT: Duration = Duration::from_secs(15);
-/// How long a free connection is kept.
+/// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(60);
-/// How many free connections are kept.
+/// How many idle connections are kept.
 const IDLE_CONNECTIONS: usize = 4;
-/// Bytes read at once.
+/// How many bytes are read at a time.
 const PIECE: usize = 16 * 1024;
-/// Pieces that wait for a slow reader; the reading thread then stops, and with it the sender.
+/// How many pieces may wait for a slow reader; beyond that, the reading thread stops, and with it the sender.
 const PIECES: usize = 4;
 
-/// The methods that anybody needs.
+/// The supported methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     Get,
@@ -47,7 +47,7 @@ pub(crate) struct Outgoing {
     pub(crate) body: Vec<u8>,
 }
 
-/// An answer: its head, and its body to come.
+/// The head of a response, and its body to come.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     pub(crate) status: u16,
@@ -60,7 +60,7 @@ struct Head {
     headers: HeaderMap,
 }
 
-/// Asks one service.
+/// Sends requests to one service.
 #[derive(Debug)]
 pub(crate) struct Client {
     config: Config,
@@ -69,8 +69,8 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that waits at most `silence` for each next byte. Proxies of the environment are used unless the service
-    /// is on this machine.
+    /// Creates a client that waits at most `silence` for each next byte. Proxies from the environment are used unless
+    /// the service is on this machine.
     pub(crate) fn new(silence: Duration, is_loopback: bool) -> Self {
         let limits = Limits { connect: CONNECT.min(silence), silence };
         let builder = Agent::config_builder()
@@ -88,8 +88,8 @@ impl Client {
         Self { config: builder.build(), limits, idle: Idle::default() }
     }
 
-    /// Sends a request and waits for the head of the answer, whatever its status. Redirects are not followed. Dropping
-    /// the future, or the body, closes the connection at once.
+    /// Sends a request and waits for the head of the response, whatever its status. Redirects are not followed.
+    /// Dropping the future, or the body, closes the connection at once.
     pub(crate) async fn send(&self, outgoing: Outgoing) -> Result<Incoming, Failure> {
         let agent = self.idle.take().unwrap_or_else(|| self.config.clone().into());
         let lease = Lease::of(agent.clone());
@@ -99,7 +99,7 @@ impl Client {
             Exchange { agent, lease: lease.clone(), idle: self.idle.clone(), limits: self.limits, pieces };
         let body = Body::new(pieces_arrive, lease);
         tokio::task::spawn_blocking(move || exchange.run(outgoing, head));
-        // The sender is dropped unsent only if the thread panicked or the runtime is going down.
+        // The sender is dropped unsent only if the thread panicked or the runtime is shutting down.
         let Head { status, headers } =
             head_arrives.await.map_err(|_| Failure::Broken("the request was given up".into()))??;
         Ok(Incoming { status, headers, body })
@@ -120,7 +120,7 @@ impl Exchange {
         let response = match self.ask(outgoing) {
             Ok(response) => response,
             Err(error) => {
-                // Nobody waits any more when the caller has given up, which is fine.
+                // If the caller has given up, nobody waits for this, which is fine.
                 let _ = head.send(Err(Failure::of(error, self.limits)));
                 return;
             }
@@ -143,7 +143,8 @@ impl Exchange {
                 return;
             }
         }
-        // Give the connection back before the end is announced, so that a caller that asks again right then finds it.
+        // Return the connection before announcing the end, so that a caller that sends another request right away
+        // finds it.
         drop(reader);
         if let Some(agent) = self.lease.take() {
             self.idle.put(agent);
@@ -169,7 +170,7 @@ impl Exchange {
     }
 }
 
-/// Agents whose connection is free.
+/// Agents with an idle connection.
 #[derive(Debug, Clone, Default)]
 struct Idle(Arc<Mutex<Vec<Agent>>>);
 

@@ -1,5 +1,5 @@
-//! The transport for other parts of the program, as the core's [`Exchange`]. A service of another kind than a model, such as
-//! a server of tools, is reached over the same connections, time limits and endings.
+//! The transport for other parts of the program, as the core's [`Exchange`]. Services other than models, such as MCP
+//! servers, use the same connections, timeouts and cancellation.
 
 use std::io;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use url::Url;
 
 use super::{Client, Failure, Method, Outgoing};
 
-/// What reaches the service at this address, waiting at most `silence` for each next byte.
+/// Creates an exchange with the service at this address, waiting at most `silence` for each next byte.
 ///
 /// # Errors
 ///
-/// The address is none.
+/// The address is invalid.
 pub fn exchange(address: &str, silence: Duration) -> io::Result<impl Exchange + use<>> {
     let invalid =
         || io::Error::new(io::ErrorKind::InvalidInput, format!("{address:?} is no address of a server"));
@@ -55,7 +55,7 @@ impl Exchange for Transport {
     }
 }
 
-/// The value of a header may be a secret, so only its name is told.
+/// A header's value may be a secret, so errors name only the header.
 fn header((name, value): (String, String)) -> io::Result<(HeaderName, HeaderValue)> {
     let invalid = |what: &str| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("the {what} of the header {name:?} is not valid"))

@@ -8,25 +8,25 @@ use ureq::Timeout;
 /// A failed exchange.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The host name means nothing to the resolver.
+    /// The host name cannot be resolved.
     UnknownHost,
     /// Nothing listens there.
     Refused,
     /// No connection within this time.
     ConnectTimeout(Duration),
-    /// No byte for this time.
+    /// No byte for this long.
     Silence(Duration),
-    /// No trusted TLS connection: what the TLS library said.
+    /// No trusted TLS connection, with the TLS library's message.
     Tls(String),
-    /// What came is not HTTP.
+    /// The response is not HTTP.
     NotHttp(String),
-    /// A proxy did not let the connection through.
+    /// A proxy refused the connection.
     Proxy(String),
     /// The connection broke.
     Broken(String),
 }
 
-/// The time limits of a client, to say in a failure which one was hit.
+/// The time limits of a client, so that a failure can name the one that was hit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) connect: Duration,
@@ -34,7 +34,7 @@ pub(super) struct Limits {
 }
 
 impl Failure {
-    /// What the library or the system said, for the log.
+    /// Returns the message of the library or the system, for the log.
     pub(crate) fn cause(&self) -> String {
         match self {
             Self::Tls(cause) | Self::NotHttp(cause) | Self::Proxy(cause) | Self::Broken(cause) => {
@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// Failures while a body is read come as I/O errors, with the library's own error inside.
+    /// Failures while reading a body come as I/O errors that wrap the library's own error.
     pub(super) fn of_io(error: io::Error, limits: Limits) -> Self {
         if error.get_ref().is_some_and(|inner| inner.is::<ureq::Error>()) {
             return Self::of(ureq::Error::from(error), limits);
@@ -71,7 +71,7 @@ impl Failure {
         match error.kind() {
             io::ErrorKind::ConnectionRefused => Self::Refused,
             io::ErrorKind::TimedOut => Self::Silence(limits.silence),
-            // The only source of this kind is the TLS layer: a bad certificate, or no TLS at all on the other side.
+            // Only the TLS layer causes this kind: a bad certificate, or no TLS at all on the other side.
             io::ErrorKind::InvalidData => Self::Tls(error.to_string()),
             _ => Self::Broken(error.to_string()),
         }

@@ -1,8 +1,8 @@
 //! Plain HTTP for the providers: one request out, one body in, piece by piece.
 //!
-//! `client` asks on the blocking pool and keeps idle connections, `body` is the answer on the async side, whose drop shuts
-//! the socket down, `failure` says what went wrong without knowing providers, `exchange` lends the transport to other parts of the program.
-//! Nothing here retries.
+//! `client` sends requests on the blocking pool and keeps idle connections, `body` is the async side of a response,
+//! which shuts the socket down when dropped, `failure` says what went wrong without knowing providers, `exchange`
+//! offers the transport to other parts of the program. Nothing here retries.
 
 mod body;
 mod client;

@@ -22,7 +22,7 @@ fn serve(answer: impl Fn(TcpStream, String) + Send + 'static) -> String {
     address
 }
 
-/// One request with a body of a known length, or none at the end of the connection.
+/// Reads one request with a body of known length, or returns `None` at the end of the connection.
 fn read_request(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     let mut byte = [0];
@@ -110,7 +110,7 @@ async fn silence_ends_within_the_limit() {
     }
 }
 
-/// Whether the other side closes the connection, and soon.
+/// Returns whether the other side closes the connection soon.
 fn closes(stream: &mut TcpStream) -> bool {
     let began = Instant::now();
     stream.set_read_timeout(Some(PATIENT)).unwrap();
@@ -163,7 +163,7 @@ async fn a_slow_reader_stops_the_sender() {
     });
     let incoming = client(PATIENT).send(post(&url)).await.unwrap();
     let written = tokio::task::spawn_blocking(move || counts.recv_timeout(PATIENT).unwrap()).await.unwrap();
-    // What the sockets' own buffers hold, and no more.
+    // Only what the sockets' own buffers hold.
     assert!(written < 64 * 1024 * 1024, "{written}");
     drop(incoming);
 }

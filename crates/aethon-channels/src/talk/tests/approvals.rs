@@ -1,11 +1,11 @@
-//! Questions whose answerer, arguments or program change while they are open.
+//! Prompts whose answerer, arguments or program change while they are open.
 
 use aethon_core::approval::{Resolution, ResolutionReason};
 use aethon_core::channel::ChannelRecords as _;
 
 use super::*;
 
-/// A door behind which this person's turn waits for an answer, and what the buttons send.
+/// Returns a door at which this person's turn waits for an answer, and what the buttons send.
 async fn asked_by(stage: &Stage, arrival: Arrival) -> (Door, ApprovalRequest, [String; 2]) {
     let (door, request) = (stage.door(), stage.question());
     door.arrive(arrival).await.unwrap();
@@ -27,7 +27,7 @@ async fn who_may_not_write_any_more_approves_nothing() {
         let sender = Sender { id: "1".into(), name: None, group: group.map(str::to_owned) };
         Press { data: data.into(), sender, chat: chat.into() }
     };
-    // Taken off the list.
+    // Removed from the list.
     let stage = Stage::new(known());
     let (door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
     let mut ticket = stage.desk.open(request.clone());
@@ -40,7 +40,7 @@ async fn who_may_not_write_any_more_approves_nothing() {
     assert_eq!(door.press(&press(&approve, None, "7")).await, "Approved.");
     assert_eq!(ticket.answer().await.answer.decision, Decision::Approve);
 
-    // The pairing was taken back.
+    // The pairing was revoked.
     let stage = Stage::new(rules());
     stage.records.put("telegram", "paired:1", "", None).await.unwrap();
     let (door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
@@ -49,7 +49,7 @@ async fn who_may_not_write_any_more_approves_nothing() {
     assert_eq!(door.press(&press(&approve, None, "7")).await, "You cannot answer this.");
     assert_eq!(stage.desk.pending().len(), 1);
 
-    // A member of a group that is listed, there and nowhere else.
+    // A member of a listed group, who may write only there.
     let stage = Stage::new(Rules { allowed: Live::new(vec!["-7".into()]), ..rules() });
     let (door, request, [approve, _]) = asked_by(&stage, in_group(&stage, "1", "hi")).await;
     let _ticket = stage.desk.open(request);
@@ -80,7 +80,7 @@ async fn what_was_changed_at_another_door_is_shown_as_it_runs() {
 async fn a_question_that_a_crash_has_left_is_void_and_has_no_buttons() {
     let stage = Stage::new(known());
     let (_door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
-    // The same messenger started anew in the same program: the question is still open.
+    // The same messenger restarted within the program: the prompt is still open.
     let messenger = stage.messenger();
     messenger.questions().ask(("7", "1"), &ApprovalRequest { id: "q2".into(), ..request }).await;
     let count = stage.shown().len();
@@ -96,7 +96,7 @@ async fn a_question_that_a_crash_has_left_is_void_and_has_no_buttons() {
     let edits = stage.paper.edits.load(Ordering::Relaxed);
     messenger.questions().void().await;
     assert_eq!(stage.paper.edits.load(Ordering::Relaxed), edits, "once");
-    // What is settled is not stored any longer.
+    // A settled prompt is no longer stored.
     let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::User };
     messenger.questions().settled("q2", resolution, None).await;
     assert!(stage.records.list("telegram", "question:", 9).await.unwrap().is_empty());

@@ -1,4 +1,4 @@
-//! Commands while something runs, or is still on its way in; and what stays stored of what was delivered.
+//! Commands while something runs or is still being received, and what stays stored about deliveries.
 
 use aethon_core::assistant::Assistant as _;
 use aethon_core::channel::ChannelRecords as _;
@@ -11,7 +11,7 @@ fn with_file(arrival: Arrival) -> Arrival {
     Arrival { files: vec![file], ..arrival }
 }
 
-/// A stage on which a file takes a minute.
+/// Returns a stage on which fetching a file takes a minute.
 fn slow() -> Stage {
     let mut stage = Stage::new(known());
     stage.paper = Arc::new(Paper { fetching: Duration::from_secs(60), ..Paper::default() });
@@ -137,7 +137,7 @@ async fn of_what_has_arrived_no_text_is_kept() {
     }
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown().len(), 2, "it is still known that all of it has arrived");
-    // The platform says afterwards that the second part has not arrived.
+    // The platform reports afterwards that the second part did not arrive.
     let outlet = Outlet::new((stage.paper.clone(), None), stage.rules.clone(), stage.around());
     super::super::sending::returned(&outlet, &format!("{turn}-5-1"), "too late").await.unwrap();
     stage.messenger().send(&delivery).await.unwrap();

@@ -1,4 +1,4 @@
-//! The text is read as strictly as Prometheus and its linter do.
+//! The output is parsed as strictly as by Prometheus and its linter.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::service::tests::Bench;
 /// A sample: its labels and its value.
 type Samples = Vec<(BTreeMap<String, String>, f64)>;
 
-/// Reads an exposition; panics on whatever Prometheus would refuse or its linter complain of.
+/// Parses an exposition and panics on anything Prometheus would refuse or its linter would report.
 fn read(text: &str) -> BTreeMap<String, Samples> {
     assert!(text.ends_with('\n'));
     let (mut helps, mut types) = (BTreeSet::new(), BTreeMap::new());
@@ -127,14 +127,14 @@ async fn what_was_counted_is_read_by_prometheus() {
     for name in metrics.keys() {
         assert!(name.starts_with("aethon_") || name.starts_with("process_"), "{name}");
     }
-    // The answer before this one is counted by now.
+    // The previous response is counted by now.
     let again = read(bench.get("/metrics", &[]).await.text());
     assert!(
         again["aethon_http_requests_total"].iter().any(|(labels, n)| labels["code"] == "2xx" && *n >= 1.0)
     );
 }
 
-/// A channel whose task runs, and that says of itself how it is doing.
+/// A channel whose task runs and which reports its own health.
 struct Told(ChannelState);
 
 #[async_trait]

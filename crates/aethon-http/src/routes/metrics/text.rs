@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 
 use aethon_core::telemetry::{BOUNDS, Series};
 
-/// A text that grows. The samples of one metric have to be written one after the other.
+/// A growing exposition. The samples of one metric must be written consecutively.
 #[derive(Default)]
 pub(super) struct Exposition {
     text: String,
     announced: BTreeSet<String>,
 }
 
-/// A histogram of one subject.
+/// A histogram of one metric.
 pub(super) struct Histogram<'h> {
     pub(super) name: &'h str,
     pub(super) help: &'h str,
@@ -20,19 +20,19 @@ pub(super) struct Histogram<'h> {
 }
 
 impl Exposition {
-    /// A number that only grows.
+    /// Writes a counter.
     pub(super) fn counter(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: f64) {
         self.announce(name, help, "counter");
         self.sample(name, labels, value);
     }
 
-    /// A number that goes up and down.
+    /// Writes a gauge.
     pub(super) fn gauge(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: f64) {
         self.announce(name, help, "gauge");
         self.sample(name, labels, value);
     }
 
-    /// How many took how long.
+    /// Writes a histogram of durations.
     pub(super) fn histogram(&mut self, histogram: &Histogram<'_>, series: &Series) {
         let Histogram { name, help, label } = *histogram;
         self.announce(name, help, "histogram");
@@ -47,15 +47,15 @@ impl Exposition {
         self.sample(&format!("{name}_count"), &[label], series.timed as f64);
     }
 
-    /// Says what a metric is, once.
+    /// Writes the metadata of a metric, once.
     pub(super) fn announce(&mut self, name: &str, help: &str, kind: &str) {
         if self.announced.insert(name.to_owned()) {
-            // Writing into a string cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
         }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub(super) fn into_text(self) -> String {
         self.text
     }
@@ -71,7 +71,7 @@ impl Exposition {
     }
 }
 
-/// A label's value: a backslash, a quotation mark and the end of a line are written as two characters.
+/// Escapes a label value: backslash, quotation mark and line feed.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

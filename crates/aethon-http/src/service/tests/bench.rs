@@ -1,4 +1,4 @@
-//! What tests of other modules ask of the bench.
+//! Accessors that tests of other modules need from the bench.
 
 use super::*;
 
@@ -10,7 +10,7 @@ impl Seen {
 }
 
 impl Bench {
-    /// Where it is told what happens.
+    /// The event bus.
     pub(crate) fn bus(&self) -> aethon_core::event::EventBus {
         self.app.deps.activity.bus.clone()
     }

@@ -1,4 +1,4 @@
-//! Signed webhooks that somebody has captured and sends again.
+//! Signed webhooks that someone captured and replays.
 
 use aethon_core::clock::{Clock as _, SystemClock};
 use aethon_core::secret::Secret;
@@ -42,13 +42,13 @@ async fn a_signed_request_that_was_captured_runs_once_however_its_address_is_spe
     for target in ["/webhook/other", "/webhook/trigger"] {
         assert_eq!(send(now, "k1", target, "hello").await, used(1), "{target}");
     }
-    // Signed anew, it is a repetition all the same.
+    // Even with a new signature, it is a repetition.
     assert_eq!(send(now + 1, "k1", "/webhook/alerts", "hello").await, ran(1));
-    // Without a key nothing can be repeated.
+    // Without a key, nothing can be repeated.
     assert_eq!(send(now, "", "/webhook/alerts", "hello").await, ran(2));
     assert_eq!(send(now, "", "/webhook/alerts", "hello").await, used(2));
     assert_eq!(send(now + 1, "", "/webhook/alerts", "hello").await, ran(3));
-    // What was not taken in can be sent again.
+    // A request that was not accepted can be sent again.
     for _ in 0..2 {
         assert_eq!(send(now, "", "/webhook/alerts", "!full").await.0, "busy");
     }

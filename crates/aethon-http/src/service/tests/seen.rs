@@ -1,8 +1,8 @@
-//! An answer as a test reads it.
+//! A response as tests read it.
 
 use serde_json::Value;
 
-/// An answer, read to its end.
+/// A response, read to its end.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) status: u16,

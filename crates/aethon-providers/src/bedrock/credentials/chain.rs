@@ -1,4 +1,4 @@
-//! The sources one after the other, and what is kept of those that cost a request.
+//! Tries the sources of credentials in order, and caches those that cost a request.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,15 +11,15 @@ use super::files;
 use super::metadata::Metadata;
 use crate::options::AwsEnvironment;
 
-/// How long before they expire credentials are renewed.
+/// How long before their expiry credentials are renewed.
 const EARLY: SignedDuration = SignedDuration::from_mins(5);
-/// How long credentials are kept whose end is not told.
+/// How long credentials without a stated expiry are kept.
 const UNTOLD: SignedDuration = SignedDuration::from_mins(15);
 
 const REMEDY: &str = "set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in \
                       ~/.aws/credentials";
 
-/// A key pair, with its token where it is a temporary one.
+/// A key pair, with a session token if it is temporary.
 #[derive(Debug, Clone)]
 pub(crate) struct Credentials {
     pub(crate) access_key_id: String,
@@ -49,7 +49,7 @@ impl Chain {
         Self { environment, metadata, clock, kept: Mutex::new(None) }
     }
 
-    /// The credentials to use now.
+    /// Returns the credentials to use now.
     pub(crate) async fn credentials(&self) -> Result<Credentials, ModelError> {
         if let Some(credentials) = of_environment(&self.environment) {
             return Ok(credentials);
@@ -65,7 +65,7 @@ impl Chain {
         self.handed_out().await
     }
 
-    /// What the container or the instance hands out.
+    /// Returns what the container or the instance provides.
     async fn handed_out(&self) -> Result<Credentials, ModelError> {
         let now = self.clock.now();
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -1,4 +1,4 @@
-//! The files that AWS's tools share: `~/.aws/credentials` and `~/.aws/config`.
+//! The files shared by AWS's tools: `~/.aws/credentials` and `~/.aws/config`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,11 @@ use crate::options::AwsEnvironment;
 /// The largest file that is read.
 const LARGEST: u64 = 1024 * 1024;
 
-/// What a profile says, from both files.
+/// The settings of a profile, from both files.
 type Profile = HashMap<String, String>;
 
-/// The profile's credentials; `None` where it has none, a sentence where it needs what is not supported.
+/// Returns the profile's credentials, or `None` if it has none. Returns a sentence as an error if it needs something
+/// unsupported.
 pub(super) fn credentials(environment: &AwsEnvironment) -> Result<Option<Credentials>, String> {
     let name = environment.profile_name();
     let Some(mut profile) = profile(environment) else {
@@ -48,7 +49,7 @@ pub(super) fn credentials(environment: &AwsEnvironment) -> Result<Option<Credent
     }
 }
 
-/// The profile's region.
+/// Returns the profile's region.
 pub(super) fn region(environment: &AwsEnvironment) -> Option<String> {
     profile(environment)?.remove("region").filter(|region| !region.is_empty())
 }
@@ -77,14 +78,14 @@ fn profile(environment: &AwsEnvironment) -> Option<Profile> {
     }
 }
 
-/// A file's text; one that is missing, unreadable or absurdly large says nothing.
+/// Returns a file's text. A missing, unreadable or absurdly large file counts as absent.
 fn read(path: &Path) -> Option<String> {
     let is_sane =
         std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LARGEST);
     is_sane.then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The sections with their keys in lower case. Indented lines belong to the key before them and are passed over.
+/// Parses the sections, with keys in lower case. Indented lines belong to the key before them and are skipped.
 fn sections(text: &str) -> Vec<(String, Profile)> {
     let mut sections: Vec<(String, Profile)> = Vec::new();
     for line in text.trim_start_matches('\u{feff}').lines() {

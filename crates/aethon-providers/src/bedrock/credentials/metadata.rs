@@ -1,5 +1,5 @@
-//! Credentials that the place hands out where the program runs: a container's endpoint, or an instance's metadata in
-//! its second version, which wants a token first.
+//! Credentials from the environment the program runs in: a container's endpoint, or an instance's metadata service,
+//! version 2, which requires a token first.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,21 +13,21 @@ use super::Credentials;
 use crate::options::AwsEnvironment;
 use crate::transport::{Client, Method, Outgoing};
 
-/// These endpoints are on the same machine or link; where they are not, nobody answers at all.
+/// These endpoints are on the same machine or link. Where they do not exist, nothing answers.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The most of an answer that is read.
+/// The most that is read of a response.
 const LONGEST: usize = 64 * 1024;
 const CONTAINER: &str = "http://169.254.170.2";
 const INSTANCE: &str = "http://169.254.169.254";
 const ROLES: &str = "/latest/meta-data/iam/security-credentials/";
 
-/// Asks for credentials.
+/// Requests credentials.
 pub(super) struct Metadata {
     environment: Arc<AwsEnvironment>,
     client: Client,
 }
 
-/// What both endpoints answer.
+/// The response of both endpoints.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct RoleCredentials {
@@ -44,7 +44,7 @@ impl Metadata {
         Self { environment, client: Client::new(PATIENCE, true) }
     }
 
-    /// New credentials, or why there are none, for the log.
+    /// Requests new credentials. An error says why there are none, for the log.
     pub(super) async fn fetch(&self) -> Result<Credentials, String> {
         let environment = &self.environment;
         if let Some(path) = &environment.container_relative_uri {
@@ -76,7 +76,7 @@ impl Metadata {
         let Some(path) = self.environment.container_token_file.clone() else {
             return Ok(self.environment.container_token.clone());
         };
-        // Rewritten from time to time, so it is read each time.
+        // The file is rewritten from time to time, so it is read each time.
         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
         let token = read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         Ok(Secret::new(token.trim()))
@@ -116,7 +116,7 @@ impl Metadata {
 }
 
 fn read(answer: &str) -> Result<Credentials, String> {
-    // What is wrong with it is not told, because it may hold a secret.
+    // The parse error is withheld, because it may quote a secret.
     let answer: RoleCredentials =
         serde_json::from_str(answer).map_err(|_| "what was handed out are no credentials")?;
     Ok(Credentials {
@@ -127,7 +127,7 @@ fn read(answer: &str) -> Result<Credentials, String> {
     })
 }
 
-/// A container's own endpoint may be reached in the open only where nobody listens in between.
+/// Allows plain http to a container endpoint only where nobody can listen in between.
 fn check_container(url: &str) -> Result<(), String> {
     let parsed = Url::parse(url).map_err(|error| format!("AWS_CONTAINER_CREDENTIALS_FULL_URI: {error}"))?;
     let is_near = match parsed.host() {

@@ -1,8 +1,9 @@
-//! What to sign with: environment, shared files, container, instance, in the order of AWS's own tools.
+//! The credentials for signing: environment, shared files, container, instance, in the order of AWS's own tools.
 //!
-//! Files are read anew each time, because other tools rewrite them when they renew what is in them. What a container or
-//! an instance hands out is kept until shortly before it expires; when renewing fails then, the old one is used while it
-//! lasts. Roles to assume, single sign-on and helper programs are not followed; a profile that needs them says so.
+//! Files are read each time, because other tools rewrite them when they renew credentials. What a container or an
+//! instance provides is cached until shortly before it expires; if renewing fails, the old credentials are used until
+//! then. Assumed roles, single sign-on and credential processes are not supported; a profile that needs them gets an
+//! error saying so.
 
 mod chain;
 mod files;

@@ -1,9 +1,9 @@
-//! Where Bedrock is asked, and with which key, where the environment and its files decide that.
+//! Bedrock's region and bearer key, where the environment and its files decide them.
 
 use super::files;
 use crate::options::Options;
 
-/// The options with the region and the bearer key in their places, or a sentence that says what to set.
+/// Returns the options with region and bearer key filled in, or a sentence that says what to set.
 pub(crate) fn resolve(options: &Options) -> Result<Options, String> {
     let mut options = options.clone();
     options.aws.region = Some(region(&options)?);
@@ -13,7 +13,7 @@ pub(crate) fn resolve(options: &Options) -> Result<Options, String> {
     Ok(options)
 }
 
-/// The configured or the environment's region, else the profile's, else the one in the model's ARN.
+/// Returns the region from the configuration or environment, else from the profile, else from the model's ARN.
 pub(super) fn region(options: &Options) -> Result<String, String> {
     let given = |region: &Option<String>| region.clone().filter(|region| !region.trim().is_empty());
     let found = given(&options.aws.region)

@@ -1,4 +1,4 @@
-//! Where credentials come from, with files in a directory of their own and endpoints on this machine.
+//! Where credentials come from, with files in a temporary directory and endpoints on this machine.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -28,7 +28,7 @@ async fn found(environment: AwsEnvironment) -> Result<Credentials, ModelError> {
     Chain::new(environment, clock()).credentials().await
 }
 
-/// Two files in a directory that is removed in the end.
+/// Two files in a directory that is removed at the end.
 struct Files(TempDir);
 
 impl Files {
@@ -49,7 +49,7 @@ impl Files {
     }
 }
 
-/// Answers each request with what `answer` makes of its head.
+/// Answers each request with what `answer` returns for its head.
 fn serve(answer: impl Fn(&str) -> (u16, String) + Send + 'static) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! Answers that are calls, by family.
+//! Responses that are calls, by family.
 
 use super::cases::{Case, made};
 
@@ -210,7 +210,7 @@ pub(super) const CASES: &[Case] = &[
         PARIS,
         "",
     ),
-    // Plain JSON of whoever knows no better.
+    // Plain JSON, of models that know no special form.
     made(
         "plain, in a block",
         "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Paris\"}}\n```",
@@ -380,7 +380,7 @@ pub(super) const CASES: &[Case] = &[
         BOTH,
         "<|START_THINKING|>I will look.<|END_THINKING|>",
     ),
-    // Where the question makes one wary, a call that is the whole answer is one.
+    // Where the question calls for caution, a call that is the whole response still counts.
     Case {
         name: "asked for JSON, tokens",
         question: "Get me the weather in Paris as JSON.",

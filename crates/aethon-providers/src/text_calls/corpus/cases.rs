@@ -1,5 +1,5 @@
-//! Answers as models give them: such as are calls, and such as only look like calls. Each is also read cut in two at every
-//! place, and character by character.
+//! Responses as models give them: some that are calls, and some that only look like calls. Each is also read split in
+//! two at every position, and character by character.
 
 use aethon_core::message::Role;
 use aethon_core::tool::ToolSpec;
@@ -10,21 +10,21 @@ use crate::testing::{message, result};
 use crate::text_calls::reading::Reading;
 use crate::text_calls::scanner::{Said, Scanner};
 
-/// One answer, and what comes of it.
+/// One response and the expected result.
 pub(super) struct Case {
     pub(super) name: &'static str,
-    /// What was asked.
+    /// The question.
     pub(super) question: &'static str,
-    /// What a tool had answered before.
+    /// An earlier tool result.
     pub(super) result: &'static str,
     pub(super) answer: &'static str,
-    /// The calls: a tool and its arguments in JSON.
+    /// The expected calls: a tool and its arguments in JSON.
     pub(super) calls: &'static [(&'static str, &'static str)],
-    /// What the person reads.
+    /// The text shown to the person.
     pub(super) text: &'static str,
 }
 
-/// An answer to an ordinary question that is these calls, behind this text.
+/// Returns a case in which an ordinary question is answered with these calls, after this text.
 pub(super) const fn made(
     name: &'static str,
     answer: &'static str,
@@ -34,7 +34,7 @@ pub(super) const fn made(
     Case { name, question: "What is it like in Paris?", result: "", answer, calls, text }
 }
 
-/// An answer to this question that is nothing but text.
+/// Returns a case in which the answer to this question is nothing but text.
 pub(super) const fn text(name: &'static str, question: &'static str, answer: &'static str) -> Case {
     Case { name, question, result: "", answer, calls: &[], text: answer }
 }
@@ -64,7 +64,7 @@ pub(in crate::text_calls) fn tools() -> Vec<ToolSpec> {
     ]
 }
 
-/// What comes of an answer in these pieces: text, thoughts and calls.
+/// Returns the result of a response in these pieces: text, thoughts and calls.
 pub(in crate::text_calls) fn read<'p>(
     reading: &Reading,
     pieces: impl IntoIterator<Item = &'p str>,

@@ -1,5 +1,5 @@
-//! The corpus: answers as models give them. `calls` has those that are calls, `talk` those that only look like it, and `cases`
-//! says what a case is and checks them all.
+//! The corpus: responses as models give them. `calls` has those that are calls, `talk` those that only look like it,
+//! and `cases` defines a case and checks them all.
 
 mod calls;
 mod cases;

@@ -1,4 +1,4 @@
-//! Answers that only look like calls: talk about them, quotations, answers in JSON, tokens that lead nowhere.
+//! Responses that only look like calls: talk about calls, quotations, JSON answers, tokens that lead nowhere.
 
 use super::cases::{Case, text};
 

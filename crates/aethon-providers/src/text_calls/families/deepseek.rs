@@ -1,6 +1,6 @@
-//! DeepSeek. V3 and R1: `<｜tool▁calls▁begin｜>`, and for each call `<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME`, a block of
-//! JSON, `<｜tool▁call▁end｜>`. V3.1: `NAME<｜tool▁sep｜>{…}` between the same tokens. From V3.2 on: markup with `｜DSML｜` in its
-//! tags. Converted models write some tokens with other bars and blanks.
+//! DeepSeek. V3 and R1: `<｜tool▁calls▁begin｜>`, and for each call `<｜tool▁call▁begin｜>function<｜tool▁sep｜>NAME`, a
+//! block of JSON, `<｜tool▁call▁end｜>`. V3.1: `NAME<｜tool▁sep｜>{…}` between the same tokens. From V3.2 on: markup with
+//! `｜DSML｜` in its tags. Converted models write some tokens with other bars and spaces.
 
 use aethon_core::tool::ToolSpec;
 
@@ -48,7 +48,7 @@ fn parse(text: &str, _tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
             break;
         }
         if cursor.eat_any(&SEPARATORS) {
-            // Before the name stands what kind of a call it is, and between the name and bare JSON the same token.
+            // The kind of call precedes the name, and the same token separates the name from bare JSON.
             let next = cursor.before(&['<', '\n', '`', '{']).trim();
             name = if next.is_empty() { name } else { next };
         }

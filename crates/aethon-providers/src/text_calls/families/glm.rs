@@ -1,5 +1,6 @@
-//! GLM 4.5 and later: `<tool_call>NAME`, then `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>` for each argument, with
-//! line ends between them or without, `</tool_call>`. Its tags are those of `hermes`, which comes here.
+//! GLM 4.5 and later: `<tool_call>NAME`, then `<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>` for each argument,
+//! with or without line ends in between, then `</tool_call>`. It shares its tags with `hermes`, which delegates to
+//! this module.
 
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::text_calls::family::TextCall;
 use crate::text_calls::values::{Cursor, tool, typed};
 
-/// The call that comes next, behind the opener. A name without arguments is a call only of a tool that there is.
+/// Parses the next call after the opener. A name without arguments is a call only if such a tool exists.
 pub(crate) fn call(cursor: &mut Cursor<'_>, tools: &[ToolSpec]) -> Option<TextCall> {
     let body = cursor.until("</tool_call>");
     let mut inside = Cursor::new(body);

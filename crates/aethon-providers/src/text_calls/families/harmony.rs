@@ -1,7 +1,7 @@
-//! Harmony, the form of gpt-oss, when its tokens come through: a message of the channel `analysis` is a thought, one of
-//! `final` is text, and one that is addressed to a function is a call:
-//! `<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>{…}<|call|>`. An answer that begins so consists of
-//! nothing else, so it is read to its end here.
+//! Harmony, the format of gpt-oss, when its tokens leak through: a message on the channel `analysis` is a thought,
+//! one on `final` is text, and one addressed to a function is a call: `<|channel|>commentary to=functions.NAME
+//! <|constrain|>json<|message|>{…}<|call|>`. A response that begins this way consists of nothing else, so it is read
+//! to its end here.
 
 use crate::stream::arguments;
 use crate::text_calls::family::{Beginning, MOST_CALLS, TextCall, begins_with};
@@ -14,10 +14,10 @@ pub(crate) const OPENERS: [&str; 4] =
 const TOKENS: [&str; 7] =
     ["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"];
 
-/// More than any header takes; what is longer is cut.
+/// The longest header; anything beyond is cut.
 const LONGEST_HEADER: usize = 512;
 
-/// The place in one answer.
+/// The reading position in one response.
 #[derive(Debug)]
 pub(crate) struct Harmony {
     reading: Reading,
@@ -40,7 +40,7 @@ impl Harmony {
         Self { reading, part: Part::Header(String::new()), held: String::new(), calls: 0 }
     }
 
-    /// Takes more of the answer.
+    /// Adds more of the response.
     pub(crate) fn push(&mut self, piece: &str, said: &mut Vec<Said>) {
         let text = std::mem::take(&mut self.held) + piece;
         let mut rest = text.as_str();
@@ -65,7 +65,7 @@ impl Harmony {
         self.take(rest, said);
     }
 
-    /// The answer is complete; servers keep its last token for themselves.
+    /// Handles the end of the response; servers strip its last token.
     pub(crate) fn finish(&mut self, said: &mut Vec<Said>) {
         let held = std::mem::take(&mut self.held);
         self.take(&held, said);
@@ -117,7 +117,7 @@ impl Harmony {
     }
 }
 
-/// What a message with this header is.
+/// Returns the kind of a message with this header.
 fn begin(header: String) -> Part {
     if recipient(&header).is_some() {
         Part::Call { header, input: String::new() }
@@ -128,7 +128,7 @@ fn begin(header: String) -> Part {
     }
 }
 
-/// To which function a message is addressed.
+/// Returns the function to which a message is addressed.
 fn recipient(header: &str) -> Option<&str> {
     let (_, behind) = header.split_once("to=")?;
     behind.split_whitespace().next()

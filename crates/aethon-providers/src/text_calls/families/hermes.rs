@@ -1,6 +1,6 @@
-//! Hermes, Qwen, Granite and many that were trained on their data: `<tool_call>{"name": …, "arguments": …}</tool_call>`, one
-//! after the other, or a list in one; the last end may be missing. Qwen-coder and GLM put their own forms between the same
-//! tags.
+//! Hermes, Qwen, Granite and many models trained on their data: `<tool_call>{"name": …, "arguments": …}</tool_call>`,
+//! repeated, or with a list inside; the last end tag may be missing. Qwen-coder and GLM put their own formats between
+//! the same tags.
 
 use aethon_core::tool::ToolSpec;
 
@@ -18,7 +18,7 @@ pub(crate) const FAMILY: Family = Family {
     parse: |text, tools| parse(text, tools, &FAMILY),
 };
 
-/// Granite 3 and Phi 4: the same with other tokens.
+/// Granite 3 and Phi 4: the same format with other tokens.
 pub(crate) const GRANITE: Family = Family {
     openers: &["<|tool_call|>"],
     inner: &[],

@@ -35,7 +35,7 @@ fn parse(text: &str, _tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// `functions.NAME:0` without what is round the name.
+/// Extracts the name from `functions.NAME:0`.
 fn name_of(id: &str) -> &str {
     let id = id.strip_prefix("functions.").unwrap_or(id);
     match id.rsplit_once(':') {

@@ -1,5 +1,5 @@
-//! Llama 3 and 4 with tokens: `<|python_tag|>{"name": …, "parameters": …}`, several with `;` between them, and
-//! `<|python_start|>[name(key="value")]<|python_end|>`. What they write without tokens is in `plain`.
+//! Llama 3 and 4 with tokens: `<|python_tag|>{"name": …, "parameters": …}`, several separated by `;`, and
+//! `<|python_start|>[name(key="value")]<|python_end|>`. `plain` handles what they write without tokens.
 
 use aethon_core::tool::ToolSpec;
 

@@ -1,4 +1,4 @@
-//! MiniMax. M1: `<tool_calls>`, a call in JSON on each line, `</tool_calls>`. M2: `<minimax:tool_call>`, and for each call
+//! MiniMax. M1: `<tool_calls>`, one JSON call per line, `</tool_calls>`. M2: `<minimax:tool_call>`, and for each call
 //! `<invoke name="NAME"><parameter name="KEY">VALUE</parameter></invoke>`.
 
 use aethon_core::tool::ToolSpec;
@@ -35,7 +35,7 @@ fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// All calls in `<invoke name="NAME">…</invoke>`; what is between the tags may be JSON too.
+/// Parses all calls in `<invoke name="NAME">…</invoke>`; the content may be JSON too.
 pub(crate) fn invocations(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
     while calls.len() < MOST_CALLS

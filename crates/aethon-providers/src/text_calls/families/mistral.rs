@@ -1,5 +1,5 @@
-//! Mistral: `[TOOL_CALLS]` before a list in JSON, or before each `NAME{…}`, `NAME[ARGS]{…}` and `NAME[CALL_ID]ID[ARGS]{…}`.
-//! The ids that it makes up are not taken over: they are unique within an answer at best.
+//! Mistral: `[TOOL_CALLS]` before a JSON list, or before each `NAME{…}`, `NAME[ARGS]{…}` and
+//! `NAME[CALL_ID]ID[ARGS]{…}`. The ids that it invents are dropped: they are unique within a response at best.
 
 use aethon_core::tool::ToolSpec;
 
@@ -37,7 +37,7 @@ fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
         if cursor.rest.starts_with('{') {
             calls.push(named(name, start, &mut cursor, FAMILY.openers));
         } else {
-            // Cut off behind a name.
+            // Cut off after a name.
             calls.extend(tool(tools, name).map(|_| broken(name, start)));
             break;
         }

@@ -1,4 +1,4 @@
-//! The forms of calls, one file a family.
+//! The formats of calls, one file per family.
 
 pub(super) mod command;
 pub(super) mod deepseek;

@@ -1,6 +1,6 @@
-//! Calls without special tokens: a whole answer that is JSON, with or without a fence, or a list as Python writes it (Llama
-//! 3.2 and 4). Because answers to people may look like that too, this is strict: the keys of a call and no others, tools
-//! that were offered, arguments that they know, and all that they need.
+//! Calls without special tokens: a whole response that is JSON, with or without a fence, or a Python list (Llama 3.2
+//! and 4). Answers to people may look like that too, so this is strict: only the keys of a call, only tools that were
+//! offered, only arguments that they know, and all that they require.
 
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};
@@ -19,28 +19,28 @@ pub(crate) const FAMILY: Family = Family {
     parse,
 };
 
-/// What may stand behind the fence of a block that is a call.
+/// Language names allowed after the fence of a block that is a call.
 const FENCES: [&str; 5] = ["", "json", "python", "tool_call", "tool_calls"];
 
 /// The keys of a call.
 const KEYS: [&str; 6] = ["name", "arguments", "parameters", "type", "function", "id"];
 
-/// Within so many bytes it is clear whether an answer may be a call.
+/// How many bytes suffice to decide whether a response may be a call.
 const CLEAR_AFTER: usize = 512;
 
-/// What an answer may be by its beginning.
+/// What a response may be, by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// More has to come.
+    /// More input is needed.
     Unclear,
-    /// A call, whose brackets begin at this place.
+    /// A call whose brackets begin at this position.
     Call(usize),
     Text,
 }
 
-/// What an answer that begins like this may be.
+/// Decides what a response with this beginning may be.
 pub(crate) fn start(text: &str, tools: &[ToolSpec]) -> Start {
-    // What is decided must not depend on how much has come.
+    // The decision must not depend on how much has arrived.
     let text = &text[..text.floor_char_boundary(CLEAR_AFTER)];
     let at = match text.strip_prefix("```") {
         Some(fenced) => match fenced.split_once('\n') {
@@ -78,11 +78,11 @@ enum Key<'t> {
     Missing,
     Begun(&'t str),
     Of(&'t str),
-    /// The name of a function in a list, and whether it is whole.
+    /// The name of a function in a list, and whether it is complete.
     Name(&'t str, bool),
 }
 
-/// The first key of an object or a list of them, or the first function of a list.
+/// Returns the first key of an object or of a list of objects, or the first function of a list.
 fn first_key(text: &str) -> Key<'_> {
     let listed = text.strip_prefix('[').map(str::trim_start);
     let inside = listed.unwrap_or(text);
@@ -121,7 +121,7 @@ fn unfenced(text: &str) -> Option<&str> {
     FENCES.contains(&fence.trim()).then(|| inside.trim_end().trim_end_matches('`').trim())
 }
 
-/// Objects one after the other, or lists of them.
+/// Parses consecutive objects, or lists of them.
 fn in_json(text: &str) -> Option<Vec<TextCall>> {
     let (mut calls, mut rest) = (Vec::new(), text);
     while !rest.is_empty() {
@@ -147,7 +147,7 @@ fn call_of(value: Value, source: &str) -> Option<TextCall> {
         return None;
     }
     if let Some(function) = fields.remove("function") {
-        // The name in one key and the arguments in another is what some models make of it.
+        // Some models put the name under one key and the arguments under another; that is not accepted.
         let is_whole = !fields.contains_key("name") && function.is_object();
         return if is_whole { call_of(function, source) } else { None };
     }
@@ -163,7 +163,7 @@ fn call_of(value: Value, source: &str) -> Option<TextCall> {
     input.is_object().then(|| TextCall { name, input, source: source.to_owned() })
 }
 
-/// Whether these are arguments that the tool knows, and all that it needs.
+/// Returns whether these are arguments that the tool knows, including all that it requires.
 fn is_right(tool: &ToolSpec, input: &Value) -> bool {
     let Some(input) = input.as_object() else { return false };
     let required = tool.parameters.get("required").and_then(Value::as_array);

@@ -1,14 +1,14 @@
-//! Calls and values as Python writes them: `[get_weather(city="Paris", days=2)]`, `{'key': True}`. Only what can stand in a
-//! call: names with arguments by name, and literals.
+//! Calls and values in Python syntax: `[get_weather(city="Paris", days=2)]`, `{'key': True}`. Only what can occur in
+//! a call is supported: names with keyword arguments, and literals.
 
 use serde_json::{Map, Number, Value};
 
 use crate::text_calls::family::{MOST_CALLS, TextCall};
 
-/// How deep values may be nested; deeper is no call.
+/// The deepest nesting of values in a call.
 const DEEPEST: usize = 32;
 
-/// The calls that a text begins with, in brackets or one without, and how long they are.
+/// Parses the calls at the start of a text, in brackets or a single one without, and returns their length.
 pub(crate) fn calls(text: &str) -> Option<(Vec<TextCall>, usize)> {
     let mut reader = PythonReader { rest: text };
     let mut calls = Vec::new();
@@ -29,14 +29,14 @@ pub(crate) fn calls(text: &str) -> Option<(Vec<TextCall>, usize)> {
     (!calls.is_empty()).then_some((calls, text.len() - reader.rest.len()))
 }
 
-/// The literal that a text begins with, and how long it is.
+/// Parses the literal at the start of a text, and returns its length.
 pub(crate) fn literal(text: &str) -> Option<(Value, usize)> {
     let mut reader = PythonReader { rest: text };
     let value = reader.value(0)?;
     Some((value, text.len() - reader.rest.len()))
 }
 
-/// The literal that the whole text is.
+/// Parses a text that is a single literal.
 pub(crate) fn whole_literal(text: &str) -> Option<Value> {
     literal(text).filter(|(_, length)| *length == text.len()).map(|(value, _)| value)
 }
@@ -62,7 +62,7 @@ impl<'t> PythonReader<'t> {
         is_name.then_some(name)
     }
 
-    /// `name(key=value, …)`.
+    /// Parses `name(key=value, …)`.
     fn call(&mut self) -> Option<TextCall> {
         self.rest = self.rest.trim_start();
         let start = self.rest;

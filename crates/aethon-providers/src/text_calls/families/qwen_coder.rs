@@ -1,5 +1,5 @@
-//! Qwen-coder, Step and Nemotron: `<function=NAME><parameter=KEY>VALUE</parameter></function>`, within `<tool_call>` or not.
-//! Llama 3.1 has JSON between the same tags.
+//! Qwen-coder, Step and Nemotron: `<function=NAME><parameter=KEY>VALUE</parameter></function>`, inside `<tool_call>`
+//! or not. Llama 3.1 has JSON between the same tags.
 
 use aethon_core::tool::ToolSpec;
 
@@ -19,12 +19,12 @@ pub(crate) const FAMILY: Family = Family {
     parse,
 };
 
-/// Whether a call in this form comes next.
+/// Returns whether a call in this format comes next.
 pub(crate) fn begins(text: &str) -> bool {
     text.starts_with(OPENER)
 }
 
-/// The call that comes next.
+/// Parses the next call.
 pub(crate) fn call(cursor: &mut Cursor<'_>, tools: &[ToolSpec]) -> TextCall {
     let start = cursor.rest;
     cursor.eat(OPENER);
