@@ -16,7 +16,7 @@ const script = await readFile(new URL("../assets/js/early/dashboard.js", import.
 function early(hash) {
   const world = { location: { hash }, AbortSignal, fetch: async (path) => Response.json({ path }), setTimeout: () => 0 };
   runInNewContext(script, Object.assign(world, { globalThis: world }));
-  return world.asked;
+  return world.aethonEarlyAnswers;
 }
 
 test("what the frame and the overview ask for first is asked for ahead of the modules, and nothing else", () => {

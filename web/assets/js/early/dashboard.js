@@ -18,5 +18,5 @@
   }
   // What nobody has taken by then is too old to be shown as new.
   setTimeout(() => asked.clear(), 10000);
-  Object.assign(globalThis, { asked });
+  Object.assign(globalThis, { aethonEarlyAnswers: asked });
 })();

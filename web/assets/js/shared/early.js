@@ -3,7 +3,7 @@
 /** @param {string} path @returns {Promise<Response> | undefined} */
 export function takeEarly(path) {
   /** @type {Map<string, Promise<Response>> | undefined} */
-  const asked = /** @type {any} */ (globalThis).asked;
+  const asked = /** @type {any} */ (globalThis).aethonEarlyAnswers;
   const answer = asked?.get(path);
   asked?.delete(path);
   return answer;
