@@ -29,8 +29,8 @@ test("what the frame and the overview ask for first is asked for ahead of the mo
 test("an early answer is handed over once", async (t) => {
   const asked = [];
   t.mock.method(globalThis, "fetch", async (path) => (asked.push(path), Response.json({ late: true })));
-  globalThis.asked = early("#/overview");
-  t.after(() => delete globalThis.asked);
+  globalThis.aethonEarlyAnswers = early("#/overview");
+  t.after(() => delete globalThis.aethonEarlyAnswers);
   assert.deepEqual(await request(statusPath, { method: "POST" }), { late: true }, "an action is never taken for a question");
   assert.deepEqual(await request(statusPath), { path: statusPath });
   assert.deepEqual(await request(statusPath), { late: true });
