@@ -56,7 +56,7 @@ fn a_job_is_for_whoever_asked(telegram: &Telegram, server: &Server, bens: [bool;
 
 fn a_specialist_works_for_whoever_asked(telegram: &Telegram, server: &Server) {
     let task = json!({"task": "!tool manage_memory {\"action\":\"list\"}"});
-    say(telegram, BEN, &format!("!tool ask_analyst {task}"), "conversation");
+    say(telegram, BEN, &format!("!tool ask_analyst {task}"), "[conversation: ");
     let delegated = server.get("/api/sessions?limit=100").json();
     let delegated = delegated["sessions"].as_array().unwrap().clone();
     let delegated =
