@@ -169,8 +169,8 @@ export class Conversation {
   }
 
   /**
-   * Starts a waiting turn and moves it after those that began earlier. The page may not know of all that waited longer; turns that
-   * were withdrawn before it keep their place.
+   * Starts a waiting turn and moves it after those that began earlier. The page may not know of all that waited longer; turns
+   * that were withdrawn before it keep their place.
    * @param {Turn} turn
    */
   #begin(turn) {

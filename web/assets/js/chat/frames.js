@@ -97,13 +97,13 @@ export function approvalPart(turn, id) {
   return /** @type {ApprovalPart | undefined} */ (found?.part);
 }
 
-/** If the final HTML differs from what was streamed, it wins, as one block. @param {Turn} turn @param {string} html */
+/** Replaces the streamed blocks by the final HTML, which differs, as one block. @param {Turn} turn @param {string} html */
 function settleHtml(turn, html) {
   const before = turn.reply.extras.map(({ part }) => ({ at: 0, part }));
   turn.reply = { ...emptyReply(), source: turn.reply.source, blocks: [html], extras: before };
 }
 
-/** Marks the tool's own line as waiting for a decision. @param {Turn} turn @param {string} name @param {boolean} waits @returns {ToolPart | undefined} */
+/** Sets whether the tool's own line shows that it waits for a decision. @param {Turn} turn @param {string} name @param {boolean} waits @returns {ToolPart | undefined} */
 function markWaiting(turn, name, waits) {
   const parts = turn.reply.extras.map(({ part }) => part);
   const tool = parts.findLast((part) => part.kind === "tool" && part.name === name && part.state === "running" && Boolean(part.waits) !== waits);
