@@ -81,7 +81,7 @@ impl Service {
         let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         aethon.deliveries.channels.set(channels.clone());
-        // Recovered turns run before new messages are accepted, and are visible to whoever reopens the chat.
+        // Recovery starts before new messages are accepted; whoever reopens the chat can watch it.
         let (watch, theirs) = (hub.clone(), channels.clone());
         aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
         aethon.engine.tell(hub.clone());
@@ -283,7 +283,7 @@ fn watcher(hub: &Arc<Hub>, channels: &Channels, record: &TurnRecord) -> Arc<dyn 
     channel.and_then(|channel| channel.watcher(record)).unwrap_or_else(|| Arc::new(Unattended))
 }
 
-/// The time of the last write, as far as earlier runs recorded it. A failure does not prevent the start.
+/// A time after which earlier runs stored nothing, as far as recorded. A failure does not prevent the start.
 async fn latest(storage: &Storage) -> Option<Timestamp> {
     let marks = storage.upkeep.marks().await.inspect_err(|error| {
         tracing::warn!(%error, "the time of the last run could not be read; frames are numbered by the clock");

@@ -1,7 +1,7 @@
 //! Metered transcription: stands between the messengers and the transcription service.
 //!
 //! The cost of a recording follows from its length, so all of it is reserved before it is sent. The length is the one that the
-//! platform reports, unless the file is too large for it; otherwise it is estimated from the size. Both err on the high side.
+//! platform reports, raised if the file is too large for it; without a report it is estimated from the size, on the high side.
 //! Afterwards the usage reported by the service is booked.
 
 use std::sync::Arc;
