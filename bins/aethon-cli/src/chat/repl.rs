@@ -180,7 +180,7 @@ async fn show(backend: &mut dyn Backend, what: Listing) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether a word calls a SOP, or answers a SOP's question.
+/// Returns whether a word calls a SOP, or is `/cancel`, which answers a SOP's question.
 async fn calls_sop(backend: &mut dyn Backend, word: &str) -> Result<bool> {
     let name = word.trim_start_matches('/');
     Ok(name == "cancel" || backend.list(Listing::Sops).await?.iter().any(|(known, _)| known == name))

@@ -102,7 +102,7 @@ fn asks_first(given: Option<bool>) -> Result<bool> {
     Ok(!matches!(answer.to_lowercase().as_str(), "n" | "no"))
 }
 
-/// Asks on a terminal; otherwise returns the default.
+/// Asks on a terminal; otherwise the answer is empty, which means the default.
 fn asked(question: &str) -> Result<String> {
     if !std::io::stdin().is_terminal() {
         return Ok(String::new());
