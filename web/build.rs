@@ -1,11 +1,11 @@
-//! Packs `assets/` and `pages/` for embedding, so that the program does nothing at start-up and needs no front-end build.
+//! Packs `assets/` and `pages/` for embedding, so that the program does nothing at startup and needs no front-end build.
 //!
-//! The style sheets and the modules of a page are joined, one file each. Every file gets an ETag and, where it pays, a
-//! gzip variant; one hash over all of them (the tree hash) stands for the whole folder, so that relative addresses work
-//! below one immutable URL. The result is a flat folder of numbered files in `OUT_DIR` and the table that names them.
+//! The style sheets and the modules of a page are joined into one file each. Every file gets an ETag and, if worthwhile, a
+//! gzip variant; one hash over all of them (the tree hash) stands for the whole folder, so that relative addresses work below
+//! one immutable URL. The result is a flat folder of numbered files in `OUT_DIR` and the table that names them.
 //!
-//! Pages are templates. `{{tree}}` becomes the hash, `{{styles FILE...}}` the joined sheet, and `{{script FILE LATER...}}`
-//! the script of that module; `LATER` are the modules, or folders of such, that it loads when they are needed.
+//! Pages are templates. `{{tree}}` becomes the hash, `{{styles FILE...}}` the joined style sheet, and
+//! `{{script FILE LATER...}}` the script of that module; `LATER` lists modules, or folders of them, that are loaded on demand.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -58,16 +58,16 @@ fn main() -> io::Result<()> {
     fs::write(out.join("table.rs"), table)
 }
 
-/// What the pages need, joined.
+/// The joined files that the pages need.
 struct Joined<'a> {
     written: &'a [Source],
     made: Vec<Source>,
-    /// The names of the written files that are in a joined one, and are served as that.
+    /// The names of files that are part of a joined one and not served on their own.
     held: Vec<String>,
 }
 
 impl Joined<'_> {
-    /// Puts tags in the places of the page's `{{styles}}` and `{{script}}`, and makes the files that they name.
+    /// Replaces the page's `{{styles}}` and `{{script}}` by tags, and creates the files that these name.
     fn fill(&mut self, page: &str, template: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(template.len());
         let mut rest = template;
@@ -121,7 +121,7 @@ fn text(source: &Source) -> io::Result<String> {
     String::from_utf8(source.body.clone()).map_err(io::Error::other)
 }
 
-/// Writes numbered files, in the order in which `include_dir` will list them.
+/// Writes numbered files in the order in which `include_dir` will list them.
 struct Packer {
     site: PathBuf,
     next: usize,
@@ -155,7 +155,7 @@ impl Packer {
     }
 }
 
-/// All files below `folder`, sorted by name, because the table is searched by halving.
+/// Reads all files below `folder`, sorted by name because the table is searched by bisection.
 fn read_tree(folder: &Path) -> io::Result<Vec<Source>> {
     let mut sources = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), String::new())];
@@ -186,7 +186,7 @@ fn tree_hash(assets: &[Source]) -> String {
     hash(&parts)
 }
 
-/// FNV-1a in 128 bits: tells versions of our own files apart; nothing here defends against a forger.
+/// FNV-1a in 128 bits. It distinguishes versions of our own files and need not resist forgery.
 fn hash(parts: &[&[u8]]) -> String {
     let mut state: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for part in parts {

@@ -1,10 +1,9 @@
-//! A model service that keeps count of what it would bill: the tokens of every request that reached it, and every token
-//! that it produced, seen or not, whether or not anybody was still there to take it.
+//! A model service that counts what it would bill: the tokens of every request that reached it, and every token it produced,
+//! seen or not, whether or not anybody was still there to read it.
 //!
-//! What it does with a request is a [`Play`], which the test writes. It counts by its own rule and not by Aethon's, and
-//! answers each connection on a thread of its own. A play may watch its reader through a [`Window`]: then it produces no
-//! more than a few tokens that nobody has seen yet, as a service does that is no faster than its network, however busy the
-//! machine of the test is.
+//! The test defines its response to each request as a [`Play`]. It counts by its own rule, not by Aethon's, and answers each
+//! connection on its own thread. A play can be throttled to its reader by a [`Window`]: then it stays at most a few tokens
+//! ahead, like a service that is no faster than its network, however busy the test machine is.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,44 +14,44 @@ use serde_json::{Value, json};
 use crate::http::PATIENCE;
 use crate::stub::{Seen, failure};
 
-/// A token of an answer: four bytes, so that both sides count the same.
+/// A token of an answer: four bytes, so that both sides count alike.
 pub const TOKEN: &str = "tok ";
 
-/// Tokens that a watched play is ahead of its reader at most.
+/// How many tokens a throttled play may be ahead of its reader.
 const AHEAD: u64 = 12;
 
-/// The form in which it speaks.
+/// The API dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// Chat completions.
+    /// OpenAI's chat completions.
     OpenAi,
-    /// Messages.
+    /// Anthropic's messages.
     Anthropic,
 }
 
-/// What a request is answered with.
+/// The response to a request.
 #[derive(Debug, Clone, Default)]
 pub struct Play {
-    /// Refused with this status, such as `401 Unauthorized`; nothing is billed.
+    /// Refuses with this status, such as `401 Unauthorized`; nothing is billed.
     pub refused: Option<&'static str>,
-    /// Tokens that it thinks before anything is sent.
+    /// The number of hidden thinking tokens before anything is sent.
     pub hidden: u64,
-    /// Tokens that it says.
+    /// The number of tokens sent.
     pub spoken: u64,
-    /// Whether it goes on beyond the output limit of the request.
+    /// Whether it exceeds the request's output limit.
     pub ignores_limit: bool,
-    /// Whether it falls silent after what it said, in place of an end.
+    /// Whether it hangs after its last token instead of ending.
     pub hangs: bool,
-    /// What it tells in place of its own counts.
+    /// The usage it reports instead of its own counts.
     pub usage: Option<Value>,
-    /// The model that it names in place of the one asked for.
+    /// The model it names instead of the one requested.
     pub named: Option<&'static str>,
-    /// How far its reader has come.
+    /// The progress of its reader.
     pub window: Option<Window>,
 }
 
 impl Play {
-    /// Says so many tokens.
+    /// Sends this many tokens.
     pub fn say(spoken: u64) -> Self {
         Self { spoken, ..Self::default() }
     }
@@ -63,18 +62,18 @@ impl Play {
     }
 }
 
-/// How many tokens of an answer its reader has seen. Clones are the same.
+/// How much of an answer its reader has seen. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Window(Arc<(Mutex<u64>, Condvar)>);
 
 impl Window {
-    /// So many more bytes of the answer were seen.
+    /// Records that the reader has seen this many more bytes.
     pub fn seen(&self, bytes: usize) {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner) += bytes as u64;
         self.0.1.notify_all();
     }
 
-    /// Waits until no more than a few of this many tokens are unseen. `false` when nobody reads any more.
+    /// Waits until at most a few of this many tokens are unseen. Returns `false` if the reader makes no progress.
     fn wait(&self, said: u64) -> bool {
         let bytes = |tokens: u64| tokens * TOKEN.len() as u64;
         let (seen, news) = (&self.0.0, &self.0.1);
@@ -84,22 +83,22 @@ impl Window {
     }
 }
 
-/// What one request came to.
+/// The bill of one request.
 #[derive(Debug, Clone, Default)]
 pub struct Charge {
-    /// The model that was asked for.
+    /// The model requested.
     pub model: String,
-    /// The output limit that the request carried.
+    /// The output limit in the request.
     pub limit: Option<u64>,
-    /// Tokens that were sent.
+    /// The number of input tokens.
     pub input: u64,
-    /// Tokens that were produced so far.
+    /// The number of tokens produced so far.
     pub output: u64,
 }
 
 /// The service.
 pub struct Billing {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     charges: Charges,
 }
@@ -108,29 +107,29 @@ type Charges = Arc<Mutex<Vec<Charge>>>;
 type Script = Arc<dyn Fn(&Seen) -> Play + Send + Sync>;
 
 impl Billing {
-    /// Starts it with what makes a play of each request.
+    /// Starts the service with a function that chooses the play for each request.
     pub fn start(dialect: Dialect, script: impl Fn(&Seen) -> Play + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for the service");
         let address = listener.local_addr().expect("it has an address");
         let charges: Charges = Arc::default();
         let (record, script): (_, Script) = (charges.clone(), Arc::new(script));
-        // Ends with the process of the tests; nothing waits for it.
+        // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let (record, script) = (record.clone(), script.clone());
-                // A client that goes away in mid-answer is its own business; what was produced is billed.
+                // A client may leave mid-answer; what was produced is billed.
                 std::thread::spawn(move || serve(&connection, dialect, &record, &*script));
             }
         });
         Self { address, charges }
     }
 
-    /// Every request so far that was not refused.
+    /// All requests so far that were not refused.
     pub fn charges(&self) -> Vec<Charge> {
         self.charges.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What it would bill in USD, at these prices of a million tokens sent and received.
+    /// The bill in USD at these prices per million input and output tokens.
     pub fn usd(&self, input: f64, output: f64) -> f64 {
         let of = |charge: &Charge| charge.input as f64 * input + charge.output as f64 * output;
         self.charges().iter().map(of).sum::<f64>() / 1e6
@@ -170,7 +169,7 @@ fn refuse(mut connection: &TcpStream, status: &str) -> std::io::Result<()> {
     connection.write_all(&failure(status, "", r#"{"error": {"message": "Refused by the script."}}"#))
 }
 
-/// Five bytes of what people and programs wrote are a token, and each message has some more.
+/// Counts input tokens: one for five bytes of text, plus a few per message.
 fn input_tokens(body: &Value) -> u64 {
     let bytes = |value: &Value| if value.is_null() { 0 } else { value.to_string().len() as u64 };
     let messages = body["messages"].as_array().map_or(0, Vec::len) as u64;
@@ -209,7 +208,7 @@ impl Performance<'_> {
         self.end(hidden + spoken, spoken < self.play.spoken || hidden < self.play.hidden)
     }
 
-    /// Says nothing until the other side has gone.
+    /// Stays silent until the client disconnects.
     fn hang(&self) -> std::io::Result<()> {
         let mut byte = [0];
         std::io::Read::read(&mut { self.connection }, &mut byte).map(drop)

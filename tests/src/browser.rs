@@ -1,8 +1,8 @@
-//! A real browser, driven over WebDriver: headless Chromium behind a `chromedriver` of its own.
+//! A real browser, driven over WebDriver: headless Chromium behind its own `chromedriver`.
 //!
-//! The protocol is JSON over HTTP, so this is the raw client on one connection that is kept. Each browser has an empty
-//! profile, can resolve no name, and keeps a record of what it asked for and complained about. Where Chromium or
-//! chromedriver is missing there is none: a failure with `CI=true`, a loud message elsewhere.
+//! The protocol is JSON over HTTP, so this uses the raw client on one persistent connection. Each browser has an empty
+//! profile, cannot resolve any name, and records its requests and console messages. If Chromium or chromedriver is missing,
+//! tests fail under `CI=true` and print a loud message elsewhere.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::eventually;
 use crate::http::{Request, Response};
 
-/// The keys that have no letter, as WebDriver names them.
+/// The keys without a letter, as WebDriver encodes them.
 pub mod keys {
     /// Tab.
     pub const TAB: char = '\u{E004}';
@@ -56,23 +56,23 @@ const ARGUMENTS: [&str; 14] = [
     "--disable-component-update",
     "--disable-sync",
     "--window-size=1280,860",
-    // A mouse, which a machine without a screen need not have.
+    // Pretends that there is a mouse, which a headless machine may lack.
     "--blink-settings=primaryPointerType=4,availablePointerTypes=4,primaryHoverType=2,availableHoverTypes=2",
-    // Nothing but this machine exists.
+    // Only this machine can be reached.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ];
-/// A browser on a busy machine may be slow to start.
+/// The time limit for starting; a browser on a busy machine may be slow.
 const START: Duration = Duration::from_secs(60);
-/// In every script: the first element of a selector, all of them, and whether one can be seen.
+/// The prelude of every script: the first element of a selector, all of them, and whether one is visible.
 const WORDS: &str = "const one = (s) => document.querySelector(s), all = (s) => [...document.querySelectorAll(s)], \
     shown = (e) => Boolean(e?.checkVisibility({visibilityProperty: true}));";
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A browser with one window. Closed when dropped.
+/// A browser with one window, closed on drop.
 pub struct Browser {
     wire: RefCell<Wire>,
     session: String,
-    /// What the browser asked for since it started, and what it said on its console.
+    /// The requests made since the start, and the console messages.
     asked: RefCell<Vec<String>>,
     complaints: RefCell<Vec<String>>,
     chromium: Option<rustix::process::Pid>,
@@ -80,12 +80,12 @@ pub struct Browser {
     profile: TempDir,
 }
 
-/// A command that was not carried out.
+/// A failed command.
 #[derive(Debug)]
 pub struct Failure {
     /// WebDriver's code, such as `no such element`.
     pub code: String,
-    /// The same in words.
+    /// The description.
     pub message: String,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Failure {
 }
 
 impl Browser {
-    /// Starts one, or says loudly why not.
+    /// Starts a browser, or reports loudly why that is impossible.
     pub fn start() -> Option<Self> {
         let found = CHROMIUM.iter().find_map(|name| program(name)).zip(program("chromedriver"));
         let Some((chromium, driver)) = found else {
@@ -139,7 +139,7 @@ impl Browser {
         browser
     }
 
-    /// A command of the WebDriver protocol, below the session.
+    /// Sends a WebDriver command, with a path relative to the session.
     pub fn try_command(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         self.wire.borrow_mut().command(method, &format!("/session/{}{path}", self.session), body)
     }
@@ -149,22 +149,22 @@ impl Browser {
             .unwrap_or_else(|failure| panic!("{path} failed: {failure}\n{}", self.state()))
     }
 
-    /// A command of the DevTools protocol.
+    /// Sends a DevTools command.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         self.post("/goog/cdp/execute", &json!({"cmd": command, "params": parameters}))
     }
 
-    /// Opens an address and waits until it is loaded.
+    /// Opens an address and waits until it has loaded.
     pub fn open(&self, address: &str) {
         self.post("/url", &json!({"url": address}));
     }
 
-    /// Loads the page anew.
+    /// Reloads the page.
     pub fn reload(&self) {
         self.post("/refresh", &json!({}));
     }
 
-    /// Runs the body of a function in the page and returns its value; a promise is awaited.
+    /// Runs a function body in the page and returns its value, awaiting promises.
     pub fn run(&self, script: &str, arguments: &[Value]) -> Value {
         self.try_run(script, arguments)
             .unwrap_or_else(|failure| panic!("a script failed: {failure}\n{script}\n{}", self.state()))
@@ -175,13 +175,13 @@ impl Browser {
         self.try_command("POST", "/execute/sync", Some(&body))
     }
 
-    /// The value of an expression, as text.
+    /// Evaluates an expression as text.
     pub fn text(&self, expression: &str) -> String {
         let value = self.run(&format!("return String({expression})"), &[]);
         value.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Whether an expression is true now.
+    /// Returns whether an expression is true now.
     pub fn is(&self, expression: &str) -> bool {
         self.run(&format!("return Boolean({expression})"), &[]) == true
     }
@@ -191,7 +191,7 @@ impl Browser {
         let deadline = Instant::now() + crate::http::PATIENCE;
         let script = format!("const seen = ({expression}); return seen && [seen];");
         loop {
-            // A page that is just being replaced cannot be asked.
+            // A page that is being replaced cannot be queried.
             if let Ok(Value::Array(mut seen)) = self.try_run(&script, &[]) {
                 return seen.pop().unwrap_or_default();
             }
@@ -200,7 +200,7 @@ impl Browser {
         }
     }
 
-    /// Clicks what a CSS selector, or an XPath that begins with `/`, finds first; waits until that is possible.
+    /// Clicks the first match of a CSS selector, or of an XPath that begins with `/`, once that is possible.
     pub fn click(&self, selector: &str) {
         let mut failure = String::new();
         let deadline = Instant::now() + crate::http::PATIENCE;
@@ -217,12 +217,12 @@ impl Browser {
         panic!("cannot click {selector}: {failure}\n{}", self.state());
     }
 
-    /// Clicks the button with exactly these words.
+    /// Clicks the button with exactly this label.
     pub fn click_words(&self, words: &str) {
         self.click(&format!("//button[normalize-space()='{words}']"));
     }
 
-    /// Gives files to a file input.
+    /// Selects files in a file input.
     pub fn give_files(&self, selector: &str, files: &[PathBuf]) {
         let element = self.find(selector).unwrap_or_else(|failure| panic!("{selector}: {failure}"));
         let paths: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
@@ -236,13 +236,13 @@ impl Browser {
         Ok(found[ELEMENT].as_str().expect("an element has an id").to_owned())
     }
 
-    /// Types where the focus is, key by key.
+    /// Types into the focused element, key by key.
     pub fn type_keys(&self, text: &str) {
         let strokes = text.chars().flat_map(|key| [("keyDown", key), ("keyUp", key)]);
         self.strokes(strokes.collect());
     }
 
-    /// Presses keys together: all down in order, all up in the opposite order.
+    /// Presses keys together: down in order, up in reverse order.
     pub fn chord(&self, keys: &[char]) {
         let down = keys.iter().map(|key| ("keyDown", *key));
         let up = keys.iter().rev().map(|key| ("keyUp", *key));
@@ -255,12 +255,12 @@ impl Browser {
         self.post("/actions", &json!({"actions": [{"type": "key", "id": "keyboard", "actions": actions}]}));
     }
 
-    /// Gives the page this size.
+    /// Resizes the page.
     pub fn resize(&self, width: u32, height: u32) {
         self.metrics(width, height, false);
     }
 
-    /// Becomes a phone: this size, with a finger for a mouse.
+    /// Emulates a phone: this size, and touch instead of a mouse.
     pub fn become_phone(&self, width: u32, height: u32) {
         self.metrics(width, height, true);
         self.devtools("Emulation.setTouchEmulationEnabled", &json!({"enabled": true}));
@@ -273,26 +273,26 @@ impl Browser {
         self.devtools("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
-    /// Sets what the system prefers, such as `("prefers-color-scheme", "dark")`.
+    /// Sets system preferences, such as `("prefers-color-scheme", "dark")`.
     pub fn prefer(&self, features: &[(&str, &str)]) {
         let features: Vec<Value> =
             features.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
         self.devtools("Emulation.setEmulatedMedia", &json!({"features": features}));
     }
 
-    /// The cookies that the page has, with those that scripts cannot see.
+    /// The cookies of the page, including those that scripts cannot see.
     pub fn cookies(&self) -> Vec<Value> {
         let cookies = self.try_command("GET", "/cookie", None).expect("cookies can be asked for");
         cookies.as_array().cloned().unwrap_or_default()
     }
 
-    /// The text of a dialog that a script opened, such as `alert`.
+    /// The text of a dialog opened by a script, such as `alert`.
     pub fn alert(&self) -> Option<String> {
         let text = self.try_command("GET", "/alert/text", None).ok()?;
         text.as_str().map(str::to_owned)
     }
 
-    /// Every address that the browser asked for since it started, those of WebSockets included.
+    /// Every address requested since the start, including WebSockets.
     pub fn asked(&self) -> Vec<String> {
         for entry in self.log("performance") {
             let Some(event) =
@@ -306,15 +306,15 @@ impl Browser {
                 Some("Network.webSocketCreated") => &parameters["url"],
                 _ => continue,
             };
-            // What the browser's own windows ask of the browser is none of it.
+            // Ignores requests of the browser's own pages.
             let address = address.as_str().filter(|address| !address.starts_with("chrome:"));
             self.asked.borrow_mut().extend(address.map(str::to_owned));
         }
         self.asked.borrow().clone()
     }
 
-    /// What the browser complained about since it started: failed scripts and what the policy forbade. That an answer
-    /// was an error is none, and neither is that it asked nothing on the way out of a page that nobody has touched.
+    /// Errors reported since the start: failed scripts and policy violations. Error responses do not count, nor does a blocked
+    /// confirmation when leaving a page that nobody has touched.
     pub fn complaints(&self) -> Vec<String> {
         for entry in self.log("browser") {
             if entry["level"] == "SEVERE"
@@ -331,19 +331,19 @@ impl Browser {
         entries.as_array().cloned().unwrap_or_default()
     }
 
-    /// Writes what the window shows to a PNG file.
+    /// Saves a screenshot as PNG.
     pub fn shoot(&self, path: &Path) {
         let picture = self.try_command("GET", "/screenshot", None).expect("a picture is taken");
         let bytes = BASE64_STANDARD.decode(picture.as_str().expect("base64")).expect("base64");
         std::fs::write(path, bytes).expect("the picture can be written");
     }
 
-    /// A folder that is gone with the browser.
+    /// A folder that is removed with the browser.
     pub fn folder(&self) -> &Path {
         self.profile.path()
     }
 
-    /// What the page shows and what the browser said, for the message of a failure.
+    /// The state of the page and the console messages, for failure messages.
     fn state(&self) -> String {
         let shown = "return `${location.href} “${document.title}”\\n${document.body?.innerText}`";
         let page = self.try_run(shown, &[]).ok().and_then(|text| text.as_str().map(str::to_owned));
@@ -360,7 +360,7 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         let wire = self.wire.get_mut();
-        // Asked to, Chromium goes with all its processes; if it cannot be asked, it is made to.
+        // On this request Chromium exits with all its processes; if the request fails, they are killed.
         if wire.command("DELETE", &format!("/session/{}", self.session), None).is_err()
             && let Some(chromium) = self.chromium
         {
@@ -374,7 +374,7 @@ impl Drop for Browser {
 struct Driver {
     child: Child,
     address: SocketAddr,
-    /// Held open, so that it can go on writing.
+    /// Held open so that chromedriver can keep writing.
     _stdout: BufReader<ChildStdout>,
 }
 
@@ -405,7 +405,7 @@ impl Driver {
     }
 }
 
-/// A connection to `chromedriver` that is kept.
+/// A persistent connection to `chromedriver`.
 struct Wire {
     address: SocketAddr,
     stream: BufReader<TcpStream>,

@@ -1,4 +1,4 @@
-//! Connections that break: some requests are cut off before they are heard, and some after they were done and before their answer.
+//! Broken connections: some requests are cut before they are read, some after they were carried out but before the answer.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -7,42 +7,42 @@ use crate::Random;
 /// Where a connection breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Nobody has heard the request.
+    /// Before the request is read.
     Before,
-    /// It was done, and its answer gets lost.
+    /// After the request is carried out; the answer is lost.
     After,
 }
 
-/// Breaks connections at random places that follow from a seed; none at first.
+/// Breaks connections at pseudo-random places given by a seed; none at first.
 #[derive(Debug, Default)]
 pub struct Cuts(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     random: Option<Random>,
-    /// One request of so many is cut.
+    /// One in so many requests is cut.
     one_in: u64,
     cut: usize,
 }
 
 impl Cuts {
-    /// From now on one request of so many is cut.
+    /// Starts cutting one in so many requests.
     pub fn begin(&self, seed: u64, one_in: u64) {
         let mut state = self.state();
         (state.random, state.one_in) = (Some(Random::new(seed)), one_in);
     }
 
-    /// Nothing is cut any more.
+    /// Stops cutting.
     pub fn end(&self) {
         self.state().random = None;
     }
 
-    /// How many were.
+    /// The number of cuts so far.
     pub fn count(&self) -> usize {
         self.state().cut
     }
 
-    /// What becomes of the next request.
+    /// Decides about the next request.
     pub fn draw(&self) -> Option<Cut> {
         let mut state = self.state();
         let one_in = state.one_in;

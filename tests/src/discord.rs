@@ -1,5 +1,5 @@
-//! Discord on loopback: a gateway whose session outlives its sockets, and a REST interface that counts requests, knows a message by
-//! its nonce for some minutes, and refuses what the real one refuses.
+//! Discord on loopback: a gateway whose sessions outlive their sockets, and a REST API that enforces rate limits, deduplicates
+//! messages by nonce for some minutes, and refuses what the real one refuses.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::Write;
@@ -17,29 +17,29 @@ use crate::time::{rfc3339, since_1970};
 
 /// The bot's token.
 pub const TOKEN: &str = "canary.of.the-discord-token";
-/// The bot.
+/// The bot's id.
 pub const US: &str = "99";
 
-/// How often a heart has to beat, in milliseconds.
+/// The heartbeat interval in milliseconds.
 const BEAT: u64 = 20_000;
-/// For how long a nonce is known.
+/// How long a nonce is remembered.
 const KNOWN: Duration = Duration::from_secs(180);
-/// So many posts a channel takes in such a time.
+/// The rate limit of a channel: so many posts in so much time.
 const BUCKET: (usize, Duration) = (5, Duration::from_secs(5));
 
-/// A message of the bot that stands in a channel.
+/// A message of the bot in a channel.
 #[derive(Debug, Clone)]
 pub struct Posted {
-    /// Its number.
+    /// Its id.
     pub id: String,
     /// The channel.
     pub channel: String,
-    /// What it says now, and what it said before, oldest first.
+    /// Its versions, oldest first; the last one is shown.
     pub texts: Vec<String>,
 }
 
 impl Posted {
-    /// What it says now.
+    /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
     }
@@ -47,9 +47,9 @@ impl Posted {
 
 /// The service.
 pub struct Discord {
-    /// Where its REST interface listens.
+    /// The address of its REST API.
     pub address: SocketAddr,
-    /// Its connections that break.
+    /// The broken connections.
     pub cuts: Arc<Cuts>,
     state: Arc<Mutex<State>>,
 }
@@ -58,32 +58,32 @@ pub struct Discord {
 struct State {
     gateway: String,
     next: u64,
-    /// The session, and its events so far.
+    /// The session and its events so far.
     session: Option<String>,
     events: Vec<Value>,
     sessions: usize,
     /// The newest socket.
     socket: usize,
-    /// Everything that people have said in a channel.
+    /// All messages of people, by channel.
     said: BTreeMap<String, Vec<Value>>,
     posted: Vec<Posted>,
-    /// When a message was sent under a nonce, and which one that is.
+    /// For each nonce the time and id of its message.
     nonces: HashMap<String, (Instant, String)>,
-    /// When a channel was posted to.
+    /// The times of posts, by channel.
     posts: HashMap<String, VecDeque<Instant>>,
-    /// Posts beyond what a channel takes.
+    /// The number of posts over the rate limit.
     overdrawn: usize,
 }
 
 impl Discord {
-    /// Starts it.
+    /// Starts the service.
     pub fn start() -> Self {
         let listen = || TcpListener::bind("127.0.0.1:0").expect("a port for Discord");
         let (rest, gateway) = (listen(), listen());
         let address = rest.local_addr().expect("it has an address");
         let (state, cuts): (Arc<Mutex<State>>, Arc<Cuts>) = (Arc::default(), Arc::default());
         lock(&state).gateway = format!("ws://{}", gateway.local_addr().expect("it has an address"));
-        // Both end with the process of the tests; nothing waits for them.
+        // Neither is joined; they end with the test process.
         for (listener, serve) in [(rest, answer as Serve), (gateway, talk as Serve)] {
             let shared = (state.clone(), cuts.clone());
             std::thread::spawn(move || {
@@ -96,7 +96,7 @@ impl Discord {
         Self { address, cuts, state }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         vec![
             "channels.discord.enabled=true".into(),
@@ -105,7 +105,7 @@ impl Discord {
         ]
     }
 
-    /// Somebody writes in private.
+    /// Writes a private message as this person.
     pub fn say(&self, channel: &str, person: &str, text: &str) {
         let mut state = lock(&self.state);
         let id = state.number();
@@ -117,18 +117,18 @@ impl Discord {
         state.tell("MESSAGE_CREATE", message);
     }
 
-    /// What stands in a channel of the bot.
+    /// The bot's messages in a channel.
     pub fn posted(&self, channel: &str) -> Vec<Posted> {
         lock(&self.state).posted.iter().filter(|posted| posted.channel == channel).cloned().collect()
     }
 
-    /// Whether a message there ends like this.
+    /// Returns whether a message there ends with this.
     pub fn shows(&self, channel: &str, ending: &str) -> bool {
         let state = lock(&self.state);
         state.posted.iter().rev().any(|posted| posted.channel == channel && posted.text().ends_with(ending))
     }
 
-    /// How often the bot has posted although Discord had said that there is no post left.
+    /// How often the bot posted although Discord had reported that no posts were left.
     pub fn overdrawn(&self) -> usize {
         lock(&self.state).overdrawn
     }
@@ -147,7 +147,7 @@ impl State {
         (1_000_000 + self.next).to_string()
     }
 
-    /// Adds an event to the session; what happens while there is none is told nobody.
+    /// Adds an event to the session; without a session it is lost.
     fn tell(&mut self, kind: &str, data: Value) {
         if self.session.is_some() {
             let seq = self.events.len() + 1;
@@ -155,7 +155,7 @@ impl State {
         }
     }
 
-    /// How many posts a channel takes still, and in how many seconds it takes all of them again.
+    /// The number of posts left in a channel, and the seconds until the limit is reset.
     fn left(&mut self, channel: &str) -> (usize, f64) {
         let (most, time) = BUCKET;
         let (now, posts) = (Instant::now(), self.posts.entry(channel.to_owned()).or_default());
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    /// What was said in a channel behind a message, newest first.
+    /// The messages in a channel after the given one, newest first.
     fn history(&self, channel: &str, query: &str) -> Answer {
         let number = |name: &str| {
             let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
@@ -222,7 +222,7 @@ impl State {
     }
 }
 
-/// What a request is answered with.
+/// The response to a request.
 struct Answer {
     status: u16,
     headers: String,
@@ -239,7 +239,7 @@ fn refusal(status: u16, code: u64, why: &str) -> Answer {
     Answer::new(status, json!({"message": why, "code": code}))
 }
 
-/// Answers a request of the REST interface.
+/// Answers a REST request.
 fn answer(connection: TcpStream, state: &Mutex<State>, cuts: &Cuts) {
     let Ok(seen) = Seen::read(&connection) else { return };
     let cut = cuts.draw();
@@ -258,7 +258,7 @@ fn answer(connection: TcpStream, state: &Mutex<State>, cuts: &Cuts) {
         body.len()
     );
     let mut connection = connection;
-    // A client that is gone is its own business.
+    // The client may be gone.
     let _ = connection.write_all((head + &body).as_bytes());
 }
 
@@ -289,11 +289,11 @@ fn call(state: &Mutex<State>, seen: &Seen) -> Answer {
     }
 }
 
-/// Talks over a socket of the gateway.
+/// Serves a gateway socket.
 fn talk(connection: TcpStream, state: &Mutex<State>, cuts: &Cuts) {
     let _ = connection.set_read_timeout(Some(crate::http::PATIENCE));
     let Ok(mut socket) = tungstenite::accept(connection) else { return };
-    // Between two looks at what there is to tell.
+    // The read time-out is the interval between checks for new events.
     let _ = socket.get_ref().set_read_timeout(Some(Duration::from_millis(10)));
     let own = {
         let mut state = lock(state);
@@ -360,7 +360,7 @@ fn hear(socket: &mut WebSocket<TcpStream>) -> Heard {
 enum Greeting {
     Nothing,
     Say(Value),
-    /// The socket is told the events from this one on.
+    /// Send the socket events from this one on.
     From(usize),
     Close,
 }

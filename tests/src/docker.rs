@@ -1,5 +1,5 @@
-//! A stand-in for a docker daemon: what is made a container of runs as a process of this machine, with the environment that the
-//! container would have and nothing else of the walls. It keeps what it was asked for.
+//! A fake Docker daemon: a container runs as a process of this machine with the container's environment, but without isolation.
+//! It records the requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::stub::Seen;
 
-/// A daemon on loopback.
+/// A fake daemon on loopback.
 pub struct Docker {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     state: Arc<State>,
 }
@@ -35,35 +35,35 @@ struct Container {
 }
 
 impl Docker {
-    /// Starts it. It has the image `there` and no other.
+    /// Starts the daemon. Its only image is `there`.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for the stand-in");
         let address = listener.local_addr().expect("it has an address");
         let state = Arc::new(State::default());
         let shared = state.clone();
-        // Ends with the process of the tests; nothing waits for it.
+        // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let state = shared.clone();
-                // A client that hangs up has what it wanted.
+                // A client that hangs up has got what it wanted.
                 std::thread::spawn(move || state.serve(connection));
             }
         });
         Self { address, state }
     }
 
-    /// What `DOCKER_HOST` has to be.
+    /// The value for `DOCKER_HOST`.
     pub fn host(&self) -> String {
         format!("tcp://{}", self.address)
     }
 
-    /// The documents of the containers that were made, by the first word that they run.
+    /// The creation requests of the containers, with the first word of their command.
     pub fn made(&self) -> Vec<(String, Value)> {
         let word = |document: &Value| document["Entrypoint"][0].as_str().unwrap_or_default().to_owned();
         self.state.lock().values().map(|one| (word(&one.document), one.document.clone())).collect()
     }
 
-    /// Whether containers are left: made, and neither ended nor removed.
+    /// Returns whether a container was created and neither ended nor removed.
     pub fn has_left(&self) -> bool {
         self.state.lock().values().any(|one| one.status.is_none() && !one.is_removed)
     }
@@ -112,7 +112,7 @@ impl State {
         connection.write_all(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
     }
 
-    /// Answers when it has ended, in chunks as the daemon does.
+    /// Answers once the container has ended, chunked like the real daemon.
     fn wait(&self, id: &str, mut connection: TcpStream) -> std::io::Result<()> {
         connection
             .write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n")?;
@@ -160,18 +160,18 @@ impl State {
         container.is_removed = true;
         let lives = container.process.filter(|_| container.status.is_none());
         if let Some(process) = lives.and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)) {
-            // It may just have ended.
+            // It may have ended just now.
             let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
         }
         (204, Value::Null)
     }
 }
 
-/// Carries what is said between a process and whoever is attached, until it ends; returns its status.
+/// Relays between a process and the attached client until the process ends; returns its status.
 fn bridge(mut child: Child, attached: &TcpStream) -> i32 {
     let copy = |stream: &TcpStream| stream.try_clone().expect("a second handle");
     let (mut from, mut input) = (copy(attached), child.stdin.take().expect("stdin is piped"));
-    // Ends with the connection; the input is closed then. `io::copy` would let the kernel wait for more.
+    // Ends with the connection, which closes the input. `io::copy` would let the kernel wait for more.
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -194,12 +194,12 @@ fn bridge(mut child: Child, attached: &TcpStream) -> i32 {
     for reader in readers {
         let _ = reader.join();
     }
-    // Who was attached may be gone.
+    // The client may be gone.
     let _ = attached.shutdown(Shutdown::Both);
     status
 }
 
-/// Sends what is read in the frames in which the daemon sends it.
+/// Sends the output in the daemon's frames.
 fn frames(mut from: impl Read, kind: u8, to: &Mutex<TcpStream>) {
     let mut buffer = [0; 4096];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -211,7 +211,7 @@ fn frames(mut from: impl Read, kind: u8, to: &Mutex<TcpStream>) {
     }
 }
 
-/// The names of the variables that a document gives.
+/// The names of the environment variables in a creation request.
 pub fn variables(document: &Value) -> BTreeSet<String> {
     let pairs = document["Env"].as_array().cloned().unwrap_or_default();
     pairs.iter().filter_map(|pair| Some(pair.as_str()?.split('=').next()?.to_owned())).collect()

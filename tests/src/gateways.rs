@@ -1,4 +1,4 @@
-//! Slack and Discord on loopback, HTTP and WebSocket on one port, as far as one story of each needs them. The crate
+//! Slack and Discord on loopback, HTTP and WebSocket on one port, as far as one scenario of each needs them. The crate
 //! `aethon-channels` tests their protocols in full; here the built programs meet real sockets.
 
 use std::io::Write;
@@ -12,14 +12,14 @@ use tungstenite::{Error, Message, WebSocket};
 use crate::eventually;
 use crate::stub::Seen;
 
-/// The tokens: of the bot, and of Slack's app.
+/// The tokens of the bot and of Slack's app.
 pub const TOKENS: [&str; 2] = ["xoxb-canary-of-the-bot-token", "xapp-canary-of-the-app-token"];
 /// The person who may write.
 pub const OWNER: [&str; 2] = ["UOWNER", "42"];
 /// Their private chat.
 pub const CHAT: [&str; 2] = ["D1", "70"];
 
-/// Which of the two.
+/// The platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Slack.
@@ -28,21 +28,21 @@ pub enum Kind {
     Discord,
 }
 
-/// A message that stands in the chat.
+/// A message in the chat.
 #[derive(Debug, Clone)]
 pub struct Posted {
     /// Its id.
     pub id: String,
-    /// By what it is known again.
+    /// The key by which a repetition is recognised.
     pub name: String,
-    /// What it says now, and what it said before, oldest first.
+    /// Its versions, oldest first; the last one is shown.
     pub texts: Vec<String>,
-    /// What its buttons send.
+    /// The values that its buttons send.
     pub buttons: Vec<String>,
 }
 
 impl Posted {
-    /// What it says now.
+    /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
     }
@@ -50,7 +50,7 @@ impl Posted {
 
 /// The service.
 pub struct Gateway {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     kind: Kind,
     state: Arc<Mutex<State>>,
@@ -59,10 +59,10 @@ pub struct Gateway {
 #[derive(Default)]
 struct State {
     next: u64,
-    /// What happened, and how far the newest socket was told.
+    /// The events, and how many of them the newest socket was sent.
     events: Vec<Value>,
     told: usize,
-    /// Which socket is the newest.
+    /// The number of the newest socket.
     socket: u64,
     confirmed: Vec<String>,
     identified: u32,
@@ -72,13 +72,13 @@ struct State {
 }
 
 impl Gateway {
-    /// Starts it.
+    /// Starts the service.
     pub fn start(kind: Kind) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for the gateway");
         let address = listener.local_addr().expect("it has an address");
         let state: Arc<Mutex<State>> = Arc::default();
         let shared = state.clone();
-        // Ends with the process of the tests; nothing waits for it.
+        // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let state = shared.clone();
@@ -88,7 +88,7 @@ impl Gateway {
         Self { address, kind, state }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         let address = self.address;
         match self.kind {
@@ -108,7 +108,7 @@ impl Gateway {
         }
     }
 
-    /// The owner writes in private.
+    /// Writes a private message as the owner.
     pub fn say(&self, text: &str) {
         let mut state = lock(&self.state);
         state.next += 1;
@@ -125,7 +125,7 @@ impl Gateway {
         state.events.push(event);
     }
 
-    /// The owner presses a button.
+    /// Presses a button as the owner.
     pub fn press(&self, message: &Posted, data: &str) {
         let mut state = lock(&self.state);
         let event = match self.kind {
@@ -141,27 +141,27 @@ impl Gateway {
         state.events.push(event);
     }
 
-    /// The next message is taken, and the answer gets lost.
+    /// Accepts the next message but loses the answer.
     pub fn lose_answer(&self) {
         lock(&self.state).losses += 1;
     }
 
-    /// What stands in the chat.
+    /// The messages in the chat.
     pub fn chat(&self) -> Vec<Posted> {
         lock(&self.state).posted.clone()
     }
 
-    /// How many sessions were begun on the gateway.
+    /// The number of sessions started on the gateway.
     pub fn identified(&self) -> u32 {
         lock(&self.state).identified
     }
 
-    /// Waits for a message that fits.
+    /// Waits for a matching message.
     pub fn await_message(&self, what: &str, fits: impl Fn(&Posted) -> bool) -> Posted {
         eventually(what, || self.chat().into_iter().find(|posted| fits(posted)))
     }
 
-    /// Waits until a press was answered with these words.
+    /// Waits until a press was answered with this text.
     pub fn await_answer(&self, words: &str) {
         eventually(words, || lock(&self.state).answers.iter().any(|told| told.contains(words)).then_some(()));
     }
@@ -169,7 +169,7 @@ impl Gateway {
 
 fn serve(kind: Kind, address: SocketAddr, connection: TcpStream, state: &Mutex<State>) {
     let mut beginning = [0; 7];
-    // The first bytes tell whether it is a socket.
+    // The first bytes show whether it is a WebSocket.
     let is_socket = eventually("a request", || match connection.peek(&mut beginning) {
         Ok(0) | Err(_) => Some(false),
         Ok(7) => Some(beginning == *b"GET /?v" || beginning == *b"GET /?t"),
@@ -187,11 +187,11 @@ fn serve(kind: Kind, address: SocketAddr, connection: TcpStream, state: &Mutex<S
         body.len()
     );
     let mut connection = connection;
-    // A client that is gone is its own business.
+    // The client may be gone.
     let _ = connection.write_all((head + &body).as_bytes());
 }
 
-/// A socket, until another one comes or it breaks.
+/// Serves a socket until another one connects or it breaks.
 fn talk(kind: Kind, address: SocketAddr, connection: TcpStream, state: &Mutex<State>) -> Result<(), Error> {
     let mut socket = tungstenite::accept(connection).map_err(|_| Error::ConnectionClosed)?;
     socket.get_ref().set_read_timeout(Some(Duration::from_millis(10)))?;
@@ -203,7 +203,7 @@ fn talk(kind: Kind, address: SocketAddr, connection: TcpStream, state: &Mutex<St
     let own = {
         let mut state = lock(state);
         state.socket += 1;
-        // Slack sends again what was not confirmed; to Discord everybody says how far they are.
+        // Slack resends unconfirmed events; at Discord the client says where to resume.
         state.told = if kind == Kind::Slack { 0 } else { usize::MAX };
         state.socket
     };
@@ -241,7 +241,7 @@ fn talk(kind: Kind, address: SocketAddr, connection: TcpStream, state: &Mutex<St
     }
 }
 
-/// An event as it is sent.
+/// The wire form of an event.
 fn sent(kind: Kind, number: usize, event: &Value) -> Value {
     let mut event = event.clone();
     match kind {
@@ -251,7 +251,7 @@ fn sent(kind: Kind, number: usize, event: &Value) -> Value {
     event
 }
 
-/// Returns what is answered.
+/// Handles a message; returns the replies.
 fn hear(kind: Kind, address: SocketAddr, heard: &Value, state: &Mutex<State>) -> Vec<Value> {
     let mut state = lock(state);
     if kind == Kind::Slack {
@@ -279,7 +279,7 @@ fn hear(kind: Kind, address: SocketAddr, heard: &Value, state: &Mutex<State>) ->
     }
 }
 
-/// The status and the body of an answer; nothing where it gets lost.
+/// The status and body of the answer, or nothing if it is lost.
 fn call(kind: Kind, address: SocketAddr, state: &Mutex<State>, seen: &Seen) -> Option<(u16, Value)> {
     let path = seen.line.split(' ').nth(1).unwrap_or_default().trim_start_matches("/api");
     let method = path.split('?').next().unwrap_or_default();
@@ -342,7 +342,7 @@ fn posted(kind: Kind, params: &Value) -> Posted {
 impl State {
     fn post(&mut self, kind: Kind, mut posted: Posted) -> Option<Value> {
         let known = self.posted.iter().find(|known| known.name == posted.name).map(|known| known.id.clone());
-        // Slack takes the same message twice.
+        // Slack does not deduplicate messages.
         let id = known.filter(|_| kind == Kind::Discord).unwrap_or_else(|| {
             self.next += 1;
             posted.id = (9000 + self.next).to_string();
@@ -378,7 +378,7 @@ fn now() -> u64 {
     since.expect("the clock is past 1970").as_secs()
 }
 
-/// A time of this century as Discord writes it.
+/// Formats a time of this century like Discord.
 fn rfc3339(seconds: u64) -> String {
     let (mut days, rest) = (seconds / 86_400, seconds % 86_400);
     let mut year = 1970;

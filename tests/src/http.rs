@@ -1,4 +1,4 @@
-//! A raw HTTP/1.1 client: what is written goes out byte by byte, what comes back is taken apart and nothing more.
+//! A raw HTTP/1.1 client: sends exactly the bytes given, and only parses what comes back.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// How long a test waits for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A request in the making.
+/// A request under construction.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: String,
@@ -18,54 +18,54 @@ pub struct Request {
     body: Vec<u8>,
 }
 
-/// A response, taken apart.
+/// A parsed response.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// The status code.
     pub status: u16,
-    /// The headers, names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, without its transfer coding.
+    /// The decoded body.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// A request of any method.
+    /// Creates a request with any method.
     pub fn new(method: &str, target: &str) -> Self {
         Self { method: method.into(), target: target.into(), headers: Vec::new(), body: Vec::new() }
     }
 
-    /// A GET.
+    /// Creates a GET.
     pub fn get(target: &str) -> Self {
         Self::new("GET", target)
     }
 
-    /// A POST of JSON.
+    /// Creates a POST of JSON.
     pub fn post(target: &str, body: &Value) -> Self {
         Self::new("POST", target).header("Content-Type", "application/json").body(body.to_string())
     }
 
-    /// With a header, in the order given; the same name may come twice.
+    /// Adds a header; order and duplicates are kept.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// With `Authorization: Bearer`.
+    /// Adds `Authorization: Bearer`.
     #[must_use]
     pub fn bearer(self, token: &str) -> Self {
         self.header("Authorization", &format!("Bearer {token}"))
     }
 
-    /// With a body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// The bytes on the wire. A `Host` is added unless there is one, and `Content-Length` where a body needs it.
+    /// Returns the bytes on the wire, with `Host` unless present, and `Content-Length` if there is a body.
     pub fn bytes(&self, address: SocketAddr) -> Vec<u8> {
         let has = |name: &str| self.headers.iter().any(|(have, _)| have.eq_ignore_ascii_case(name));
         let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.target);
@@ -85,7 +85,7 @@ impl Request {
         bytes
     }
 
-    /// Sends it on a connection of its own and reads the answer.
+    /// Sends it on a new connection and reads the answer.
     pub fn send(&self, address: SocketAddr) -> Response {
         let mut connection = connect(address);
         connection.write_all(&self.bytes(address)).expect("the request goes out");
@@ -94,7 +94,7 @@ impl Request {
 }
 
 impl Response {
-    /// Reads one response; several may follow each other on a connection.
+    /// Reads one response; more may follow on the connection.
     pub fn read(from: &mut impl BufRead, to_head: bool) -> std::io::Result<Self> {
         let line = read_line(from)?;
         let status = line.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -126,7 +126,7 @@ impl Response {
         }
     }
 
-    /// The first header of that name (lower case).
+    /// The first header with this lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
     }
@@ -142,7 +142,7 @@ impl Response {
             .unwrap_or_else(|error| panic!("not JSON ({error}): {}", self.text()))
     }
 
-    /// Panics unless the headers are there that every answer carries (INTERFACE section 4).
+    /// Panics unless the headers required on every answer are present (INTERFACE section 4).
     pub fn assert_guarded(&self) {
         let policy = self.header("content-security-policy").unwrap_or_default();
         for rule in ["default-src 'none'", "frame-ancestors 'none'"] {
@@ -156,7 +156,7 @@ impl Response {
         }
     }
 
-    /// The `code` of a problem document; panics when the response is none.
+    /// The `code` of a problem document; panics if the response is none.
     pub fn problem(&self) -> String {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.text());
         let problem = self.json();
@@ -168,7 +168,7 @@ impl Response {
     }
 }
 
-/// Sends these bytes on a connection of its own and reads one response.
+/// Sends these bytes on a new connection and reads one response.
 pub fn exchange(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Response> {
     let mut connection = try_connect(address)?;
     // The server may answer and close before it has read everything.
@@ -176,7 +176,7 @@ pub fn exchange(address: SocketAddr, bytes: &[u8]) -> std::io::Result<Response> 
     Response::read(&mut BufReader::new(connection), bytes.starts_with(b"HEAD "))
 }
 
-/// A body in the chunked transfer coding.
+/// Reads a body in chunked transfer coding.
 pub fn read_chunks(from: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {
@@ -191,7 +191,7 @@ pub fn read_chunks(from: &mut impl BufRead) -> std::io::Result<Vec<u8>> {
     }
 }
 
-/// A connection whose reads do not wait for ever.
+/// Opens a connection with a read time-out.
 pub fn connect(address: SocketAddr) -> TcpStream {
     try_connect(address).expect("the server accepts connections")
 }

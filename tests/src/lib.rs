@@ -1,8 +1,8 @@
-//! What the black-box tests share: the built programs on a home of their own, a raw HTTP client, a WebSocket client.
+//! Shared parts of the black-box tests: the built programs on their own homes, a raw HTTP client, a WebSocket client.
 //!
-//! The tests know the programs only from outside: their arguments, exit status, output, files, and the bytes on their
-//! port. So the client is written on a bare socket; a friendly library would hide what is sent. Every wait has a
-//! deadline, every port is picked by the system, every home is new.
+//! The tests know the programs only from outside: arguments, exit status, output, files, and the bytes on their port. So the
+//! client uses a bare socket; a convenient library would hide what is sent. Every wait has a deadline, the system picks every
+//! port, and every home is new.
 
 #![allow(
     clippy::unwrap_used,
@@ -44,7 +44,7 @@ pub use socket::Socket;
 pub use stub::Stub;
 pub use terminal::Terminal;
 
-/// Looks again and again until there is something to see; panics when that takes too long.
+/// Polls until there is a result; panics if that takes too long.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + http::PATIENCE;
     loop {
@@ -56,7 +56,7 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// The value of `X-Aethon-Signature` for a body: its HMAC-SHA256 in lower-case hex.
+/// Computes `X-Aethon-Signature` for a body: its HMAC-SHA256 in lower-case hex.
 pub fn signature(secret: &str, body: &[u8]) -> String {
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_bytes());
     ring::hmac::sign(&key, body).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,7 +1,7 @@
-//! A mail host on loopback, as strict as real ones: IMAP with UIDs, IDLE and literals, and SMTP with a sign-in and dots.
+//! A mail host on loopback, as strict as real ones: IMAP with UIDs, IDLE and literals, and SMTP with authentication and dots.
 //!
-//! Tests put mails into the mailbox and look at what was sent. Only what the channel needs is spoken, in the form that the
-//! standards give it; anything else is refused, and kept as a fault for the test to find.
+//! Tests put mails into the mailbox and check what was sent. It supports only what the channel needs, in the form that the
+//! standards prescribe; anything else is refused and recorded as a fault for the test to find.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -46,7 +46,7 @@ struct Mail {
 }
 
 impl MailHost {
-    /// Starts it, with an empty mailbox.
+    /// Starts the host with an empty mailbox.
     pub fn start() -> Self {
         let shared: Arc<Shared> = Arc::default();
         let imap = listen(&shared, imap);
@@ -54,7 +54,7 @@ impl MailHost {
         Self { imap, smtp, shared }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         vec![
             "channels.email.enabled=true".into(),
@@ -68,14 +68,14 @@ impl MailHost {
         ]
     }
 
-    /// A mail arrives that the host vouches for. `fields` are further lines of its head, each with its end.
+    /// Delivers a mail that the host vouches for. `fields` are extra header lines, each with its line end.
     pub fn put(&self, number: u32, from: &str, fields: &str, text: &str) {
         let domain = from.rsplit('@').next().unwrap_or_default();
         let proof = format!("Authentication-Results: mx.home.example; dmarc=pass header.from={domain}\r\n");
         self.put_raw(&letter(number, from, &format!("{proof}{fields}"), text));
     }
 
-    /// A mail arrives that nobody vouches for.
+    /// Delivers a mail that nobody vouches for.
     pub fn put_unproven(&self, number: u32, from: &str, text: &str) {
         self.put_raw(&letter(number, from, "", text));
     }
@@ -87,42 +87,42 @@ impl MailHost {
         self.shared.changed.notify_all();
     }
 
-    /// The numbers, from 1, of the mails that were marked as seen.
+    /// The numbers, from 1, of the mails marked as seen.
     pub fn seen(&self) -> Vec<usize> {
         let state = self.shared.lock();
         let seen = state.mails.iter().enumerate().filter(|(_, mail)| mail.is_seen);
         seen.map(|(number, _)| number + 1).collect()
     }
 
-    /// What was sent, without the breaks that its transport puts into long lines.
+    /// The mails sent, with the transfer encoding's soft line breaks removed.
     pub fn letters(&self) -> Vec<String> {
         self.shared.lock().letters.iter().map(|letter| letter.replace("=\r\n", "")).collect()
     }
 
-    /// Waits for a letter that fits.
+    /// Waits for a matching mail.
     pub fn await_letter(&self, what: &str, fits: impl Fn(&str) -> bool) -> String {
         eventually(what, || self.letters().into_iter().find(|letter| fits(letter)))
     }
 
-    /// Waits until somebody waits for mail.
+    /// Waits until a client waits for mail (IDLE).
     pub fn await_idle(&self) {
         eventually("the mailbox is waited at", || (self.shared.lock().idling > 0).then_some(()));
     }
 
-    /// The next letter is taken, and the connection breaks before that is said.
+    /// Accepts the next mail, but breaks the connection before confirming it.
     pub fn lose_answer(&self) {
         self.shared.lock().losses += 1;
     }
 
-    /// Every connection to the mailbox breaks.
+    /// Breaks every connection to the mailbox.
     pub fn cut(&self) {
         for connection in self.shared.lock().connections.drain(..) {
-            // One that has ended already is cut as well.
+            // Connections that have already ended are fine.
             let _ = connection.shutdown(Shutdown::Both);
         }
     }
 
-    /// Panics if somebody has spoken to it in another way than the standards have it.
+    /// Panics if a client violated the standards.
     pub fn assert_well_spoken(&self) {
         let faults = self.shared.lock().faults.clone();
         assert!(faults.is_empty(), "{faults:?}");
@@ -151,18 +151,18 @@ fn listen(shared: &Arc<Shared>, serve: fn(TcpStream, &Arc<Shared>) -> std::io::R
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port for mail");
     let address = listener.local_addr().expect("it has an address");
     let shared = shared.clone();
-    // Ends with the process of the tests; nothing waits for it.
+    // Never joined; it ends with the test process.
     std::thread::spawn(move || {
         for connection in listener.incoming().flatten() {
             let shared = shared.clone();
-            // A client that is gone is its own business.
+            // The client may be gone.
             std::thread::spawn(move || serve(connection, &shared));
         }
     });
     address
 }
 
-/// A line without its end; an error when the client is gone.
+/// Reads a line without its end; an error if the client is gone.
 fn line(reader: &mut impl BufRead) -> std::io::Result<String> {
     let mut line = String::new();
     match reader.read_line(&mut line)? {
@@ -219,7 +219,7 @@ fn imap(connection: TcpStream, shared: &Arc<Shared>) -> std::io::Result<()> {
     }
 }
 
-/// Tells of new mail until the client has had enough.
+/// Announces new mail until the client ends the wait.
 fn idle(
     read: &mut BufReader<TcpStream>,
     write: &TcpStream,
@@ -236,7 +236,7 @@ fn idle(
             loop {
                 let count = state.mails.len();
                 if known < Some(count) {
-                    // A client that is gone is found out by the reader.
+                    // The reader notices if the client is gone.
                     let _ = write.write_all(format!("* {count} EXISTS\r\n").as_bytes());
                     known = Some(count);
                 }
@@ -250,7 +250,7 @@ fn idle(
     };
     let said = line(read);
     {
-        // Under the lock, so that the teller either sees it or is waiting already.
+        // Under the lock, so that the announcing thread either sees the change or is already waiting.
         let _state = shared.lock();
         *over.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
@@ -281,7 +281,7 @@ fn mailbox(shared: &Shared, command: &str, out: &mut Vec<u8>, told: &mut Option<
         ["UID", "SEARCH", "UID", range] => {
             let from: usize = range.trim_end_matches(":*").parse().unwrap_or(usize::MAX);
             let last = state.mails.len();
-            // `n:*` always has the last one in it.
+            // `n:*` always includes the last mail.
             let found: String =
                 (1..=last).filter(|uid| *uid >= from || *uid == last).map(|uid| format!(" {uid}")).collect();
             out.extend(format!("* SEARCH{found}\r\n").bytes());
@@ -317,7 +317,7 @@ fn fetched(mail: &Mail, uid: usize, what: &str, out: &mut Vec<u8>) -> bool {
     let head = whole.windows(4).position(|window| window == b"\r\n\r\n").map_or(whole.len(), |at| at + 4);
     let (fields, name, bytes) = match what {
         "(UID RFC822.SIZE INTERNALDATE BODY.PEEK[HEADER])" => {
-            // Long before any limit of age, and never in the future.
+            // A date before any age limit would apply, and never in the future.
             let fields = format!("RFC822.SIZE {} ", whole.len());
             (fields, "BODY[HEADER]", &whole[..head])
         }

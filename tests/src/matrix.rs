@@ -1,5 +1,5 @@
-//! A Matrix homeserver on loopback that keeps to the client-server API: a sync that waits and leaves gaps, transaction ids that make
-//! a message one however often it is sent, edits as events of their own, invitations, tokens.
+//! A Matrix homeserver on loopback that follows the client-server API: long-polling syncs that leave gaps, transaction ids that
+//! deduplicate messages, edits as separate events, invitations, tokens.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
@@ -16,25 +16,25 @@ use crate::time::since_1970;
 
 /// The access token of the assistant's account.
 pub const TOKEN: &str = "syt_canary_of_the_matrix_token";
-/// That account.
+/// The assistant's account.
 pub const US: &str = "@aethon:test";
 
-/// What an event may have at most, in bytes.
+/// The maximum size of an event, in bytes.
 const MOST_EVENT: usize = 65_536;
 
-/// A message of the assistant that stands in a room.
+/// A message of the assistant in a room.
 #[derive(Debug, Clone)]
 pub struct Posted {
-    /// Its event.
+    /// Its event id.
     pub id: String,
     /// The room.
     pub room: String,
-    /// What it says now, and what it said before, oldest first.
+    /// Its versions, oldest first; the last one is shown.
     pub texts: Vec<String>,
 }
 
 impl Posted {
-    /// What it says now.
+    /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
     }
@@ -42,9 +42,9 @@ impl Posted {
 
 /// The homeserver.
 pub struct Matrix {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
-    /// Its connections that break.
+    /// The broken connections.
     pub cuts: Arc<Cuts>,
     state: Arc<Shared>,
 }
@@ -53,26 +53,26 @@ type Shared = (Mutex<State>, Condvar);
 
 #[derive(Default)]
 struct State {
-    /// Everything that happened: the room, and the event. A place in it is a number of events.
+    /// All events, each with its room. A position in the log is a number of events.
     log: Vec<(String, Value)>,
-    /// The rooms that the account is in, with the person who is there besides.
+    /// The rooms the account is in, with the other person in each.
     rooms: BTreeMap<String, String>,
-    /// Invitations: their place in the log, the room, and who has invited.
+    /// Invitations: their position in the log, the room, and who sent them.
     invitations: Vec<(usize, String, String)>,
-    /// The event that a transaction made.
+    /// The event of each transaction.
     transactions: HashMap<String, String>,
     posted: Vec<Posted>,
     syncs: usize,
 }
 
 impl Matrix {
-    /// Starts it.
+    /// Starts the homeserver.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for Matrix");
         let address = listener.local_addr().expect("it has an address");
         let (state, cuts): (Arc<Shared>, Arc<Cuts>) = (Arc::default(), Arc::default());
         let shared = (state.clone(), cuts.clone());
-        // Ends with the process of the tests; nothing waits for it.
+        // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let (state, cuts) = shared.clone();
@@ -82,7 +82,7 @@ impl Matrix {
         Self { address, cuts, state }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         vec![
             "channels.matrix.enabled=true".into(),
@@ -91,22 +91,22 @@ impl Matrix {
         ]
     }
 
-    /// A private room of the account with a person.
+    /// Creates a private room of the account with a person.
     pub fn room(&self, room: &str, person: &str) {
         lock(&self.state.0).rooms.insert(room.to_owned(), person.to_owned());
     }
 
-    /// A person invites the account to a room.
+    /// Invites the account to a room as this person.
     pub fn invite(&self, room: &str, person: &str) {
         let mut state = lock(&self.state.0);
         let place = state.log.len();
-        // It moves the place from which a sync goes on, as everything does.
+        // An invitation advances the sync position like any event.
         state.log.push((String::new(), Value::Null));
         state.invitations.push((place, room.to_owned(), person.to_owned()));
         self.state.1.notify_all();
     }
 
-    /// The person of a room writes there. Returns the event.
+    /// Writes in a room as its person. Returns the event.
     pub fn say(&self, room: &str, text: &str) -> String {
         let mut state = lock(&self.state.0);
         let person = state.rooms.get(room).expect("there is a room").clone();
@@ -115,18 +115,18 @@ impl Matrix {
         id
     }
 
-    /// What stands in a room of the assistant.
+    /// The assistant's messages in a room.
     pub fn posted(&self, room: &str) -> Vec<Posted> {
         lock(&self.state.0).posted.iter().filter(|posted| posted.room == room).cloned().collect()
     }
 
-    /// Whether a message there ends like this.
+    /// Returns whether a message there ends with this.
     pub fn shows(&self, room: &str, ending: &str) -> bool {
         let state = lock(&self.state.0);
         state.posted.iter().rev().any(|posted| posted.room == room && posted.text().ends_with(ending))
     }
 
-    /// Waits until the account waits for news.
+    /// Waits until the account waits in a sync.
     pub fn await_sync(&self) {
         eventually("the account syncs", || (lock(&self.state.0).syncs > 1).then_some(()));
     }
@@ -143,7 +143,7 @@ impl State {
         id
     }
 
-    /// Takes a message of the account, once for each transaction.
+    /// Accepts a message of the account, once per transaction.
     fn send(&mut self, room: &str, transaction: &str, content: Value) -> Result<String, &'static str> {
         if !self.rooms.contains_key(room) {
             return Err("M_FORBIDDEN");
@@ -187,7 +187,7 @@ fn serve(connection: &TcpStream, shared: &Shared, cuts: &Cuts) {
         body.len()
     );
     let mut connection = connection;
-    // A client that is gone is its own business.
+    // The client may be gone.
     let _ = connection.write_all((head + &body).as_bytes());
 }
 
@@ -270,7 +270,7 @@ fn sync(shared: &Shared, query: &str) -> (u16, Value) {
     (200, json!({"next_batch": format!("s{all}"), "rooms": {"join": join, "invite": invite}}))
 }
 
-/// What a sync has left out, newest first.
+/// The events that a sync left out, newest first.
 fn gap(state: &State, room: &str, query: &str) -> Value {
     let place = |name: &str| {
         let place = value(query, name).unwrap_or_default();
@@ -304,7 +304,7 @@ fn text(content: &Value) -> String {
     content["body"].as_str().unwrap_or_default().to_owned()
 }
 
-/// A parameter behind the question mark.
+/// A query parameter.
 fn value(query: &str, name: &str) -> Option<String> {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.into_iter().find(|(key, _)| *key == name).map(|(_, value)| decoded(value))

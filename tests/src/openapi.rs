@@ -1,4 +1,4 @@
-//! The OpenAPI document of a server as a test reads it: requests made from it at random, and answers held against it.
+//! A server's OpenAPI document, as tests use it: to generate random requests, and to check answers.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::http::{Request, Response};
 use crate::random::Random;
 use crate::server::Server;
 
-/// Words that are often where programs break.
+/// Strings that often break programs.
 const ODD: [&str; 14] = [
     "",
     " ",
@@ -39,12 +39,12 @@ pub struct Operation<'c> {
 }
 
 impl Contract {
-    /// That of a running server.
+    /// Fetches the document of a running server.
     pub fn of(server: &Server) -> Self {
         Self(server.get("/openapi.json").json())
     }
 
-    /// The operations of the JSON interface.
+    /// The operations of the JSON API.
     pub fn operations(&self) -> Vec<Operation<'_>> {
         let paths = self.0["paths"].as_object().expect("the document has paths");
         let api = paths.iter().filter(|(path, _)| path.starts_with("/api") || path.starts_with("/webhook"));
@@ -55,7 +55,7 @@ impl Contract {
         .collect()
     }
 
-    /// A request of this operation: fitting what the document says, and now and then not.
+    /// Generates a request for this operation, usually valid and now and then not.
     pub fn request(&self, operation: &Operation<'_>, random: &mut Random) -> Request {
         let (mut target, mut query) = (operation.path.to_owned(), String::new());
         for parameter in operation.about["parameters"].as_array().into_iter().flatten() {
@@ -84,13 +84,13 @@ impl Contract {
         request.header("Content-Type", "application/json").body(body.to_string())
     }
 
-    /// Holds an answer against the document; says what does not fit.
+    /// Checks an answer against the document; the error says what does not match.
     pub fn check(&self, operation: &Operation<'_>, answer: &Response) -> Result<(), String> {
         if answer.status >= 500 && answer.status != 503 {
             return Err(format!("status {}", answer.status));
         }
         let (responses, status) = (&operation.about["responses"], answer.status.to_string());
-        // What went wrong in a way of its own is a problem document all the same.
+        // Errors without an entry of their own must still be problem documents.
         let other = responses.get("default").filter(|_| answer.status >= 400);
         let told = responses.get(&status).or(other).ok_or_else(|| format!("status {status} is not told"))?;
         let Some(content) = told.get("content").and_then(Value::as_object) else { return Ok(()) };
@@ -147,7 +147,7 @@ impl Contract {
         Ok(())
     }
 
-    /// A value that a schema allows.
+    /// Generates a value that a schema allows.
     fn value(&self, schema: &Value, random: &mut Random, depth: usize) -> Value {
         let schema = self.resolved(schema);
         if let Some(words) = schema["enum"].as_array() {
@@ -207,7 +207,7 @@ fn is(kind: &str, value: &Value) -> bool {
     }
 }
 
-/// Makes a body something that the document does not allow, most of the time.
+/// Makes a body invalid, most of the time.
 fn spoil(body: &mut Value, random: &mut Random) {
     let wrong = [json!(null), json!(7), json!([]), json!("x"), json!({"x": [{}]}), json!(1e300)];
     let wrong = wrong[random.below(wrong.len())].clone();

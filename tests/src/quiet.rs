@@ -1,5 +1,5 @@
-//! Slack, Meta's Graph API and a mail server on loopback that let the assistant in and then have nothing to say: what an idle channel
-//! costs is measured against them.
+//! Slack, Meta's Graph API and a mail server on loopback that accept the assistant and then stay silent, for measuring the cost
+//! of idle channels.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,31 +9,31 @@ use tungstenite::Message;
 
 use crate::stub::Seen;
 
-/// Slack's Web API and a socket of Socket Mode.
+/// Slack's Web API and a Socket Mode socket.
 pub struct Slack {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
 }
 
-/// Meta's Graph API, as far as a number on WhatsApp needs it that nobody writes to.
+/// Meta's Graph API, as far as a WhatsApp number needs it that nobody writes to.
 pub struct Graph {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
 }
 
-/// A mailbox without mail. There is no SMTP: nothing is sent.
+/// An empty mailbox. There is no SMTP, because nothing is sent.
 pub struct Mailbox {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
 }
 
 impl Slack {
-    /// Starts it.
+    /// Starts the service.
     pub fn start() -> Self {
         let socket = listen(|connection| {
             let Ok(mut socket) = tungstenite::accept(connection) else { return };
             let _ = socket.send(Message::text(json!({"type": "hello"}).to_string()));
-            // Reading answers signs of life.
+            // Reading makes the library answer pings.
             while socket.read().is_ok() {}
         });
         let address = listen(move |connection| {
@@ -52,7 +52,7 @@ impl Slack {
         Self { address }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         vec![
             "channels.slack.enabled=true".into(),
@@ -64,7 +64,7 @@ impl Slack {
 }
 
 impl Graph {
-    /// Starts it.
+    /// Starts the service.
     pub fn start() -> Self {
         let address = listen(|connection| {
             let Ok(seen) = Seen::read(&connection) else { return };
@@ -79,7 +79,7 @@ impl Graph {
         Self { address }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         vec![
             "channels.whatsapp.enabled=true".into(),
@@ -93,12 +93,12 @@ impl Graph {
 }
 
 impl Mailbox {
-    /// Starts it.
+    /// Starts the mailbox.
     pub fn start() -> Self {
         Self { address: listen(|connection| drop(talk(&connection))) }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         let port = self.address.port();
         vec![
@@ -114,7 +114,7 @@ impl Mailbox {
     }
 }
 
-/// Serves each connection in a thread of its own. Ends with the process; nothing waits for it.
+/// Serves each connection on its own thread. Never joined; it ends with the process.
 fn listen(serve: impl Fn(TcpStream) + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("it has an address");
@@ -144,7 +144,7 @@ fn respond(mut connection: &TcpStream, status: &str, answer: &Value) {
     let _ = connection.write_all((head + &body).as_bytes());
 }
 
-/// IMAP, as far as an empty mailbox needs it.
+/// Serves IMAP, as far as an empty mailbox needs it.
 fn talk(connection: &TcpStream) -> std::io::Result<()> {
     let (mut reader, mut writer) = (BufReader::new(connection), connection);
     writer.write_all(b"* OK [CAPABILITY IMAP4rev1] at your service\r\n")?;
@@ -162,7 +162,7 @@ fn talk(connection: &TcpStream) -> std::io::Result<()> {
             "UID" => "* SEARCH\r\n",
             "AUTHENTICATE" | "IDLE" => {
                 writer.write_all(b"+ go on\r\n")?;
-                // The password, or the end of the wait.
+                // Reads the password, or the end of the wait.
                 reader.read_line(&mut String::new())?;
                 ""
             }

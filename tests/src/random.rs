@@ -1,11 +1,11 @@
-//! Numbers that look random and are the same in every run: a failure can be repeated.
+//! Pseudo-random numbers that are the same in every run, so that failures can be reproduced.
 
-/// A generator with a seed (SplitMix64).
+/// A seeded generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The generator of this seed.
+    /// Creates a generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -34,7 +34,7 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    /// So many bytes.
+    /// This many random bytes.
     pub fn bytes(&mut self, length: u64) -> Vec<u8> {
         (0..length).map(|_| self.number().to_le_bytes()[0]).collect()
     }

@@ -1,4 +1,4 @@
-//! The built programs, run on homes of their own.
+//! Runs the built programs on their own homes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -13,43 +13,43 @@ use tempfile::TempDir;
 use crate::http::{PATIENCE, Request, Response};
 use crate::socket::Socket;
 
-/// A running `aethon-server`. Killed when dropped.
+/// A running `aethon-server`, killed on drop.
 pub struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
     home: Arc<TempDir>,
     /// The first line on stdout.
     pub greeting: String,
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
 }
 
-/// What a program holds.
+/// The resources that a program holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Holding {
-    /// Memory, in KiB.
+    /// Resident memory in KiB.
     pub resident: u64,
-    /// Open files and sockets.
+    /// The number of open files and sockets.
     pub descriptors: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: u64,
 }
 
 impl Server {
-    /// Starts it with the `fake` model in an empty home on a port of the system's choice, with `--set` for each setting.
+    /// Starts the server with the `fake` model in an empty home on a free port, with `--set` for each setting.
     pub fn start(settings: &[&str]) -> Self {
         Self::start_in(home(), settings)
     }
 
-    /// The same in this home.
+    /// The same, in this home.
     pub fn start_in(home: Arc<TempDir>, settings: &[&str]) -> Self {
         let command = server_command(home.path(), settings);
         Self::start_command(home, command)
     }
 
-    /// Starts it by a command made with [`server_command`] or [`program`].
+    /// Starts the server from a command made with [`server_command`] or [`program`].
     pub fn start_command(home: Arc<TempDir>, mut command: Command) -> Self {
-        // Piped and unread stderr would block the server once the pipe is full, so it goes to a file.
+        // stderr goes to a file, because an unread pipe would block the server once it is full.
         let errors = std::fs::File::create(home.path().with_extension("stderr")).expect("a file for stderr");
         let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().expect("aethon-server starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
@@ -65,12 +65,12 @@ impl Server {
         Self { child, stdout, home, greeting: greeting.trim_end().to_owned(), address }
     }
 
-    /// The same, on a disk that can be made to fail: see [`Server::break_disk`].
+    /// The same, with writes that can be made to fail: see [`Server::break_disk`].
     pub fn start_breakable(settings: &[&str]) -> Self {
         let home = home();
         let usual = server_command(home.path(), settings);
         let mut command = Command::new("/bin/sh");
-        // What is beyond the limit would end the program with a signal; ignored, it is an error of the write.
+        // A write beyond the file size limit raises a fatal signal; if that is ignored, the write fails.
         command
             .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
             .arg(usual.get_program())
@@ -79,12 +79,12 @@ impl Server {
         Self::start_command(home, command)
     }
 
-    /// Lets every write to a file fail from now on, as on a disk that is full.
+    /// Makes every write to a file fail from now on, as on a full disk.
     pub fn break_disk(&self) {
         self.limit_files(Some(0));
     }
 
-    /// Ends what [`Server::break_disk`] began.
+    /// Reverts [`Server::break_disk`].
     pub fn mend_disk(&self) {
         self.limit_files(None);
     }
@@ -95,27 +95,27 @@ impl Server {
         prlimit(Some(Pid::from_child(&self.child)), Resource::Fsize, limit).expect("the limit can be set");
     }
 
-    /// The home, to start another one in it.
+    /// The home, for starting another server in it.
     pub fn home(&self) -> Arc<TempDir> {
         self.home.clone()
     }
 
-    /// What it wrote to stderr.
+    /// The output on stderr.
     pub fn stderr(&self) -> String {
         std::fs::read_to_string(self.home.path().with_extension("stderr")).unwrap_or_default()
     }
 
-    /// The memory that it holds, in KiB.
+    /// Its current memory in KiB.
     pub fn resident(&self) -> u64 {
         self.memory("VmRSS:")
     }
 
-    /// The most memory that it ever held, in KiB.
+    /// Its peak memory in KiB.
     pub fn most_resident(&self) -> u64 {
         self.memory("VmHWM:")
     }
 
-    /// What it holds now.
+    /// Its current resources.
     pub fn holding(&self) -> Holding {
         let status = |name| self.memory(name);
         let descriptors =
@@ -129,7 +129,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().expect("a number of KiB")
     }
 
-    /// The messages of a session as the API tells them, oldest first, all pages.
+    /// All messages of a session as returned by the API, oldest first.
     pub fn messages(&self, session: &str) -> Vec<Value> {
         let mut messages: Vec<Value> = Vec::new();
         loop {
@@ -145,19 +145,19 @@ impl Server {
         }
     }
 
-    /// What was said in a session: role and text of each message.
+    /// The role and text of each message in a session.
     pub fn said(&self, session: &str) -> Vec<(String, String)> {
         self.messages(session).iter().map(said).collect()
     }
 
-    /// The same, read from the session's export: once through, however long it is, and without HTML.
+    /// The same, read from the session's export: in one pass, however long it is, and without HTML.
     pub fn exported(&self, session: &str) -> Vec<(String, String)> {
         let answer = self.get(&format!("/api/sessions/{session}/export?format=json"));
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()["messages"].as_array().expect("a session has messages").iter().map(said).collect()
     }
 
-    /// What the list of features says of one of them: its row, with `state`, `detail` and `config_key`.
+    /// A row of the feature board, with `state`, `detail` and `config_key`.
     pub fn feature(&self, id: &str) -> Value {
         let features = self.get("/api/features").json()["features"].clone();
         let found = features.as_array().and_then(|rows| rows.iter().find(|row| row["id"] == id));
@@ -169,12 +169,12 @@ impl Server {
         request.send(self.address)
     }
 
-    /// A GET.
+    /// Sends a GET.
     pub fn get(&self, target: &str) -> Response {
         self.send(&Request::get(target))
     }
 
-    /// A POST of JSON.
+    /// Sends a POST of JSON.
     pub fn post(&self, target: &str, body: &Value) -> Response {
         self.send(&Request::post(target, body))
     }
@@ -184,7 +184,7 @@ impl Server {
         Socket::open(self.address, target, &[])
     }
 
-    /// Opens a chat socket that speaks `aethon.chat.v1`, and takes its `ready`.
+    /// Opens a chat socket with `aethon.chat.v1` and reads its `ready`.
     pub fn chat(&self, session: &str) -> Socket {
         let protocol = [("Sec-WebSocket-Protocol", "aethon.chat.v1")];
         let mut socket = Socket::open(self.address, &format!("/ws/chat?session={session}"), &protocol);
@@ -192,7 +192,7 @@ impl Server {
         socket
     }
 
-    /// Sends SIGTERM and waits for the end.
+    /// Sends SIGTERM and waits for the exit.
     pub fn terminate(self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
         self.wait().0
@@ -204,14 +204,14 @@ impl Server {
         rustix::process::kill_process(pid, signal).expect("the process is there");
     }
 
-    /// Kills it as a power cut would, and returns its home.
+    /// Kills it without warning, like a power cut, and returns its home.
     pub fn kill(mut self) -> Arc<TempDir> {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it has ended");
         self.home.clone()
     }
 
-    /// Waits for the end and returns what it wrote to stderr; panics when the end does not come.
+    /// Waits for the exit and returns the output on stderr; panics if it does not exit.
     pub fn wait(mut self) -> (ExitStatus, String) {
         let status = wait_for(&mut self.child);
         let mut rest = String::new();
@@ -240,12 +240,12 @@ impl Drop for Server {
     }
 }
 
-/// A folder for a home, removed when nobody holds it any more.
+/// Creates a folder for a home, removed with its last owner.
 pub fn home() -> Arc<TempDir> {
     Arc::new(tempfile::tempdir().expect("a folder for the home"))
 }
 
-/// `aethon-server` on this home with the `fake` model, on a port of the system's choice, with `--set` for each setting.
+/// The command for `aethon-server` on this home with the `fake` model and a free port, with `--set` for each setting.
 pub fn server_command(home: &Path, settings: &[&str]) -> Command {
     let mut command = program("aethon-server", home);
     for setting in ["channels.webchat.port=0", "model.provider=fake"].iter().chain(settings) {
@@ -254,7 +254,7 @@ pub fn server_command(home: &Path, settings: &[&str]) -> Command {
     command
 }
 
-/// A command for one of the programs, on this home, in an environment that says nothing of the machine's owner.
+/// The command for a program on this home, in an environment that reveals nothing about the machine's owner.
 pub fn program(name: &str, home: &Path) -> Command {
     let path = binaries().join(name);
     assert!(path.exists(), "{} is not built; `cargo xtask test` builds it", path.display());
@@ -264,17 +264,17 @@ pub fn program(name: &str, home: &Path) -> Command {
     command
 }
 
-/// Runs `aethon-server` to its end: for refusals.
+/// Runs `aethon-server` until it exits, to test refusals.
 pub fn run_server(home: &Path, arguments: &[&str]) -> Output {
     run(program("aethon-server", home).args(arguments), None)
 }
 
-/// Runs `aethon-cli` to its end.
+/// Runs `aethon-cli` until it exits.
 pub fn run_cli(home: &Path, arguments: &[&str], input: Option<&str>) -> Output {
     run(program("aethon-cli", home).args(arguments), input)
 }
 
-/// Runs a command to its end, with this on stdin.
+/// Runs a command until it exits, with this on stdin.
 pub fn run(command: &mut Command, input: Option<&str>) -> Output {
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut child = command
@@ -284,7 +284,7 @@ pub fn run(command: &mut Command, input: Option<&str>) -> Output {
         .spawn()
         .expect("the program starts");
     if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
-        // A program that refuses its arguments does not wait for input.
+        // A program that rejects its arguments does not read its input.
         let _ = stdin.write_all(input.as_bytes());
     }
     let drain = |stream: Option<Box<dyn Read + Send>>| {
@@ -316,7 +316,7 @@ fn wait_for(child: &mut Child) -> ExitStatus {
     }
 }
 
-/// Where the programs are: beside the test's own executable, or where `AETHON_BIN_DIR` says.
+/// The folder of the programs: that of the test's own executable, or `AETHON_BIN_DIR`.
 fn binaries() -> PathBuf {
     if let Some(folder) = std::env::var_os("AETHON_BIN_DIR") {
         return folder.into();

@@ -1,4 +1,4 @@
-//! A WebSocket client that waits, with a deadline.
+//! A blocking WebSocket client with deadlines.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -20,13 +20,13 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Opens one; panics when the handshake fails.
+    /// Opens a socket; panics if the handshake fails.
     pub fn open(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Self {
         Self::try_open(address, target, headers)
             .unwrap_or_else(|error| panic!("no WebSocket at {target}: {error}"))
     }
 
-    /// Opens one; the error of a refused handshake carries the HTTP response.
+    /// Opens a socket; the error of a refused handshake carries the HTTP response.
     pub fn try_open(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Result<Self, Box<Error>> {
         match tungstenite::client(request(address, target, headers), connect(address)) {
             Ok((inner, handshake)) => Ok(Self { inner, handshake }),
@@ -35,8 +35,8 @@ impl Socket {
         }
     }
 
-    /// Opens one whose receive buffer is small: a reader that is soon full. Not the smallest there can be: a buffer that holds
-    /// less than one packet with what the system keeps beside it loses every other one, and waits for it to be sent again.
+    /// Opens a socket with a small receive buffer, which a slow reader fills soon. Not the smallest possible: a buffer smaller
+    /// than one packet plus the kernel's overhead drops every other packet and waits for its retransmission.
     pub fn narrow(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Self {
         use rustix::net::{AddressFamily, SocketType, connect, socket, sockopt};
         let narrow = socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
@@ -65,7 +65,7 @@ impl Socket {
         self.inner.send(message).is_ok()
     }
 
-    /// The next text frame; pings are answered on the way.
+    /// Waits for the next text frame, answering pings.
     pub fn text(&mut self) -> String {
         loop {
             match self.inner.read() {
@@ -76,13 +76,13 @@ impl Socket {
         }
     }
 
-    /// The next frame as JSON.
+    /// Waits for the next frame as JSON.
     pub fn frame(&mut self) -> Value {
         let text = self.text();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("not JSON ({error}): {text}"))
     }
 
-    /// Frames up to and including the first of this type.
+    /// Reads frames up to and including the first of this type.
     pub fn until(&mut self, kind: &str) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -95,21 +95,21 @@ impl Socket {
         }
     }
 
-    /// Says something and waits for the end of its turn; returns the frames.
+    /// Sends a message and waits for the end of its turn; returns the frames.
     pub fn say(&mut self, id: &str, text: &str) -> Vec<Value> {
         self.send_json(&serde_json::json!({"type": "message", "id": id, "text": text}));
         self.until("done")
     }
 
-    /// Says something wrong and takes the answer: the server has then heard all that was sent before, and a chat socket
-    /// waits no longer for a resume before it shows what is live.
+    /// Sends an invalid frame and reads the error: by then the server has handled everything sent before, and a chat socket no
+    /// longer waits for a resume before showing live frames.
     pub fn settle(&mut self) {
         self.send("not json");
         while !self.text().contains("\"error\"") {}
     }
 
-    /// Whether the server has taken all that was sent before: it answers a ping in turn, unless the socket is closed. What
-    /// comes meanwhile is dropped. For `/ws/dashboard`, which answers nothing else.
+    /// Returns whether the server has handled everything sent before, by waiting for its answer to a ping. Other frames are
+    /// dropped. For `/ws/dashboard`, which answers nothing else.
     pub fn is_heard(&mut self) -> bool {
         let ping = Bytes::from_static(b"heard?");
         let mut is_open = self.send_message(Message::Ping(ping.clone()));
@@ -123,7 +123,7 @@ impl Socket {
         false
     }
 
-    /// Waits for the close and returns its code.
+    /// Waits for the close frame and returns its code.
     pub fn close_code(&mut self) -> u16 {
         loop {
             match self.inner.read() {
@@ -135,7 +135,7 @@ impl Socket {
         }
     }
 
-    /// The next message of any kind but pings, or how the connection broke.
+    /// Waits for the next message other than a ping, or the error that broke the connection.
     pub fn receive(&mut self) -> Result<Message, Error> {
         loop {
             match self.inner.read() {
@@ -145,12 +145,12 @@ impl Socket {
         }
     }
 
-    /// The connection below, to write what no client would.
+    /// The underlying connection, for writing what no client would.
     pub fn stream(&mut self) -> &mut TcpStream {
         self.inner.get_mut()
     }
 
-    /// Whether nothing arrives for this long.
+    /// Returns whether nothing arrives for this long.
     pub fn is_silent(&mut self, wait: Duration) -> bool {
         self.inner.get_ref().set_read_timeout(Some(wait)).expect("a time-out can be set");
         let silent = matches!(self.inner.read(), Err(Error::Io(_)));
@@ -168,17 +168,17 @@ fn request(address: SocketAddr, target: &str, headers: &[(&str, &str)]) -> Reque
     request
 }
 
-/// The frames of this type.
+/// Filters the frames by type.
 pub fn of_type<'a>(frames: &'a [Value], kind: &str) -> Vec<&'a Value> {
     frames.iter().filter(|frame| frame["type"] == kind).collect()
 }
 
-/// The deltas, joined.
+/// Joins the deltas.
 pub fn spoken(frames: &[Value]) -> String {
     of_type(frames, "delta").iter().filter_map(|frame| frame["text"].as_str()).collect()
 }
 
-/// The rendered blocks as a page has them after all these frames.
+/// The rendered blocks that a page has after all these frames.
 pub fn rendered(frames: &[Value]) -> String {
     let mut blocks: Vec<&str> = Vec::new();
     for frame in of_type(frames, "blocks") {

@@ -1,4 +1,4 @@
-//! A stand-in for a model service: answers each request with prepared bytes and keeps what it was sent.
+//! A stub model service: answers each request with prepared bytes and records the requests.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,26 +7,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
-/// A service on loopback. It answers the first request with the first answer and so on; further ones get the last.
+/// A service on loopback. Each request gets the next answer; once they are used up, the last one is repeated.
 pub struct Stub {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-/// A request that came in.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Seen {
-    /// `POST /v1/chat/completions`.
+    /// The request line without the version, such as `POST /v1/chat/completions`.
     pub line: String,
-    /// The headers, names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Seen {
-    /// The first header of that name (lower case).
+    /// The first header with this lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
     }
@@ -36,7 +36,7 @@ impl Seen {
         serde_json::from_slice(&self.body).expect("a request body is JSON")
     }
 
-    /// Takes a request from a connection.
+    /// Reads a request from a connection.
     pub fn read(connection: &TcpStream) -> std::io::Result<Self> {
         connection.set_read_timeout(Some(crate::http::PATIENCE))?;
         let mut reader = BufReader::new(connection);
@@ -61,7 +61,7 @@ impl Seen {
 }
 
 impl Stub {
-    /// Starts it with its answers, each a whole HTTP response. The connection is closed after each.
+    /// Starts the service with its answers, each a complete HTTP response. The connection is closed after each.
     pub fn start(answers: Vec<Vec<u8>>) -> Self {
         let mut answers = VecDeque::from(answers);
         Self::answering(move |_| {
@@ -70,16 +70,16 @@ impl Stub {
         })
     }
 
-    /// Starts it with what makes an answer, a whole HTTP response, of each request.
+    /// Starts the service with a function that maps each request to a complete HTTP response.
     pub fn answering(mut answer: impl FnMut(&Seen) -> Vec<u8> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for the stand-in");
         let address = listener.local_addr().expect("it has an address");
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let record = seen.clone();
-        // Ends with the process of the tests; nothing waits for it.
+        // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                // A client that goes away in mid-answer is its own business.
+                // A client may leave mid-answer.
                 let _ = serve(&connection, &mut answer, &record);
             }
         });
@@ -92,12 +92,12 @@ impl Stub {
     }
 }
 
-/// A 200 with this content, to be closed after.
+/// A 200 response with this content that closes the connection.
 pub fn ok(content_type: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\nConnection: close\r\n\r\n{body}").into_bytes()
 }
 
-/// A failure with a JSON body.
+/// An error response with a JSON body.
 pub fn failure(status: &str, extra: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     format!(

@@ -1,8 +1,8 @@
-//! Telegram's Bot API on loopback, as strict as the real one: it refuses what that refuses, and in its words.
+//! Telegram's Bot API on loopback, as strict as the real one: it refuses what that refuses, with the same messages.
 //!
-//! Updates are held by long polling and confirmed by an offset; a second poller throws the waiting one out with 409; texts are
-//! checked for their length and their entities, edits for having changed something, drafts for being in a private chat and
-//! rich messages for their length. Tests say what people write and press, and look at what stands in the chats.
+//! Updates are long-polled and confirmed by an offset; a second poller gets the waiting one rejected with 409. Texts are checked
+//! for length and entities, edits for an actual change, drafts for a private chat, and rich messages for length. Tests script
+//! what people write and press, and check what is in the chats.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write;
@@ -21,23 +21,23 @@ pub const TOKEN: &str = "123456:AAH-canary-of-the-telegram-token";
 /// The bot's name.
 pub const BOT: &str = "aethon_test_bot";
 
-/// A message that stands in a chat.
+/// A message in a chat.
 #[derive(Debug, Clone, Default)]
 pub struct Posted {
-    /// Its number.
+    /// Its id.
     pub id: i64,
     /// The chat.
     pub chat: i64,
-    /// What it says now, and what it said before, oldest first.
+    /// Its versions, oldest first; the last one is shown.
     pub texts: Vec<String>,
-    /// Its entities now.
+    /// Its current entities.
     pub entities: Vec<Value>,
-    /// What its buttons send.
+    /// The values that its buttons send.
     pub buttons: Vec<String>,
 }
 
 impl Posted {
-    /// What it says now.
+    /// Its current text.
     pub fn text(&self) -> &str {
         self.texts.last().map_or("", String::as_str)
     }
@@ -45,9 +45,9 @@ impl Posted {
 
 /// The service.
 pub struct Telegram {
-    /// Where it listens.
+    /// The address it listens on.
     pub address: SocketAddr,
-    /// Its connections that break.
+    /// The broken connections.
     pub cuts: Arc<Cuts>,
     state: Arc<(Mutex<State>, Condvar)>,
 }
@@ -57,27 +57,27 @@ struct State {
     next: i64,
     updates: VecDeque<Value>,
     posted: Vec<Posted>,
-    /// What drafts have shown: the chat, the number of the draft, the text.
+    /// The drafts shown: chat, draft id, text.
     drafts: Vec<(i64, i64, String)>,
-    /// Whether it is an older server, which knows neither drafts nor rich messages.
+    /// Whether it is an older server without drafts and rich messages.
     is_old: bool,
-    /// What presses were answered with.
+    /// The answers to button presses.
     answers: Vec<String>,
-    /// Which poll is the newest.
+    /// The number of the newest poll.
     poller: u64,
-    /// How often to answer 429, with how many seconds.
+    /// The pending 429 responses, each with its seconds.
     refusals: VecDeque<u64>,
     /// Whether the person has blocked the bot.
     is_blocked: bool,
-    /// Calls whose answers get lost after they were done.
+    /// The number of calls to carry out and then lose the answer of.
     losses: usize,
     calls: Vec<String>,
-    /// Files that can be fetched, by their numbers.
+    /// Files that can be downloaded, by id.
     files: HashMap<i64, Vec<u8>>,
 }
 
 impl Telegram {
-    /// Starts it.
+    /// Starts the service.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for Telegram");
         let address = listener.local_addr().expect("it has an address");
@@ -85,7 +85,7 @@ impl Telegram {
         lock(&state.0).next = 1;
         let cuts: Arc<Cuts> = Arc::default();
         let shared = (state.clone(), cuts.clone());
-        // Ends with the process of the tests; nothing waits for it.
+        // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let (state, cuts) = shared.clone();
@@ -95,7 +95,7 @@ impl Telegram {
         Self { address, cuts, state }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         vec![
             "channels.telegram.enabled=true".into(),
@@ -104,12 +104,12 @@ impl Telegram {
         ]
     }
 
-    /// Somebody writes in private. Returns the number of the message.
+    /// Writes a private message as this person. Returns the message's id.
     pub fn say(&self, person: i64, text: &str) -> i64 {
         self.say_as(person, &format!("user{person}"), text)
     }
 
-    /// The same under a name of their own.
+    /// The same, with a name.
     pub fn say_as(&self, person: i64, name: &str, text: &str) -> i64 {
         let mut state = lock(&self.state.0);
         let id = state.number();
@@ -123,7 +123,7 @@ impl Telegram {
         id
     }
 
-    /// The last update comes once more, under another number.
+    /// Sends the last update once more under another id.
     pub fn repeat(&self, message: i64, person: i64, text: &str) {
         let mut state = lock(&self.state.0);
         let id = state.number();
@@ -135,7 +135,7 @@ impl Telegram {
         self.state.1.notify_all();
     }
 
-    /// Somebody records a voice message of so many seconds in private; `size` is what Telegram says of it.
+    /// Sends a private voice message of this many seconds; `size` is what Telegram reports.
     pub fn speak(&self, person: i64, (seconds, size): (u64, u64), bytes: &[u8]) {
         let mut state = lock(&self.state.0);
         let id = state.number();
@@ -152,7 +152,7 @@ impl Telegram {
         self.state.1.notify_all();
     }
 
-    /// Somebody presses a button.
+    /// Presses a button as this person.
     pub fn press(&self, person: i64, message: &Posted, data: &str) {
         let mut state = lock(&self.state.0);
         let id = state.number();
@@ -164,55 +164,55 @@ impl Telegram {
         self.state.1.notify_all();
     }
 
-    /// The people block the bot, or take it back: nothing that it sends is taken meanwhile.
+    /// Blocks the bot, or unblocks it; while blocked, everything it sends is refused.
     pub fn block(&self, is_blocked: bool) {
         lock(&self.state.0).is_blocked = is_blocked;
     }
 
-    /// The next call that sends or edits is refused, to be tried after so many seconds.
+    /// Refuses the next call that sends or edits, with this many seconds to wait.
     pub fn refuse(&self, seconds: u64) {
         lock(&self.state.0).refusals.push_back(seconds);
     }
 
-    /// The next message is taken, and the answer gets lost.
+    /// Accepts the next message but loses the answer.
     pub fn lose_answer(&self) {
         lock(&self.state.0).losses += 1;
     }
 
-    /// From now on it is an older server, which knows neither drafts nor rich messages.
+    /// Becomes an older server without drafts and rich messages.
     pub fn age(&self) {
         lock(&self.state.0).is_old = true;
     }
 
-    /// What drafts have shown in a chat: the number of the draft and the text, oldest first.
+    /// The drafts shown in a chat: id and text, oldest first.
     pub fn drafts(&self, chat: i64) -> Vec<(i64, String)> {
         let state = lock(&self.state.0);
         let drafts = state.drafts.iter().filter(|draft| draft.0 == chat);
         drafts.map(|(_, number, text)| (*number, text.clone())).collect()
     }
 
-    /// What stands in a chat.
+    /// The messages in a chat.
     pub fn chat(&self, chat: i64) -> Vec<Posted> {
         lock(&self.state.0).posted.iter().filter(|posted| posted.chat == chat).cloned().collect()
     }
 
-    /// What stands in all chats.
+    /// The messages in all chats.
     pub fn posted(&self) -> Vec<Posted> {
         lock(&self.state.0).posted.clone()
     }
 
-    /// Whether a message in a chat ends like this.
+    /// Returns whether a message in a chat ends with this.
     pub fn shows(&self, chat: i64, ending: &str) -> bool {
         let state = lock(&self.state.0);
         state.posted.iter().rev().any(|posted| posted.chat == chat && posted.text().ends_with(ending))
     }
 
-    /// What presses were answered with.
+    /// The answers to button presses.
     pub fn answers(&self) -> Vec<String> {
         lock(&self.state.0).answers.clone()
     }
 
-    /// The methods that were called, in their order.
+    /// The methods called, in order.
     pub fn calls(&self) -> Vec<String> {
         lock(&self.state.0).calls.clone()
     }
@@ -222,7 +222,7 @@ impl Telegram {
         eventually("the bot polls", || (lock(&self.state.0).poller > 0).then_some(()));
     }
 
-    /// Waits for a message in a chat that fits.
+    /// Waits for a matching message in a chat.
     pub fn await_message(&self, chat: i64, what: &str, fits: impl Fn(&Posted) -> bool) -> Posted {
         eventually(what, || self.chat(chat).into_iter().find(|posted| fits(posted)))
     }
@@ -274,7 +274,7 @@ fn write(mut connection: &TcpStream, (status, kind): (u64, &str), body: &[u8]) {
         "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    // A client that is gone is its own business.
+    // The client may be gone.
     let _ = connection.write_all(&[head.as_bytes(), body].concat());
 }
 
@@ -365,7 +365,7 @@ fn updates(shared: &(Mutex<State>, Condvar), params: &Value) -> Value {
     }
 }
 
-/// What is to be shown as a draft, with its number, if it can be.
+/// Validates a draft and its id.
 fn draft(params: &Value) -> Result<Posted, String> {
     let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
     if chat <= 0 {
@@ -379,7 +379,7 @@ fn draft(params: &Value) -> Result<Posted, String> {
     Ok(Posted { id, chat, texts: vec![text], entities, buttons: Vec::new() })
 }
 
-/// What is to be shown as a rich message, if it can be.
+/// Validates a rich message.
 fn rich(params: &Value) -> Result<Posted, String> {
     let chat = params["chat_id"].as_i64().ok_or("chat not found")?;
     let rich = &params["rich_message"];
@@ -396,7 +396,7 @@ fn rich(params: &Value) -> Result<Posted, String> {
     Ok(Posted { chat, texts: vec![markdown.to_owned()], ..Posted::default() })
 }
 
-/// A text with its entities, if it can be shown.
+/// Validates a text with its entities.
 fn text(params: &Value) -> Result<(String, Vec<Value>), String> {
     let text = params["text"].as_str().unwrap_or_default();
     if text.trim().is_empty() {
@@ -424,7 +424,7 @@ fn text(params: &Value) -> Result<(String, Vec<Value>), String> {
     Ok((text.to_owned(), entities))
 }
 
-/// What is to be shown as a message, if it can be.
+/// Validates a message.
 fn checked(params: &Value) -> Result<Posted, String> {
     let (text, entities) = text(params)?;
     if params["link_preview_options"]["is_disabled"] != true {

@@ -1,8 +1,8 @@
-//! A pseudo-terminal with a program on it, for what programs do only where a person sits.
+//! A pseudo-terminal with a program on it, for behaviour that programs show only to people.
 //!
-//! What comes out is kept twice: as the bytes came ([`Terminal::all`]), and as a window shows it ([`Terminal::screen`]), which
-//! an emulator works out. The emulator answers where its cursor is, as line editors ask, and wraps its lines anew when the
-//! window gets another width, as most terminals do.
+//! The output is recorded twice: as raw bytes ([`Terminal::all`]), and as a window shows it ([`Terminal::screen`]), computed by
+//! an emulator. The emulator answers cursor position queries, which line editors send, and rewraps its lines when the window's
+//! width changes, as most terminals do.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -19,24 +19,24 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use crate::eventually;
 use crate::http::PATIENCE;
 
-/// The question that a program asks to learn where the cursor is.
+/// The cursor position query.
 const WHERE: &[u8] = b"\x1b[6n";
 
-/// A program on a terminal. Killed when dropped.
+/// A program on a terminal, killed on drop.
 pub struct Terminal {
     child: Child,
     keys: File,
     window: Arc<Mutex<Window>>,
-    /// How much of the output was looked at.
+    /// How much of the output has been examined.
     looked: usize,
 }
 
 struct Window {
     emulator: vt100::Parser,
     all: String,
-    /// The last bytes, to find what spans two reads.
+    /// The last bytes, for matches across two reads.
     tail: Vec<u8>,
-    /// Bytes that are not whole characters yet.
+    /// Bytes of an incomplete character.
     partial: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl Terminal {
         Self::start_sized(command, 100, 30)
     }
 
-    /// The same in a window of this size.
+    /// The same, in a window of this size.
     pub fn start_sized(command: &mut Command, columns: u16, rows: u16) -> Self {
         let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
         grantpt(&ours).expect("it can be granted");
@@ -72,26 +72,26 @@ impl Terminal {
         Self { child, keys, window, looked: 0 }
     }
 
-    /// Presses these keys.
+    /// Types these keys.
     pub fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).expect("keys can be pressed");
     }
 
-    /// Types a line at the prompt, and sends it once it stands there: then the next empty prompt is the one after it.
+    /// Types a line at the prompt and submits it once it is echoed, so that the next empty prompt is the following one.
     pub fn enter(&mut self, line: &str) {
         self.press(line);
         self.sees("the line that was typed", |screen| !ends_with_prompt(screen));
         self.press("\r");
     }
 
-    /// Pastes a text, marked as terminals mark it where the program asked for that.
+    /// Pastes a text, bracketed if the program asked for that.
     pub fn paste(&mut self, text: &str) {
         let text = text.replace('\n', "\r");
         let is_marked = self.window().emulator.screen().bracketed_paste();
         self.press(&if is_marked { format!("\u{1b}[200~{text}\u{1b}[201~") } else { text });
     }
 
-    /// Waits until this is shown, after what was waited for before; returns what came up to it.
+    /// Waits until this appears after the last match; returns the output up to it.
     pub fn shows(&mut self, text: &str) -> String {
         let from = self.looked;
         let deadline = Instant::now() + PATIENCE;
@@ -106,12 +106,12 @@ impl Terminal {
         self.all()[from..at].to_owned()
     }
 
-    /// Waits until the window looks like this; returns it.
+    /// Waits until the window matches; returns it.
     pub fn sees(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
         self.sees_within(what, PATIENCE, is_it)
     }
 
-    /// The same for what takes longer.
+    /// The same, with a longer time limit.
     pub fn sees_within(&mut self, what: &str, limit: Duration, is_it: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + limit;
         loop {
@@ -130,7 +130,7 @@ impl Terminal {
         self.sees("an empty prompt", ends_with_prompt)
     }
 
-    /// The window as it is now: its lines without blanks at their ends, and without empty lines at the end.
+    /// The current window: its lines without trailing blanks, and without trailing empty lines.
     pub fn screen(&self) -> String {
         let window = self.window();
         let columns = window.emulator.screen().size().1.get();
@@ -139,36 +139,36 @@ impl Terminal {
         rows.join("\n").trim_end_matches('\n').to_owned()
     }
 
-    /// What came since the last look.
+    /// The output since the last match.
     pub fn rest(&self) -> String {
         self.all()[self.looked..].to_owned()
     }
 
-    /// Everything that was shown.
+    /// All output.
     pub fn all(&self) -> String {
         self.window().all.clone()
     }
 
-    /// How many bytes have come out.
+    /// The number of bytes of output.
     pub fn length(&self) -> usize {
         self.window().all.len()
     }
 
-    /// The lines that came out behind so many bytes, as they were printed and not as they stand there now: what is printed in
-    /// one go may be longer than any screen.
+    /// The lines of output after this many bytes, as printed and not as they are on the screen: a single print may exceed any
+    /// screen.
     pub fn lines_since(&self, length: usize) -> Vec<String> {
         self.window().all[length..].lines().map(|line| plain(line).trim().to_owned()).collect()
     }
 
-    /// Gives the window another size.
+    /// Resizes the window.
     pub fn resize(&mut self, columns: u16, rows: u16) {
         self.window().resize(columns, rows);
         tcsetwinsize(&self.keys, winsize(columns, rows)).expect("it has a size");
-        // The system tells only those programs whose terminal it is; this one was started without one of its own.
+        // The system signals only the processes whose controlling terminal it is; this program was started without one.
         self.signal(Signal::WINCH);
     }
 
-    /// Presses Ctrl-C as a terminal in its usual mode turns it into a signal.
+    /// Presses Ctrl-C, as the signal into which a terminal in its usual mode turns it.
     pub fn interrupt(&self) {
         self.signal(Signal::INT);
     }
@@ -179,7 +179,7 @@ impl Terminal {
         rustix::process::kill_process(pid, signal).expect("the process is there");
     }
 
-    /// Waits for the program's end.
+    /// Waits for the program to exit.
     pub fn end(mut self) -> ExitStatus {
         eventually("the program has ended", || self.child.try_wait().expect("it can be waited for"))
     }
@@ -197,7 +197,7 @@ impl Drop for Terminal {
 }
 
 impl Window {
-    /// Takes in bytes; returns what the terminal answers.
+    /// Processes output; returns the terminal's answers.
     fn take(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut answers = Vec::new();
         for byte in bytes {
@@ -220,7 +220,7 @@ impl Window {
         answers
     }
 
-    /// Wraps the lines anew. The cursor stays behind what is before it; colours are lost.
+    /// Rewraps the lines. The cursor keeps its place after the text before it; colours are lost.
     fn resize(&mut self, columns: u16, rows: u16) {
         let screen = self.emulator.screen();
         let (row, column) = screen.cursor_position();
@@ -241,13 +241,13 @@ impl Window {
     }
 }
 
-/// Text without the codes that move and colour.
+/// Strips the codes that move the cursor and set colours.
 pub fn plain(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text.chars();
     while let Some(character) = rest.next() {
         if character == '\u{1b}' {
-            // A sequence ends with a letter, or is a single digit.
+            // A sequence ends with a letter, or consists of a single digit.
             for (at, code) in rest.by_ref().enumerate() {
                 if code.is_ascii_alphabetic() || at == 0 && code.is_ascii_digit() {
                     break;
@@ -273,10 +273,10 @@ fn winsize(columns: u16, rows: u16) -> Winsize {
     Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
-/// Shows what comes, and answers where the cursor is.
+/// Feeds the window with output, and answers cursor position queries.
 fn watch(mut terminal: File, window: &Mutex<Window>) {
     let mut bytes = [0; 4096];
-    // Reading fails when the program is gone.
+    // Reading fails once the program is gone.
     while let Ok(length @ 1..) = terminal.read(&mut bytes) {
         let answers = window.lock().unwrap_or_else(PoisonError::into_inner).take(&bytes[..length]);
         if !answers.is_empty() {

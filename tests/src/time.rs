@@ -1,13 +1,13 @@
-//! The time as platforms and the API write it.
+//! Timestamps in the formats of platforms and the API.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Since 1970.
+/// The time since 1970.
 pub fn since_1970() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970")
 }
 
-/// A time, given in seconds since 1970, as RFC 3339 in UTC.
+/// Formats seconds since 1970 as RFC 3339 in UTC.
 pub fn rfc3339(seconds: u64) -> String {
     let (mut days, of_day) = (seconds / 86_400, seconds % 86_400);
     let is_leap =

@@ -1,5 +1,5 @@
-//! A service that writes down what is said, by OpenAI's interface and as strict: it wants the key, a form with a model and a
-//! file whose name tells a format that it knows, and nothing else. What is said in a recording is its bytes.
+//! A transcription service with OpenAI's API, as strict as the real one: it requires the key and a form with exactly a model and
+//! a file whose name has a supported extension. The transcript of a recording is its bytes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,21 +21,21 @@ pub struct Whisper {
 struct State {
     /// The statuses with which the next requests are refused, last one first.
     refusals: Vec<u16>,
-    /// What was heard.
+    /// The transcripts so far.
     heard: Vec<String>,
-    /// What was wrong with requests.
+    /// The faults of requests.
     faults: Vec<String>,
 }
 
 impl Whisper {
-    /// Starts it.
+    /// Starts the service.
     pub fn start() -> Self {
         let state: Arc<Mutex<State>> = Arc::default();
         let shared = state.clone();
         Self { stub: Stub::answering(move |seen| answer(seen, &mut lock(&shared))), state }
     }
 
-    /// The settings by which a server uses it.
+    /// The settings with which a server uses it.
     pub fn settings(&self) -> Vec<String> {
         vec![
             "transcription.provider=openai".into(),
@@ -44,22 +44,22 @@ impl Whisper {
         ]
     }
 
-    /// The next requests are refused with these statuses.
+    /// Refuses the next requests with these statuses.
     pub fn refuse(&self, statuses: &[u16]) {
         lock(&self.state).refusals = statuses.iter().rev().copied().collect();
     }
 
-    /// What was heard, in order.
+    /// The transcripts in order.
     pub fn heard(&self) -> Vec<String> {
         lock(&self.state).heard.clone()
     }
 
-    /// How many requests came.
+    /// The number of requests.
     pub fn asked(&self) -> usize {
         self.stub.requests().len()
     }
 
-    /// What was wrong with requests.
+    /// The faults of requests.
     pub fn faults(&self) -> Vec<String> {
         lock(&self.state).faults.clone()
     }
@@ -92,7 +92,7 @@ fn answer(seen: &Seen, state: &mut State) -> Vec<u8> {
     }
 }
 
-/// What is said in the recording of a form.
+/// The transcript of the recording in a form.
 fn recording(seen: &Seen) -> Result<String, String> {
     if seen.line != "POST /v1/audio/transcriptions" {
         return Err(format!("no such address: {}", seen.line));

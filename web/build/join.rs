@@ -1,17 +1,17 @@
-//! Joins the modules of a page into one script, so that a phone fetches three files before it paints and not eighty.
+//! Joins the modules of a page into one script, so that a phone fetches three files before it paints, not eighty.
 //!
-//! The sources stay one part a file. A module becomes a function that is called once: what it imports are constants at
-//! its beginning, what it exports is what it returns. That is the meaning that the browser gives to modules as long as
-//! they import by name, export what never changes and do not import each other in a circle; everything else is refused
-//! here, by file. What a page loads later, such as the panels of the dashboard, is joined as well: modules that two of
-//! those share belong to the page's own script, which hands them over, so that there is one of each. Comments are left out.
+//! The sources stay separate files. A module becomes a function that is called once: its imports are constants at the
+//! beginning, its exports the return value. That matches the browser's module semantics as long as modules import by name,
+//! export only constants and do not import each other in a cycle; everything else is rejected here with the file's name. What
+//! a page loads on demand, such as the panels of the dashboard, is joined as well. Modules shared by two of those belong to
+//! the page's own script, which passes them on, so that each exists once. Comments are removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// A module as it was written.
 struct Module {
-    /// What it imports, in order: the module and the names in braces, as constants are taken from an object.
+    /// Its imports in order: the module, and the names in braces as in object destructuring.
     imports: Vec<(String, String)>,
     exports: Vec<String>,
     /// Everything else.
@@ -23,11 +23,11 @@ pub(crate) struct Modules<'a> {
     texts: BTreeMap<&'a str, &'a str>,
 }
 
-/// A joined script under the name of the module that it begins with.
+/// A joined script, named after its first module.
 pub(crate) struct Script {
     pub(crate) name: String,
     pub(crate) body: String,
-    /// The modules that are in it.
+    /// The modules in it.
     pub(crate) holds: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Modules<'a> {
         Self { texts: sources.filter(|(name, _)| name.ends_with(".js")).collect() }
     }
 
-    /// The script of a page, and one for each module that the page loads later.
+    /// Joins the script of a page, and one for each module that the page loads on demand.
     pub(crate) fn join(&self, entry: &str, later: &[String]) -> Result<Vec<Script>> {
         let mut own = self.closure(entry)?;
         let closures: Vec<Vec<String>> =
@@ -77,7 +77,7 @@ impl<'a> Modules<'a> {
         Ok(scripts)
     }
 
-    /// The module and all that it needs, each after what it needs itself.
+    /// The module and all its dependencies, each after those that it needs itself.
     fn closure(&self, entry: &str) -> Result<Vec<String>> {
         let (mut order, mut open) = (Vec::new(), Vec::new());
         self.walk(entry, &mut open, &mut order)?;
@@ -100,7 +100,7 @@ impl<'a> Modules<'a> {
         Ok(())
     }
 
-    /// Writes each module as a constant; addresses in them are told from the place of `script`.
+    /// Writes each module as a constant; addresses in them are rewritten relative to `script`.
     fn write(&self, names: &[String], script: &str, body: &mut String) -> Result<()> {
         for name in names {
             let module = self.module(name)?;
@@ -121,7 +121,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// Takes imports and exports, which stand at the beginning of a line, out of a module.
+/// Extracts the imports and exports, which start at the beginning of a line, from a module.
 fn parse(name: &str, text: &str) -> Result<Module> {
     let mut module =
         Module { imports: Vec::new(), exports: Vec::new(), body: String::with_capacity(text.len()) };
@@ -148,9 +148,8 @@ fn parse(name: &str, text: &str) -> Result<Module> {
     Ok(module)
 }
 
-/// Leaves out the lines that are comment and nothing else: a quarter of what a phone would have to fetch, and it waits for
-/// all of it before it paints. Line by line, so what stands in a template that spans lines is kept; a comment behind code
-/// stays.
+/// Removes lines that consist of a comment only, a quarter of what a phone would have to fetch before it paints. It works line
+/// by line and keeps the content of multi-line templates, as well as comments after code.
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let (mut in_comment, mut in_template) = (false, false);
@@ -175,7 +174,7 @@ fn without_comments(text: &str) -> String {
     kept
 }
 
-/// The module that `import { a, b as c } from "./x.js";` names, and what follows it in the form `a, b: c`.
+/// Parses `import { a, b as c } from "./x.js";` into the module's name and the pattern `a, b: c`.
 fn import(name: &str, statement: &str) -> Result<(String, String)> {
     let parts = statement.strip_prefix("import {").and_then(|rest| rest.split_once("} from \""));
     let parts = parts.and_then(|(names, rest)| Some((names, rest.strip_suffix("\";")?)));
@@ -186,7 +185,7 @@ fn import(name: &str, statement: &str) -> Result<(String, String)> {
     Ok((resolve(name, from), taken.join(", ")))
 }
 
-/// The name that an exported declaration declares.
+/// The name that an exported declaration introduces.
 fn declared_name(name: &str, declared: &str) -> Result<String> {
     let kinds = ["const ", "function ", "async function ", "class "];
     let after = kinds.iter().find_map(|kind| declared.strip_prefix(kind));
@@ -197,7 +196,7 @@ fn declared_name(name: &str, declared: &str) -> Result<String> {
         .ok_or_else(|| format!("{name}: only constants, functions and classes can be exported: {declared}"))
 }
 
-/// `../shared/dom.js`, seen from `js/chat/parts.js`, is `js/shared/dom.js`.
+/// Resolves an address: `../shared/dom.js` in `js/chat/parts.js` is `js/shared/dom.js`.
 fn resolve(from: &str, address: &str) -> String {
     let mut folders: Vec<&str> = from.split('/').collect();
     folders.pop();
@@ -211,13 +210,13 @@ fn resolve(from: &str, address: &str) -> String {
     folders.join("/")
 }
 
-/// How `from` addresses `to`; both are names of assets.
+/// The address of `to` as seen from `from`; both are asset names.
 fn relative(from: &str, to: &str) -> String {
     let up = "../".repeat(from.matches('/').count());
     if up.is_empty() { format!("./{to}") } else { format!("{up}{to}") }
 }
 
-/// A module's constant in a script.
+/// The name of a module's constant in a script.
 fn variable(name: &str) -> String {
     name.trim_end_matches(".js")
         .chars()

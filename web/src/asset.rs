@@ -1,12 +1,11 @@
-//! The table of embedded files. Bodies are borrowed from the program's own image: nothing is copied, nothing is
-//! prepared at start-up.
+//! The table of embedded files. Bodies are borrowed from the program's own image: nothing is copied or prepared at startup.
 
 use include_dir::{Dir, DirEntry, include_dir};
 
-// Brings `TREE_HASH`, `ASSETS` and `PAGES`, both sorted by name.
+// Defines `TREE_HASH`, `ASSETS` and `PAGES`, the last two sorted by name.
 include!(concat!(env!("OUT_DIR"), "/table.rs"));
 
-/// The numbered files that the build script packed; an [`Asset`] holds their numbers.
+/// The numbered files that the build script packed; an [`Asset`] refers to them by number.
 static SITE: Dir<'static> = include_dir!("$OUT_DIR/site");
 
 /// One embedded file.
@@ -28,22 +27,22 @@ impl Asset {
         packed(self.body)
     }
 
-    /// The body compressed with gzip, where that makes it smaller.
+    /// The gzip-compressed body, if it is smaller.
     pub fn gzip(&self) -> Option<&'static [u8]> {
         self.gzip.map(packed)
     }
 }
 
-/// What an address below `/dashboard/static/` leads to.
+/// The asset at an address below `/dashboard/static/`.
 #[derive(Debug, Clone, Copy)]
 pub struct Found {
     /// The file.
     pub asset: &'static Asset,
-    /// Whether the address carried the tree hash, so that the answer may be kept for ever.
+    /// Whether the address contained the tree hash, so that the response may be cached for ever.
     pub is_immutable: bool,
 }
 
-/// Finds what stands behind `/dashboard/static/` in an address, with or without the tree hash in front.
+/// Finds the asset for the part of an address after `/dashboard/static/`, with or without the tree hash.
 pub fn find(path: &str) -> Option<Found> {
     match path.strip_prefix(TREE_HASH).and_then(|rest| rest.strip_prefix('/')) {
         Some(name) => Some(Found { asset: asset(name)?, is_immutable: true }),
@@ -57,7 +56,7 @@ pub fn asset(name: &str) -> Option<&'static Asset> {
     ASSETS.get(index)
 }
 
-/// The hash over all assets, the first folder of their immutable addresses.
+/// The hash over all assets, which is the first folder of their immutable addresses.
 pub const fn tree_hash() -> &'static str {
     TREE_HASH
 }
@@ -77,7 +76,7 @@ pub fn docs_page() -> &'static Asset {
     page("docs.html")
 }
 
-/// What `/dashboard` answers, with status 401, to those who are not.
+/// The page that `/dashboard` returns with status 401 to those who are not.
 pub fn sign_in_page() -> &'static Asset {
     page("sign-in.html")
 }

@@ -1,12 +1,12 @@
-//! The pages of Aethon, embedded: the chat, the dashboard, the sign-in page, and what they load.
+//! The embedded pages of Aethon: the chat, the dashboard, the sign-in page, and what they load.
 //!
-//! The files live in `web/assets` (served below `/dashboard/static/`) and `web/pages`; there is no front-end build step
-//! but the build script, which joins the modules of a page into one script, hashes and compresses. This crate finds files
-//! by name, and `aethon-http` decides about headers.
+//! The files are in `web/assets` (served below `/dashboard/static/`) and `web/pages`. The only front-end build step is the
+//! build script, which joins the modules of a page into one script, hashes and compresses. This crate finds files by name;
+//! `aethon-http` decides about headers.
 //!
 //! An asset has two addresses: `js/app.js`, to be revalidated by its ETag, and `TREE/js/app.js`, where `TREE` is
-//! [`tree_hash`], which may be kept for ever. Names are looked up in a fixed table and nowhere else, so that no path,
-//! however spelled, can leave it.
+//! [`tree_hash`], which may be cached for ever. Names are looked up in a fixed table only, so no path, however spelled, can
+//! escape it.
 
 mod asset;
 

@@ -1,8 +1,7 @@
-//! `cargo xtask catalog FILE`: makes the built-in catalogue of models from the table that the PyPI package `litellm` carries.
+//! `cargo xtask catalog FILE`: generates the built-in model catalogue from the table in the PyPI package `litellm`.
 //!
-//! The file is the package's wheel (`pip download --no-deps litellm`), or the table taken out of it. What is kept of a
-//! model, and how it is written, belongs to the provider crate, which this asks by its example `catalog`; nothing is
-//! fetched here.
+//! The file is the package's wheel (`pip download --no-deps litellm`), or the table extracted from it. The selection and format
+//! of a model's facts belong to the provider crate, whose example `catalog` does the work; nothing is downloaded here.
 
 use crate::process;
 use anyhow::{Context, Result, bail};
@@ -11,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// Where the package keeps its table.
+/// The path of the table in the package.
 const TABLE: &str = "litellm/model_prices_and_context_window_backup.json";
 
 /// Prints an entry of a ZIP file. Whoever has a wheel has Python.
@@ -29,7 +28,7 @@ pub(crate) struct Options {
     version: Option<String>,
 }
 
-/// Writes `data/` of the provider crate.
+/// Writes the `data/` folder of the provider crate.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let data = root.join("crates/aethon-providers/data");
     let name = options.file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -55,7 +54,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// `1.106.2` of `litellm-1.106.2-cp310-abi3-manylinux_2_28_x86_64.whl`.
+/// Extracts `1.106.2` from `litellm-1.106.2-cp310-abi3-manylinux_2_28_x86_64.whl`.
 fn wheel_version(name: &str) -> Option<&str> {
     name.strip_prefix("litellm-")?.split('-').next()
 }
@@ -70,7 +69,7 @@ fn generate(root: &Path, table: &str) -> Result<String> {
     let mut command = process::command(root, "cargo", &arguments);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("cannot start `cargo`")?;
-    // Dropped at the end of the statement, so that the example sees the end of the table. It reads all before it writes.
+    // Dropping stdin here signals the end of the table to the example, which reads everything before it writes.
     child.stdin.take().context("`cargo` takes no input")?.write_all(table.as_bytes())?;
     let output = child.wait_with_output().context("`cargo` was lost")?;
     if !output.status.success() {

@@ -1,6 +1,6 @@
-//! `cargo xtask ci`: everything that a change has to pass, cheapest first, each step timed.
+//! `cargo xtask ci`: everything that a change must pass, cheapest first, each step timed.
 //!
-//! The tests come last, so that the last line of a green run is their summary.
+//! The tests come last, so that their summary ends a green run.
 
 use crate::{docs, howto, process, proof, test, tidy, walls};
 use anyhow::{Context, Result};
@@ -22,7 +22,7 @@ const STEPS: &[Step] = &[
     ("tests", |root| test::run(root, &[])),
 ];
 
-/// Runs every step in order; the first that fails ends the run.
+/// Runs every step in order, up to the first failure.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let mut times = Vec::new();
     for (name, step) in STEPS {
@@ -49,7 +49,7 @@ fn lints(root: &Path) -> Result<()> {
     process::run(root, "cargo", &arguments)
 }
 
-/// `tidy` checks the licences of the lock anywhere; cargo-deny, where installed, checks advisories and sources too.
+/// Runs cargo-deny, if installed, for advisories and sources; `tidy` checks the licences of the lock everywhere.
 fn licences(root: &Path) -> Result<()> {
     if !process::is_installed("cargo-deny", &["--version"]) {
         println!("cargo-deny is not installed: licences were checked by tidy, advisories were not");
@@ -58,8 +58,8 @@ fn licences(root: &Path) -> Result<()> {
     process::run(root, "cargo", &["deny", "check", "--hide-inclusion-graph"])
 }
 
-/// The pure modules of the pages have tests of their own. Everything that a person sees of them is tested in a browser,
-/// so a machine without node misses detail and no behaviour.
+/// Tests the pure modules of the pages. Everything that users see of them is also tested in a browser, so a machine without
+/// node misses detail but no behaviour.
 fn scripts(root: &Path) -> Result<()> {
     if !process::is_installed("node", &["--version"]) {
         println!("node is not installed: the pages are tested in the browser only");

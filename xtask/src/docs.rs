@@ -1,11 +1,11 @@
-//! `cargo xtask docs`: the API documentation builds without a warning, and no link between documents is broken.
+//! `cargo xtask docs`: checks that the API documentation builds without warnings and that links between documents work.
 
 use crate::process;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Documents at the root, beside everything under `docs/`.
+/// Documents at the root, in addition to everything under `docs/`.
 const AT_ROOT: [&str; 3] = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"];
 
 /// Builds the API documentation and checks the links of the documents.
@@ -55,7 +55,7 @@ struct Link {
     target: String,
 }
 
-/// The relative links of a document: `[text](target)` outside code.
+/// Collects the relative links of a document: `[text](target)` outside of code.
 fn targets(text: &str) -> Vec<Link> {
     let mut found = Vec::new();
     let mut fenced = false;
@@ -66,7 +66,7 @@ fn targets(text: &str) -> Vec<Link> {
         if fenced {
             continue;
         }
-        // Every second part is inside backticks.
+        // Every second part is within backticks.
         for part in line.split('`').step_by(2) {
             for (at, _) in part.match_indices("](") {
                 let rest = &part[at + 2..];
@@ -81,7 +81,7 @@ fn targets(text: &str) -> Vec<Link> {
     found
 }
 
-/// Follows a link from a document; says why it leads nowhere.
+/// Follows a link from a document; the error says why it is broken.
 fn follow(document: &Path, text: &str, target: &str) -> Result<(), String> {
     let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
     let folder = document.parent().unwrap_or(Path::new("."));
@@ -107,7 +107,7 @@ fn headings(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim())
 }
 
-/// The anchor that a heading gets where Markdown is shown.
+/// The anchor that Markdown viewers give to a heading.
 fn slug(heading: &str) -> String {
     let keep = |letter: &char| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_');
     heading

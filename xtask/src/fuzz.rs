@@ -1,4 +1,4 @@
-//! `cargo xtask fuzz-shell`: runs the ignored test that holds the shell rules against bash, as long as one likes.
+//! `cargo xtask fuzz-shell`: runs the ignored test that compares the shell rules with bash, for any length of time.
 
 use crate::process;
 use anyhow::Result;

@@ -1,16 +1,16 @@
-//! `cargo xtask howto`: follows every page of `docs/how-to/`, so that what they promise stays true.
+//! `cargo xtask howto`: follows every page of `docs/how-to/`, so that their instructions stay correct.
 //!
-//! A page holds one diff that can be applied to the tree as it is, and says in a line that a machine can read how many files
-//! it touches, which packages to check, and which unit test of the diff, in the first of them, proves that it works:
+//! A page contains one diff that applies to the current tree, and a machine-readable line that says how many files it touches,
+//! which packages to check, and which unit test of the diff, in the first of them, proves that it works:
 //!
 //! ```text
 //! <!-- howto: files=2 packages=aethon-http test=the_name_of_a_test -->
 //! ```
 //!
-//! A page that touches another number of files, does not apply to the tree as it is, does not compile without warnings, or
-//! brings no such test that passes, fails the run. To build once and not once a page, all pages are followed in one copy
-//! below `target/howto/`. They are staged first, and only what differs from the last run goes from there to the folder that
-//! cargo builds.
+//! The run fails if a page touches another number of files, does not apply to the current tree, does not compile without
+//! warnings, or has no such test that passes. All pages are followed in one copy below `target/howto/`, so that it is built
+//! once and not once per page. The copy is staged first, and only differences from the last run are transferred to the folder
+//! that cargo builds.
 
 use crate::process;
 use anyhow::{Context, Result, ensure};
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the pages are.
+/// The folder of the pages.
 const PAGES: &str = "docs/how-to";
 
 /// Follows every page.
@@ -48,7 +48,7 @@ fn read_pages(root: &Path) -> Result<Vec<Page>> {
     paths.iter().map(read).collect()
 }
 
-/// What a page promises, and its diff.
+/// What a page declares, and its diff.
 #[derive(Debug)]
 struct Page {
     place: String,
@@ -85,14 +85,14 @@ impl Page {
         })
     }
 
-    /// The files that the diff touches.
+    /// The files touched by the diff.
     fn touched(&self) -> BTreeSet<&str> {
         let names =
             self.diff.lines().filter_map(|line| line.strip_prefix("diff --git a/")?.split_once(" b/"));
         names.flat_map(|(before, after)| [before, after]).collect()
     }
 
-    /// What can be told of a page without building anything.
+    /// Checks what can be checked without building anything.
     fn keeps_its_promise(&self) -> Result<()> {
         let touched = self.touched();
         ensure!(
@@ -110,7 +110,7 @@ impl Page {
         Ok(())
     }
 
-    /// Whether the test runner says that the test of this page has passed.
+    /// Returns whether the test runner reports that this page's test passed.
     fn is_proved_by(&self, output: &str) -> bool {
         let mut passed =
             output.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... ok"));
@@ -123,7 +123,7 @@ struct Work {
     folder: PathBuf,
     /// The workspace with the diffs applied.
     staged: PathBuf,
-    /// What cargo builds: the same, with files only as new as their content.
+    /// What cargo builds: the same, but modification times change only with the content.
     tree: PathBuf,
 }
 
@@ -137,7 +137,7 @@ impl Work {
         Ok(work)
     }
 
-    /// Applies every page to a copy of the workspace: each on its own, so that none needs another, and then all of them.
+    /// Applies every page to a copy of the workspace: first each on its own, so that none needs another, then all of them.
     fn stage(&self, root: &Path, pages: &[Page]) -> Result<()> {
         let mut files = files_of(root)?;
         mirror(root, &self.staged, &files)?;
@@ -158,12 +158,12 @@ impl Work {
         let patch = self.folder.join("page.diff");
         fs::write(&patch, &page.diff).context("the diff cannot be written")?;
         let arguments = [&["apply", "--whitespace=error-all"], options, &[text(&patch)?]].concat();
-        // The copy lies inside a repository, and git would take the names in the diff for those of that one.
+        // The copy is inside a repository, and git would resolve the diff's paths relative to that.
         let variables = [("GIT_CEILING_DIRECTORIES", text(&self.folder)?)];
         process::run_with(&self.staged, "git", &arguments, &variables)
     }
 
-    /// Compiles the packages that the pages name, tests and examples included.
+    /// Compiles the packages that the pages name, including tests and examples.
     fn check(&self, pages: &[Page]) -> Result<()> {
         let packages = pages.iter().flat_map(|page| &page.packages);
         let build = self.folder.join("build");
@@ -186,7 +186,7 @@ impl Work {
     }
 }
 
-/// Whatever surrounds the run, warnings fail it and nothing goes into the workspace's own build.
+/// Makes warnings errors whatever the caller's environment, and keeps the build out of the workspace's own.
 fn variables(build: &Path) -> Result<[(&'static str, &str); 2]> {
     Ok([("CARGO_TARGET_DIR", text(build)?), ("RUSTFLAGS", "-D warnings")])
 }
@@ -200,17 +200,17 @@ fn text(path: &Path) -> Result<&str> {
     path.to_str().with_context(|| format!("the path {} is not UTF-8", path.display()))
 }
 
-/// The files of the workspace as they lie there now: what git tracks, or would.
+/// The current files of the workspace: those tracked by git, or that would be.
 fn files_of(root: &Path) -> Result<BTreeSet<String>> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let listed = process::output(root, "git", &arguments)?;
     let names = listed.split('\0').filter(|name| !name.is_empty());
-    // What was deleted and not committed yet is listed and not there.
+    // git also lists files that are deleted but not yet committed.
     Ok(names.filter(|name| root.join(name).is_file()).map(str::to_owned).collect())
 }
 
-/// Makes `to` hold these files of `from` and nothing else. What is the same is left alone, so that cargo builds only what
-/// differs.
+/// Makes `to` contain these files of `from` and nothing else. Identical files are left alone, so that cargo builds only what
+/// changed.
 fn mirror(from: &Path, to: &Path, files: &BTreeSet<String>) -> Result<()> {
     for name in files {
         let (source, copy) = (from.join(name), to.join(name));

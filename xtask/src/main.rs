@@ -1,7 +1,7 @@
 //! Chores of the Aethon workspace, as `cargo xtask NAME`. `cargo xtask --help` lists them.
 //!
-//! Everything that a person or a CI machine does to the checkout beyond plain cargo is written here, in Rust and
-//! with tests, so that there is one place to look and nothing to install.
+//! Everything that a person or a CI machine does to the checkout beyond plain cargo is in here, in Rust and with tests, so
+//! that there is one place to look and nothing to install.
 
 #![expect(clippy::print_stdout, reason = "a chore tells its result on the terminal")]
 

@@ -1,4 +1,4 @@
-//! The one place of the chores that starts other programs.
+//! Runs other programs; no other module of the chores starts any.
 
 use anyhow::{Context, Result, bail};
 use std::path::Path;
@@ -12,12 +12,12 @@ pub(crate) fn command(folder: &Path, program: &str, arguments: &[&str]) -> Comma
     command
 }
 
-/// Runs a program with the terminal as it is; fails when it fails.
+/// Runs a program on the current terminal; fails if it fails.
 pub(crate) fn run(folder: &Path, program: &str, arguments: &[&str]) -> Result<()> {
     run_with(folder, program, arguments, &[])
 }
 
-/// The same with more variables in the environment.
+/// The same with additional environment variables.
 pub(crate) fn run_with(
     folder: &Path,
     program: &str,
@@ -35,12 +35,12 @@ pub(crate) fn run_with(
     Ok(())
 }
 
-/// Runs a program and returns what it printed; its complaints go to the terminal, and what it printed does too when it fails.
+/// Runs a program and returns its standard output. Its errors go to the terminal, and so does its output if it fails.
 pub(crate) fn output(folder: &Path, program: &str, arguments: &[&str]) -> Result<String> {
     output_with(folder, program, arguments, &[])
 }
 
-/// The same with more variables in the environment.
+/// The same with additional environment variables.
 pub(crate) fn output_with(
     folder: &Path,
     program: &str,
@@ -59,7 +59,7 @@ pub(crate) fn output_with(
     String::from_utf8(output.stdout).with_context(|| format!("`{program}` printed something else than text"))
 }
 
-/// Whether a program is installed: `program arguments` runs and succeeds.
+/// Returns whether a program is installed, that is, whether `program arguments` succeeds.
 pub(crate) fn is_installed(program: &str, arguments: &[&str]) -> bool {
     command(Path::new("."), program, arguments)
         .stdout(Stdio::null())

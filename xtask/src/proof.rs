@@ -1,5 +1,5 @@
-//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `steady`, `chaos` and `fuzz`. Each runs tests of the
-//! workspace for longer than the ordinary run does, or with inputs of one's own.
+//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `steady`, `chaos` and `fuzz`. Each runs tests of
+//! the workspace for longer than the normal run, or with inputs of the caller's choice.
 
 use crate::process;
 use crate::test::FEATURES;
@@ -64,7 +64,7 @@ pub(crate) struct ChaosOptions {
     seed: u64,
 }
 
-/// Where the targets of `fuzz` are.
+/// The packages and tests that contain the targets of `fuzz`.
 const TARGETS: [&[&str]; 6] = [
     &["-p", "aethon-providers", "--lib"],
     &["-p", "aethon-http", "--lib"],
@@ -74,12 +74,12 @@ const TARGETS: [&[&str]; 6] = [
     &["-p", "aethon-agent", "--test", "shell"],
 ];
 
-/// So many seeds are run for every change.
+/// The number of seeds run for every change.
 const USUAL_SEEDS: &str = "10000";
-/// The test of the simulation that runs seeds by the environment.
+/// The simulation test that takes its seeds from the environment.
 const SEEDS_TEST: &str = "seeds_that_somebody_asks_for";
 
-/// Runs the usual seeds, by the same build as the tests of the workspace.
+/// Runs the usual seeds with the same build as the tests of the workspace.
 pub(crate) fn simulation(root: &Path) -> Result<()> {
     let test = [&["--workspace"], &FEATURES[..], &["--test", "sim"]].concat();
     long(root, &test, SEEDS_TEST, &[("AETHON_SIM_SEEDS", USUAL_SEEDS)])
@@ -95,7 +95,7 @@ pub(crate) fn sim(root: &Path, options: &SimOptions) -> Result<()> {
     long(root, &test, SEEDS_TEST, &variables)
 }
 
-/// Has every operation of the disk fail under the store.
+/// Makes every disk operation under the store fail once.
 pub(crate) fn io_faults(root: &Path) -> Result<()> {
     let test = ["-p", "aethon-store", "--test", "faults"];
     long(root, &test, "every_operation_fails_once", &[])
@@ -108,32 +108,32 @@ pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
     on_the_built_server(root, "clients_of_every_surface_through_many_kills", &variables)
 }
 
-/// Has clients of every surface talk to the built server, and looks whether what it holds grows.
+/// Runs clients of every surface against the built server, and checks whether its resources grow.
 pub(crate) fn steady(root: &Path, options: &SteadyOptions) -> Result<()> {
     let minutes = options.minutes.to_string();
     on_the_built_server(root, "stays_flat_for_long", &[("AETHON_STEADY_MINUTES", minutes.as_str())])
 }
 
-/// Kills the built server and breaks its connections under people on three messengers.
+/// Kills the built server and breaks its connections while people write on three messengers.
 pub(crate) fn chaos(root: &Path, options: &ChaosOptions) -> Result<()> {
     let (messages, seed) = (options.messages.to_string(), options.seed.to_string());
     let variables = [("AETHON_CHAOS_MESSAGES", messages.as_str()), ("AETHON_CHAOS_SEED", seed.as_str())];
     on_the_built_server(root, "many_messages_of_three_messengers", &variables)
 }
 
-/// Builds the programs, and runs a test of theirs that the ordinary run leaves out.
+/// Builds the programs, and runs an ignored test against them.
 fn on_the_built_server(root: &Path, name: &str, variables: &[(&str, &str)]) -> Result<()> {
     process::run(root, "cargo", &["build", "--locked", "--bins"])?;
     long(root, &["-p", "aethon-tests", "--test", "suite"], name, variables)
 }
 
-/// Runs a test that the ordinary run leaves out.
+/// Runs an ignored test.
 fn long(root: &Path, test: &[&str], name: &str, variables: &[(&str, &str)]) -> Result<()> {
     let arguments = [&["test", "--locked"], test, &["--", name, "--ignored", "--nocapture"]].concat();
     process::run_with(root, "cargo", &arguments, variables)
 }
 
-/// Runs the targets, one after the other.
+/// Runs the targets one after another.
 pub(crate) fn fuzz(root: &Path, options: &FuzzOptions) -> Result<()> {
     let (seconds, seed) = ((options.minutes * 60).to_string(), options.seed.to_string());
     let variables = [("AETHON_FUZZ_SECONDS", seconds.as_str()), ("AETHON_FUZZ_SEED", seed.as_str())];

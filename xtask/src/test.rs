@@ -1,13 +1,13 @@
 //! `cargo xtask test`: builds everything once, then runs every test of the workspace.
 //!
-//! The black-box and browser tests drive the built programs, so those are built first, with the same features and
-//! into the same folder. cargo-nextest runs the tests where it is installed, else `cargo test` does.
+//! The black-box and browser tests drive the built programs, so those are built first, with the same features and into the
+//! same folder. cargo-nextest runs the tests if it is installed, else `cargo test`.
 
 use crate::process;
 use anyhow::Result;
 use std::path::Path;
 
-/// The optional part of this package is linted and tested with the rest.
+/// Enables this package's optional part, so that it is linted and tested with the rest.
 pub(crate) const FEATURES: [&str; 2] = ["--features", "xtask/bench"];
 
 /// Builds the programs and the tests.
@@ -16,7 +16,7 @@ pub(crate) fn build(root: &Path) -> Result<()> {
     process::run(root, "cargo", &arguments)
 }
 
-/// Builds and runs the tests whose name contains one of `filter`; all of them when it is empty.
+/// Builds everything and runs the tests whose names contain one of `filter`, or all if it is empty.
 pub(crate) fn run(root: &Path, filter: &[String]) -> Result<()> {
     let cargo = |arguments: &[&str], then: &[&str]| {
         let arguments = [arguments, &["--locked", "--workspace"], &FEATURES, then].concat();
@@ -25,7 +25,7 @@ pub(crate) fn run(root: &Path, filter: &[String]) -> Result<()> {
     let filter: Vec<&str> = filter.iter().map(String::as_str).collect();
     build(root)?;
     if process::is_installed("cargo-nextest", &["nextest", "--version"]) {
-        // nextest leaves documentation tests to cargo; they go first, so that its summary is the last line.
+        // nextest does not run documentation tests, so cargo does; first, so that nextest's summary is the last line.
         if filter.is_empty() {
             cargo(&["test"], &["--doc", "--quiet"])?;
         }

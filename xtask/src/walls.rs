@@ -1,5 +1,5 @@
-//! Which walls round commands this machine has. The tests that need one pass without it, so `ci` says what they proved and what
-//! they left out: a green run on a kernel without Landlock is not one with it.
+//! Reports which sandboxes this machine supports. Tests that need one pass without it, so `ci` says what they proved and what
+//! they skipped: a green run on a kernel without Landlock is not the same as one with it.
 
 use crate::{process, test};
 use anyhow::{Context, Result};
@@ -16,16 +16,16 @@ const WALLS: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// Builds the programs and prints what `doctor` says of the walls.
+/// Builds the programs and prints what `doctor` reports about the sandboxes.
 pub(crate) fn run(root: &Path) -> Result<()> {
     test::build(root)?;
     let cli = std::env::current_exe()?.with_file_name("aethon-cli");
-    // Nobody lives here: `doctor` looks at it and writes nothing.
+    // A home that does not exist: `doctor` inspects it and writes nothing.
     let home = std::env::temp_dir().join(format!("aethon-ci-{}", std::process::id()));
     let (cli, home) = (cli.to_string_lossy(), home.to_string_lossy());
     let settings = ["--set", "model.provider=fake", "--set", "security.sandbox=kernel"];
     let arguments = [&["--home", &home], &settings[..], &["doctor", "--json"]].concat();
-    // It fails where anything is amiss, such as the sandbox.
+    // `doctor` fails if anything is wrong, such as the sandbox, so its status is ignored.
     let told = process::command(root, &cli, &arguments).output().context("aethon-cli does not start")?;
     let report: Value =
         serde_json::from_slice(&told.stdout).context("`aethon-cli doctor --json` tells no JSON")?;

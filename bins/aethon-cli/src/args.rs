@@ -1,4 +1,4 @@
-//! The command line: what can be asked of `aethon-cli`.
+//! The command line of `aethon-cli`.
 
 mod workflows;
 
@@ -480,7 +480,7 @@ pub(crate) enum ChannelsCommand {
     },
 }
 
-/// Reads an effort.
+/// Parses an effort.
 fn effort(word: &str) -> Result<Effort, String> {
     Effort::parse(word).ok_or_else(|| "use none, low, medium or high".to_owned())
 }

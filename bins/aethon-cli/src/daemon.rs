@@ -1,4 +1,4 @@
-//! The running daemon: where it is, and its JSON interface.
+//! The client of the running daemon: its address and its JSON API.
 
 use std::time::Duration;
 
@@ -6,48 +6,48 @@ use aethon::{Home, Prepared};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// How long an answer may take.
+/// The time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The largest answer that is taken; an export with many pictures is long.
+/// The maximum size of an answer; an export with many pictures is large.
 const MOST_BODY: u64 = 1 << 30;
 
-/// A daemon that can be talked to.
+/// A reachable daemon.
 #[derive(Debug, Clone)]
 pub(crate) struct Daemon {
-    /// Its base address, without a slash at the end.
+    /// Its base address, without a trailing slash.
     pub(crate) base: String,
     token: String,
     agent: ureq::Agent,
 }
 
-/// Where a daemon is looked for, again after each restart.
+/// Finds the daemon, anew after each restart.
 #[derive(Debug, Clone)]
 pub(crate) struct Finder {
     home: Home,
     token: String,
-    /// The address that the person gave.
+    /// The address that the user gave.
     connect: Option<String>,
 }
 
 impl Finder {
-    /// At `connect`, or on this home.
+    /// Looks at `connect`, or on this home.
     pub(crate) fn new(prepared: &Prepared, connect: Option<&str>) -> Self {
         let token = prepared.config().dashboard.auth_token.expose().trim().to_owned();
         Self { home: prepared.home().clone(), token, connect: connect.map(str::to_owned) }
     }
 
-    /// Whether the person named the daemon, so that nothing else will do.
+    /// Returns whether the user named the daemon, so that nothing else will do.
     pub(crate) fn is_named(&self) -> bool {
         self.connect.is_some()
     }
 
-    /// Whether a daemon has the home, even if it does not tell yet where it listens.
+    /// Returns whether a daemon holds the home, even if it has not published its address yet.
     pub(crate) fn is_expected(&self) -> bool {
         self.is_named() || self.home.has_daemon()
     }
 
-    /// The daemon, if one can be reached.
+    /// Returns the daemon if it has an address.
     pub(crate) fn find(&self) -> Result<Option<Daemon>> {
         let base = match &self.connect {
             Some(address) => Some(checked(address)?),
@@ -62,22 +62,22 @@ impl Finder {
 }
 
 impl Daemon {
-    /// The one at `connect`, or the one that runs on this home, if any.
+    /// Returns the daemon at `connect`, or the one running on this home, if any.
     pub(crate) fn find(prepared: &Prepared, connect: Option<&str>) -> Result<Option<Self>> {
         Finder::new(prepared, connect).find()
     }
 
-    /// The token as a header value, if one is set.
+    /// The token as a header value, if set.
     pub(crate) fn authorization(&self) -> Option<String> {
         (!self.token.is_empty()).then(|| format!("Bearer {}", self.token))
     }
 
-    /// A GET of JSON.
+    /// Sends a GET for JSON.
     pub(crate) async fn get(&self, path: String) -> Result<Value> {
         self.call("GET", path).await
     }
 
-    /// A GET of JSON that may not be there.
+    /// Sends a GET for JSON that may not exist.
     pub(crate) async fn find_json(&self, path: String) -> Result<Option<Value>> {
         match self.get(path).await {
             Err(error) if error.downcast_ref::<StatusError>().is_some_and(|answer| answer.status == 404) => {
@@ -87,19 +87,19 @@ impl Daemon {
         }
     }
 
-    /// A DELETE.
+    /// Sends a DELETE.
     pub(crate) async fn delete(&self, path: String) -> Result<Value> {
         self.call("DELETE", path).await
     }
 
-    /// A POST of JSON.
+    /// Sends a POST with JSON.
     pub(crate) async fn post(&self, path: String, body: &Value) -> Result<Value> {
         let (daemon, body) = (self.clone(), body.to_string());
         let answer = tokio::task::spawn_blocking(move || daemon.post_blocking(&path, &body)).await;
         Ok(serde_json::from_str(&answer.context("the request was cut off")??).unwrap_or(Value::Null))
     }
 
-    /// A GET of a file.
+    /// Sends a GET for a file.
     pub(crate) async fn get_text(&self, path: String) -> Result<String> {
         self.call_text("GET", path).await
     }
@@ -157,18 +157,18 @@ impl Daemon {
     }
 }
 
-/// Whether a request that failed would fail again: the daemon answered, and is not just stopping.
+/// Returns whether repeating a failed request is pointless: the daemon answered, and is not just stopping.
 pub(crate) fn is_final(error: &anyhow::Error) -> bool {
     let is_stopping = error.downcast_ref::<StatusError>().is_some_and(|answer| answer.status == 503);
     !is_stopping && !error.chain().any(|cause| cause.is::<ureq::Error>() || cause.is::<Unanswered>())
 }
 
-/// The status of an answer that is an error.
+/// The status of an error response.
 pub(crate) fn status_of(error: &anyhow::Error) -> Option<u16> {
     error.downcast_ref::<StatusError>().map(|answer| answer.status)
 }
 
-/// No answer at all, in words for people.
+/// A missing answer, described for users.
 #[derive(Debug)]
 struct Unanswered(String);
 
@@ -196,7 +196,7 @@ impl std::fmt::Display for Unanswered {
 
 impl std::error::Error for Unanswered {}
 
-/// An answer that is an error, in the words of the daemon.
+/// An error response, with the daemon's message.
 #[derive(Debug)]
 struct StatusError {
     status: u16,
@@ -211,7 +211,7 @@ impl std::fmt::Display for StatusError {
 
 impl std::error::Error for StatusError {}
 
-/// A text as a part of an address.
+/// Percent-encodes a text for use in an address.
 pub(crate) fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {
@@ -229,7 +229,7 @@ fn checked(address: &str) -> Result<String> {
     if is_plain && (base.starts_with("http://") || base.starts_with("https://")) {
         return Ok(base.to_owned());
     }
-    // Nothing behind the path is shown: people put tokens there.
+    // Query and fragment are not shown: people put tokens there.
     let shown = address.split(['?', '#']).next().unwrap_or_default();
     let words = format!("--connect {shown:?} is not an address: use one like http://127.0.0.1:18790");
     Err(aethon::Error::refused(words).into())

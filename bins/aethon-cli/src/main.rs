@@ -1,7 +1,7 @@
-//! `aethon-cli`: talk to the assistant in the terminal, and look after it.
+//! `aethon-cli`: talks to the assistant in the terminal, and maintains it.
 //!
-//! This file reads the arguments, hands them to a command and turns the outcome into an exit status: 0 done, 1 failed,
-//! 2 refused. Everything else is in the commands.
+//! This file parses the arguments, runs a command and turns its result into an exit status: 0 done, 1 failed, 2 refused.
+//! Everything else is in the commands.
 
 mod args;
 mod chat;
@@ -20,7 +20,7 @@ use clap::Parser;
 use args::{Cli, Command, Common, ModelCommand};
 
 fn main() -> ExitCode {
-    // Started once more as a step of a sandbox, the program is nothing else.
+    // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(code) = aethon::step(&arguments) {
         return code;
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
-            // A refusal says all there is to say; what is behind it would only say it again.
+            // The message of a refusal is complete; the chain of causes would only repeat it.
             let words = if refused { error.to_string() } else { format!("{error:#}") };
             eprintln!("aethon-cli: {}", aethon::core::visible::readable(&words));
             ExitCode::from(if refused { 2 } else { 1 })
@@ -78,7 +78,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
     }
 }
 
-/// The builder as the common flags want it.
+/// Creates the builder from the common flags.
 fn builder(common: &Common) -> Builder {
     let mut builder = Builder::new();
     if let Ok(program) = std::env::current_exe() {
@@ -94,7 +94,7 @@ fn builder(common: &Common) -> Builder {
     common.sets.iter().cloned().chain(level).fold(builder, Builder::set)
 }
 
-/// Reads the configuration; its warnings go to stderr, and so does the log if `--log-level` asks for one.
+/// Reads the configuration. Warnings go to stderr, and so does the log if `--log-level` asks for one.
 fn prepared(common: &Common) -> Result<aethon::Prepared> {
     let prepared = builder(common).load()?;
     for warning in prepared.warnings() {

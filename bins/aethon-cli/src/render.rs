@@ -1,15 +1,15 @@
-//! Markdown for a terminal: comrak's tree to ANSI text.
+//! Renders Markdown for a terminal: comrak's tree to ANSI text.
 //!
-//! The reply comes in pieces; a block is printed for good, once, when the next one begins. Until then a terminal may show
-//! what it looks like so far. Nothing of the source drives the terminal: neither characters that stand in it nor those that
-//! Markdown writes as entities, such as `&#27;`. Without colours the structure stays readable.
+//! The reply arrives in pieces; a block is printed for good once the next one begins. Until then a terminal may show a draft.
+//! Nothing in the source controls the terminal, neither characters in it nor those written as Markdown entities such as
+//! `&#27;`. Without colours the structure remains readable.
 
 use aethon::core::visible::readable;
 use comrak::nodes::{AstNode, ListType, NodeValue, TableAlignment};
 use comrak::{Arena, Options, parse_document};
 use unicode_width::UnicodeWidthChar;
 
-/// How text looks on this terminal.
+/// The style of text on this terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     /// Whether escape codes are allowed.
@@ -27,7 +27,7 @@ const CODE: &str = "36";
 const ALARM: &str = "1;31";
 
 impl Style {
-    /// The text in a style, if colours are allowed.
+    /// Styles the text if colours are allowed.
     pub(crate) fn paint(self, code: &str, text: &str) -> String {
         if self.colour && !text.is_empty() {
             format!("\u{1b}[{code}m{text}\u{1b}[0m")
@@ -36,17 +36,17 @@ impl Style {
         }
     }
 
-    /// Quiet text.
+    /// Dims text.
     pub(crate) fn dim(self, text: &str) -> String {
         self.paint(DIM, text)
     }
 
-    /// Loud text.
+    /// Makes text bold.
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint(BOLD, text)
     }
 
-    /// A line of a diff.
+    /// Colours a line of a diff.
     pub(crate) fn change(self, line: &str) -> String {
         match line.as_bytes().first() {
             Some(b'+') => self.paint("32", line),
@@ -55,13 +55,13 @@ impl Style {
         }
     }
 
-    /// Text about something that went wrong.
+    /// Colours text about an error.
     pub(crate) fn alarm(self, text: &str) -> String {
         self.paint(ALARM, text)
     }
 }
 
-/// Renders a reply while it comes in.
+/// Renders a reply as it arrives.
 pub(crate) struct Stream {
     style: Style,
     source: String,
@@ -69,30 +69,30 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Nothing yet.
+    /// Creates an empty stream.
     pub(crate) fn new(style: Style) -> Self {
         Self { style, source: String::new(), printed: 0 }
     }
 
-    /// Takes more of the source; returns what can be printed for good.
+    /// Adds source text; returns what can be printed for good.
     pub(crate) fn push(&mut self, text: &str) -> String {
         self.source.push_str(&text.replace('\r', ""));
         let end = self.settled();
         self.emit(end)
     }
 
-    /// From now on lines are this wide.
+    /// Changes the line width from now on.
     pub(crate) fn set_width(&mut self, width: usize) {
         self.style.width = width;
     }
 
-    /// What the block that is still coming in looks like so far.
+    /// Renders the unfinished block as it is so far.
     pub(crate) fn unfinished(&self) -> String {
         let text = &self.source[self.printed..];
         if text.trim().is_empty() { String::new() } else { markdown(text, self.style) }
     }
 
-    /// The rest.
+    /// Renders the rest.
     pub(crate) fn finish(&mut self) -> String {
         self.emit(self.source.len())
     }
@@ -103,8 +103,8 @@ impl Stream {
         if text.trim().is_empty() { String::new() } else { markdown(&text, self.style) }
     }
 
-    /// Where the last block begins: everything before it is settled. A block ends at a blank line outside of a fence
-    /// that is followed by the start of something new at the margin.
+    /// The start of the last block; everything before it is final. A block ends at a blank line outside of a fence that is
+    /// followed by something new at the margin.
     fn settled(&self) -> usize {
         let mut fence: Option<&str> = None;
         let mut settled = self.printed;
@@ -137,7 +137,7 @@ fn is_list_item(line: &str) -> bool {
         || (digits.len() < line.len() && digits.starts_with(['.', ')']))
 }
 
-/// Renders a whole text.
+/// Renders a complete text.
 pub(crate) fn markdown(source: &str, style: Style) -> String {
     let arena = Arena::new();
     let mut options = Options::default();
@@ -202,7 +202,7 @@ fn item<'a>(node: &'a AstNode<'a>, mark: &str, style: Style, indent: &str, out: 
     let hanging = " ".repeat(mark.chars().count() + 1);
     let mut body = String::new();
     blocks(node, style, &format!("{indent}{hanging}"), &mut body);
-    // The first line carries the mark where the others are indented.
+    // The first line has the bullet where the others are indented.
     let first = format!("{indent}{hanging}");
     out.push_str(&format!("{indent}{mark} {}", body.strip_prefix(&first).unwrap_or(&body)));
     if body.is_empty() {
@@ -254,7 +254,7 @@ fn table<'a>(
     }
 }
 
-/// A table that is wider than the window: each row as a paragraph, each cell under the name of its column.
+/// Renders a table wider than the window: each row as a paragraph, each cell under its column's name.
 fn records(rows: &[Vec<String>], style: Style, indent: &str, out: &mut String) {
     let Some((names, rows)) = rows.split_first() else { return };
     for (index, row) in rows.iter().enumerate() {
@@ -300,7 +300,7 @@ fn span<'a>(node: &'a AstNode<'a>, style: Style) -> String {
     }
 }
 
-/// Breaks lines at words. Escape codes take no room.
+/// Wraps lines between words. Escape codes take no width.
 fn wrapped(text: &str, style: Style, indent: &str, out: &mut String) {
     let room = style.width.saturating_sub(columns_of(indent)).max(20);
     for line in text.split('\n') {
@@ -323,13 +323,13 @@ fn wrapped(text: &str, style: Style, indent: &str, out: &mut String) {
     }
 }
 
-/// Columns that a text takes in one line. Escape codes take none.
+/// The width of a text on one line, in columns. Escape codes take none.
 pub(crate) fn columns_of(text: &str) -> usize {
     widths(text).sum()
 }
 
-/// Rows that a line takes in a window of so many columns: where it does not fit it goes on in the next row, and a wide
-/// character is never parted.
+/// The number of rows that a line occupies in a window of this width. It wraps where it does not fit, and a wide character is
+/// never split.
 pub(crate) fn rows_of(line: &str, columns: usize) -> usize {
     let (rows, _) = widths(line).fold((1, 0), |(rows, used), width| {
         if used + width > columns { (rows + 1, width) } else { (rows, used + width) }
@@ -337,7 +337,7 @@ pub(crate) fn rows_of(line: &str, columns: usize) -> usize {
     rows
 }
 
-/// The width of each character that is not part of a colour code.
+/// The width of each character that is not part of an escape code.
 fn widths(text: &str) -> impl Iterator<Item = usize> {
     let mut inside = false;
     text.chars().map(move |c| {

@@ -1,7 +1,7 @@
-//! `aethon-mcp`: the assistant's tools for an MCP client, over standard input and output.
+//! `aethon-mcp`: serves the assistant's tools to an MCP client over standard input and output.
 //!
-//! This file reads the arguments, installs the log and serves one client. The exit status is the contract: 0 when the client
-//! has gone, 1 failed while running, 2 refused to start.
+//! This file parses the arguments, installs the log and serves one client. The exit status is a contract: 0 when the client
+//! has disconnected, 1 failed while running, 2 refused to start.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -37,7 +37,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    // Started once more as a step of a sandbox, the program is nothing else.
+    // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(code) = aethon::step(&arguments) {
         return code;
@@ -47,9 +47,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
-            // A refusal says everything itself; the chain of causes is for failures.
+            // The message of a refusal is complete; only failures need the chain of causes.
             let words = if refused { error.to_string() } else { format!("{error:#}") };
-            // Nobody is left to tell when stderr is closed.
+            // If stderr is closed, nobody is left to tell.
             let _ = writeln!(std::io::stderr(), "aethon-mcp: {words}");
             ExitCode::from(if refused { 2 } else { 1 })
         }
@@ -67,7 +67,7 @@ fn run(arguments: Arguments) -> Result<()> {
         .build()
         .context("the runtime cannot be started")?;
     let served = runtime.block_on(serve(prepared));
-    // A thread that still reads standard input must not hold the exit up.
+    // A thread still reading standard input must not delay the exit.
     runtime.shutdown_background();
     served
 }

@@ -1,6 +1,6 @@
 //! `aethon-server`: the daemon.
 //!
-//! This file reads the arguments, installs the log, starts the service and waits for a signal. The exit status is the
+//! This file parses the arguments, installs the log, starts the service and waits for a signal. The exit status is a
 //! contract: 0 stopped cleanly, 1 failed while running, 2 refused to start.
 
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// After thousands of connections have come and gone, this allocator gives their memory back; the system's keeps it.
+/// This allocator returns memory to the system after thousands of connections have come and gone; the default one keeps it.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -49,7 +49,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    // Started once more as a step of a sandbox, the program is nothing else.
+    // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if let Some(code) = aethon::step(&arguments) {
         return code;
@@ -60,9 +60,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);
-            // A refusal says everything itself; the chain of causes is for failures.
+            // The message of a refusal is complete; only failures need the chain of causes.
             let words = if refused { error.to_string() } else { format!("{error:#}") };
-            // Nobody is left to tell when stderr is closed.
+            // If stderr is closed, nobody is left to tell.
             let _ = writeln!(std::io::stderr(), "aethon-server: {words}");
             ExitCode::from(if refused { 2 } else { 1 })
         }
@@ -82,7 +82,7 @@ fn run(arguments: Arguments) -> Result<()> {
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
     let outcome = runtime.block_on(serve(prepared));
-    // A thread that still blocks (a name look-up, say) must not hold the exit up.
+    // A thread that still blocks (in a DNS look-up, say) must not delay the exit.
     runtime.shutdown_background();
     outcome
 }
@@ -107,7 +107,7 @@ fn builder(arguments: Arguments) -> Builder {
 }
 
 async fn serve(prepared: Prepared) -> Result<()> {
-    // Watched from the start, so that a signal during the start is not missed.
+    // Watched before the start, so that no signal during it is missed.
     let mut signals = Signals::watch()?;
     for warning in prepared.warnings() {
         tracing::warn!("{warning}");
@@ -130,14 +130,14 @@ async fn serve(prepared: Prepared) -> Result<()> {
         };
         match wish {
             Wish::Stop => break,
-            // What came of it is in the log; a configuration that is refused changes nothing.
+            // The result is in the log; a rejected configuration changes nothing.
             Wish::Reload => drop(reload.reload().await),
         }
     }
     let _ = asked.send(());
     tokio::select! {
         ended = &mut running => ended.context("the service failed")?.map_err(Into::into),
-        // Everything that was acknowledged is in the database; what runs is taken up or closed at the next start.
+        // Everything acknowledged is in the database; the next start resumes or closes running turns.
         () = signals.stop() => Ok(()),
     }
 }
@@ -148,7 +148,7 @@ enum Wish {
     Reload,
 }
 
-/// SIGTERM and SIGINT, which stop, and SIGHUP, which has the configuration read again.
+/// SIGTERM and SIGINT, which stop the daemon, and SIGHUP, which reloads the configuration.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -173,7 +173,7 @@ impl Signals {
         }
     }
 
-    /// Waits for the next wish to stop. There is nothing to reload any more.
+    /// Waits for the next signal to stop, ignoring reloads: during shutdown there is nothing to reload.
     async fn stop(&mut self) {
         while let Wish::Reload = self.next().await {}
     }

@@ -1,7 +1,7 @@
-//! Several keys changed in the file at once: checked as a whole, shown as a difference, and written only when asked.
+//! Changes several keys of the file at once: checked as a whole, shown as a diff, and written only on request.
 //!
-//! What the page sends goes through here. Secrets do not: they belong to `credentials/`, and what the page has of them is a
-//! mask. Everything but the changed values stays as it is in the file, comments and order included.
+//! Edits from the page go through here. Secrets do not: they belong in `credentials/`, and the page only ever sees a mask.
+//! Everything but the changed values stays as it is in the file, comments and order included.
 
 use std::fs;
 use std::io;
@@ -26,23 +26,23 @@ use crate::sources::Sources;
 pub struct EditFault {
     /// The key.
     pub key: String,
-    /// What is wrong with it, and what to do.
+    /// What is wrong with it, and the remedy.
     pub message: String,
 }
 
-/// A file as it would be, checked.
+/// The edited file, checked but not yet written.
 #[derive(Clone, Debug)]
 pub struct Edited {
     file: PathBuf,
-    /// What is in the file.
+    /// The content before.
     pub before: String,
-    /// What would be.
+    /// The content after.
     pub after: String,
-    /// The configuration that it makes, with the environment and the flags of this process.
+    /// The configuration that it yields with the environment and the flags of this process.
     pub config: Config,
-    /// What is worth saying about it.
+    /// The warnings about it.
     pub warnings: Vec<String>,
-    /// Changed keys that something above the file sets, and what that is: there the change has no effect.
+    /// Changed keys that a higher layer overrides, and that layer: there the change has no effect.
     pub overridden: Vec<(String, String)>,
 }
 
@@ -53,7 +53,7 @@ impl Edited {
     }
 }
 
-/// Changes keys in the text of the file; null removes one. Nothing is written.
+/// Changes keys in the text of the file; null removes a key. Nothing is written.
 pub fn edit(sources: &Sources, changes: &[(String, Value)]) -> Result<Edited, Vec<EditFault>> {
     let file = sources.config_file();
     let before = match fs::read_to_string(&file) {
@@ -119,7 +119,7 @@ fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath,
     Ok((path, next))
 }
 
-/// Whether a value is what the page shows of a secret, or has a place for one.
+/// Returns whether a value is a mask, which the page shows for a secret, or contains one.
 fn is_masked(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(MASK),
@@ -162,7 +162,7 @@ fn told(error: &crate::problem::Error) -> Vec<EditFault> {
         .collect()
 }
 
-/// What differs between two texts, in the form of a unified diff with two lines round each change.
+/// Returns a unified diff of two texts, with two lines of context.
 pub fn difference(before: &str, after: &str) -> String {
     const AROUND: usize = 2;
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
@@ -185,8 +185,8 @@ pub fn difference(before: &str, after: &str) -> String {
     text
 }
 
-/// The lines of both texts in order, each kept, taken out or put in. What is the same at both ends is left alone, and the
-/// middle is compared by its longest common part; a middle that is too long for that is replaced as a whole.
+/// The lines of both texts in order, each kept, removed or added. The common ends are set aside, and the middle is compared by
+/// its longest common subsequence; a middle too long for that is replaced as a whole.
 fn steps<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
     const LONGEST: usize = 2_000;
     let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();

@@ -1,5 +1,5 @@
-//! Which keys differ between two configurations, secrets included: for a reload, which says what it takes over and what it
-//! does not.
+//! Lists the keys that differ between two configurations, secrets included, so that a reload can say what it applies and what
+//! it does not.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::mask;
 use crate::path::KeyPath;
 use crate::schema::Config;
 
-/// The keys whose values differ, in order. A list is one key.
+/// Returns the keys whose values differ, in order. A list counts as one key.
 pub fn changed_keys(old: &Config, new: &Config) -> Vec<String> {
     let mut changed = BTreeSet::new();
     compare(&KeyPath::default(), &mask::to_value(old), &mask::to_value(new), &mut changed);
-    // These serialise to a mask, so their values are compared as such.
+    // Secrets serialise to a mask, so their values are compared separately.
     let (old, new) = (old.named_secrets(), new.named_secrets());
     let differs = |(name, secret): &&(String, &aethon_core::secret::Secret)| {
         let other = new.iter().find(|(other, _)| other == name);

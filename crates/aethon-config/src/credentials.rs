@@ -1,4 +1,4 @@
-//! `HOME/credentials`: one secret a file, for the configuration to refer to as `${credential:NAME}`.
+//! `HOME/credentials`: one secret per file, which the configuration references as `${credential:NAME}`.
 
 use std::fs;
 use std::io;
@@ -8,11 +8,11 @@ use aethon_core::secret::Secret;
 
 use crate::private_file;
 
-/// More than any key or certificate needs; a larger file is a mistake.
+/// The maximum size. No key or certificate needs more; a larger file is a mistake.
 const LARGEST: u64 = 64 * 1024;
 
-/// Whether `name` can name a credential: letters, digits, `.`, `_` and `-`, up to 128 of them, not all dots. Nothing
-/// that satisfies this can leave the directory.
+/// Returns whether `name` can name a credential: up to 128 letters, digits, `.`, `_` and `-`, not all dots. No such name can
+/// escape the directory.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 128
@@ -20,7 +20,7 @@ pub fn is_name(name: &str) -> bool {
         && name.bytes().any(|byte| byte != b'.')
 }
 
-/// The names of the stored credentials, sorted. A directory that does not exist holds none.
+/// Lists the names of the stored credentials, sorted. A missing directory holds none.
 pub fn list(directory: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -42,12 +42,12 @@ pub fn list(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The lines of a file that are searched for on their own are at least so long.
+/// The minimum length of lines that are searched for on their own.
 const LONG_LINE: usize = 16;
 
-/// What the stored credentials hold, whether anything refers to them or not: for taking secrets out of text. Besides each
-/// file as a whole that is its long lines without blanks (those of a key in PEM form, say) and the long strings of a JSON
-/// document. What cannot be read is left out: then nothing else can read it either.
+/// Returns the contents of the stored credentials, referenced or not, so that they can be masked in text. Besides each file as
+/// a whole these are its long lines without blanks (those of a PEM key, for example) and the long strings of a JSON document.
+/// Unreadable files are skipped: nothing else can read them either.
 pub fn values(directory: &Path) -> Vec<Secret> {
     let names = list(directory).unwrap_or_default();
     let mut values = Vec::new();
@@ -80,7 +80,7 @@ pub fn store(directory: &Path, name: &str, value: &Secret) -> io::Result<()> {
     private_file::write(&directory.join(name), value.expose().as_bytes())
 }
 
-/// Removes a credential; `false` when there was none.
+/// Removes a credential. Returns `false` if there was none.
 pub fn remove(directory: &Path, name: &str) -> io::Result<bool> {
     require_name(name)?;
     match fs::remove_file(directory.join(name)) {
@@ -100,7 +100,7 @@ fn require_name(name: &str) -> io::Result<()> {
     ))
 }
 
-/// The value of a credential without its trailing newline, or what was found and what is allowed.
+/// Reads a credential without its trailing newline; the error is what was found and what is allowed.
 pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, String)> {
     if !is_name(name) {
         return Err((
@@ -112,7 +112,7 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
     let failed = |found: String| (found, format!("a file {} with the secret", path.display()));
     let facts =
         fs::metadata(&path).map_err(|error| failed(format!("{} cannot be read: {error}", path.display())))?;
-    // A FIFO would block the start, a directory or a device make no sense.
+    // A FIFO would block the start; a directory or a device makes no sense.
     if !facts.is_file() || facts.len() > LARGEST {
         return Err(failed(format!("{} is not a file of at most {LARGEST} bytes", path.display())));
     }

@@ -1,9 +1,9 @@
-//! From the merged tree to the typed configuration: a serde deserializer that knows where it is.
+//! Decodes the merged tree into the typed configuration: a serde deserializer that tracks its position.
 //!
-//! Three things make it worth having. The wanted type decides how text is read, so `AETHON_CHANNELS__WEBCHAT__PORT=80`
-//! is a number and `AETHON_DASHBOARD__AUTH_TOKEN=80` a string. References resolve where a value is taken and nowhere
-//! else. And a wrong value is left out and the rest decoded again, so that all problems come at once; a configuration
-//! without one is decoded in a single pass.
+//! It earns its keep in three ways. The wanted type decides how text is read, so `AETHON_CHANNELS__WEBCHAT__PORT=80` is a
+//! number and `AETHON_DASHBOARD__AUTH_TOKEN=80` a string. References are resolved only where a value is used. And a wrong
+//! value is left out and the rest decoded again, so that all problems are reported at once; a configuration without problems
+//! takes a single pass.
 
 mod access;
 mod fault;
@@ -24,18 +24,18 @@ use crate::problem::Problem;
 use crate::reference::References;
 use crate::schema::Config;
 
-/// The key under which the TOML parser hands over a date.
+/// The key under which the TOML parser passes on a date.
 const DATE: &str = "$__toml_private_datetime";
 
-/// What a configuration decodes to, problems and all.
+/// The result of decoding, including all problems.
 pub(crate) struct Decoded {
-    /// The configuration without the values that were wrong.
+    /// The configuration without the wrong values.
     pub(crate) config: Config,
-    /// Everything that was wrong.
+    /// All problems.
     pub(crate) problems: Vec<Problem>,
     /// The keys of the problems.
     pub(crate) faulty: Vec<KeyPath>,
-    /// Keys that nothing knows.
+    /// Unknown keys.
     pub(crate) unknown: Vec<KeyPath>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn decode(layers: &Layers, references: References<'_>) -> Decoded {
                     found: fault.found,
                     allowed: fault.allowed,
                 });
-                // Every pass leaves out one more key; without a new one there would be no end.
+                // Every pass leaves out one more key; without a new one the loop would never end.
                 if key.is_root() || faulty.contains(&key) {
                     return Decoded { config: Config::default(), problems, unknown: Vec::new(), faulty };
                 }
@@ -75,7 +75,7 @@ pub(crate) fn decode(layers: &Layers, references: References<'_>) -> Decoded {
     }
 }
 
-/// What one pass needs and gathers.
+/// The inputs and results of one pass.
 struct Scope<'a> {
     layers: &'a Layers,
     references: References<'a>,
@@ -84,7 +84,7 @@ struct Scope<'a> {
     embedded: RefCell<Vec<Secret>>,
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     value: &'a Value,
@@ -94,12 +94,12 @@ struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Where the value came from. A value made while decoding has no tag and belongs to what it was made from.
+    /// The origin of the value. A value created while decoding has no tag and takes the origin of what it was created from.
     fn origin(&self) -> &'a Origin {
         self.scope.layers.origin(self.value.tag())
     }
 
-    /// The text that was given for exactly this key, by a variable or `--set`.
+    /// The text that a variable or `--set` gives for exactly this key.
     fn given_text(&self) -> Option<&'a str> {
         self.origin().text_at(self.trail.depth())
     }
@@ -140,7 +140,7 @@ impl<'a> Node<'a> {
             Value::Dict(_, entries) if !entries.contains_key(DATE) => self.table(visitor),
             Value::Empty(..) => visitor.visit_unit(),
             Value::String(_, text) => match self.given_text().and_then(|_| parse_value(text)) {
-                // A variable for a key of any type: read as `--set` would read it.
+                // The key accepts any type, so the variable is parsed like a `--set`.
                 Some(value @ (Value::Bool(..) | Value::Num(..))) => {
                     Node { value: &value, ..self }.anything(visitor)
                 }
@@ -152,7 +152,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Numbers differ in nothing but their range.
+/// Generates the methods for whole numbers, which differ only in their range.
 macro_rules! whole_numbers {
     ($($method:ident $visit:ident $kind:ty;)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -201,7 +201,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.given_text() {
-            // A variable set to nothing leaves an optional key unset.
+            // An empty variable leaves an optional key unset.
             Some(text) if text.trim().is_empty() => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
@@ -245,7 +245,7 @@ impl<'de> Deserializer<'de> for Node<'_> {
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        // serde asks this way for a key that the struct does not have.
+        // serde calls this for a key that the struct does not have.
         self.scope.unknown.borrow_mut().push(self.trail.path());
         visitor.visit_unit()
     }

@@ -1,4 +1,4 @@
-//! `config get`, `set`, `unset` and `edit`: one key read, or changed in the file with everything else as it was; or all of it.
+//! Implements `config get`, `set`, `unset` and `edit`: reads or changes one key and leaves the rest as it was, or replaces all.
 
 use std::fmt;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::problem::{Error, Problem};
 use crate::schema::Config;
 use crate::sources::Sources;
 
-/// The value of a dotted key, masked. `None` when nothing has that name.
+/// Returns the value of a dotted key, masked; `None` if there is no such key.
 pub fn get(config: &Config, key: &str) -> Option<serde_json::Value> {
     let whole = dump(config);
     let path = KeyPath::parse(key)?;
@@ -23,8 +23,8 @@ pub fn get(config: &Config, key: &str) -> Option<serde_json::Value> {
     descend(&whole, &keys).cloned()
 }
 
-/// Goes down by one key; by several joined with dots where that is how an entry is called, so that
-/// `budget.pricing.gpt-5.1` is found without quotes.
+/// Descends by one key, or by several joined with dots if an entry has such a name, so that `budget.pricing.gpt-5.1` is found
+/// without quotes.
 fn descend<'v>(value: &'v serde_json::Value, keys: &[&str]) -> Option<&'v serde_json::Value> {
     if keys.is_empty() {
         return Some(value);
@@ -32,9 +32,9 @@ fn descend<'v>(value: &'v serde_json::Value, keys: &[&str]) -> Option<&'v serde_
     (1..=keys.len()).find_map(|length| descend(value.get(keys[..length].join("."))?, &keys[length..]))
 }
 
-/// Sets `key` to `value` in the file of `sources`, creating it if need be. `value` is TOML, and a bare word a string,
-/// as for `--set`. The result is loaded before it replaces the file, and refused when it has a problem that the file
-/// did not have. Comments and order survive.
+/// Sets `key` to `value` in the file of `sources`, creating it if necessary. As for `--set`, `value` is TOML, and a bare word
+/// is a string. The result is loaded before it replaces the file, and rejected if it has a problem that the file did not
+/// have. Comments and order are kept.
 pub fn set_in_file(sources: &Sources, key: &str, value: &str) -> Result<(), Error> {
     let Opened { file, path, document, known } = Opened::new(sources, key)?;
     let mut first = None;
@@ -48,8 +48,8 @@ pub fn set_in_file(sources: &Sources, key: &str, value: &str) -> Result<(), Erro
     Err(first.unwrap_or_else(|| not_toml(&file)))
 }
 
-/// Takes `key`, or a table of that name, out of the file of `sources`, so that its default counts again. `false` when it is not
-/// in there. Refused like [`set_in_file`]. Comments and order of everything else survive.
+/// Removes `key`, or a table of that name, from the file of `sources`, so that its default applies again. Returns `false` if it
+/// is not in there. Rejected like [`set_in_file`]. Comments and order of everything else are kept.
 pub fn unset_in_file(sources: &Sources, key: &str) -> Result<bool, Error> {
     let Opened { file, path, document, known } = Opened::new(sources, key)?;
     let text = without(&document, &path).ok_or_else(|| no_table(&file, &path))?;
@@ -62,7 +62,7 @@ pub fn unset_in_file(sources: &Sources, key: &str) -> Result<bool, Error> {
     }
 }
 
-/// The text of the file of `sources`; empty where there is none.
+/// Returns the text of the file of `sources`, empty if there is none.
 pub fn file_text(sources: &Sources) -> Result<String, Error> {
     let file = sources.config_file();
     match fs::read_to_string(&file) {
@@ -71,19 +71,19 @@ pub fn file_text(sources: &Sources) -> Result<String, Error> {
     }
 }
 
-/// Puts this text in the place of the file of `sources`, unless something in it is wrong.
+/// Replaces the file of `sources` by this text, unless it has a problem.
 pub fn replace_file(sources: &Sources, text: &str) -> Result<(), Error> {
     let file = sources.config_file();
     load_text(&file, text.to_owned(), sources)?;
     write(&file, text)
 }
 
-/// A file in which a key is to be changed.
+/// A file that is being edited.
 struct Opened {
     file: PathBuf,
     path: KeyPath,
     document: DocumentMut,
-    /// What is wrong with it as it is.
+    /// The problems it has already.
     known: Vec<Problem>,
 }
 
@@ -112,7 +112,7 @@ fn no_table(file: &Path, path: &KeyPath) -> Error {
     Error::one(file.display(), format!("a value above {path} that is not a table"), "a key below a table")
 }
 
-/// What `text` can mean: what TOML makes of it, and itself, for a key that takes a string.
+/// The possible meanings of `text`: its TOML value, and the text itself for keys that take a string.
 fn readings(text: &str) -> Vec<Toml> {
     let word = Toml::from(text);
     match text.trim().parse::<Toml>() {
@@ -124,7 +124,7 @@ fn readings(text: &str) -> Vec<Toml> {
     }
 }
 
-/// The document with `value` at `path`; `None` when something above it is not a table.
+/// Returns the document with `value` at `path`; `None` if something above it is not a table.
 pub(crate) fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> Option<String> {
     let mut document = document.clone();
     let keys: Vec<&str> = path.keys().collect();
@@ -137,7 +137,7 @@ pub(crate) fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> O
         table = item.as_table_like_mut()?;
     }
     match table.get_mut(last) {
-        // In its place, so that the comments above the key and behind the value stay.
+        // Replaced in place, so that the comments above the key and after the value stay.
         Some(Item::Value(old)) => {
             *value.decor_mut() = old.decor().clone();
             *old = value;
@@ -149,7 +149,7 @@ pub(crate) fn with(document: &DocumentMut, path: &KeyPath, mut value: Toml) -> O
     Some(document.to_string())
 }
 
-/// The document without `path`; `None` when something above it is not a table.
+/// Returns the document without `path`; `None` if something above it is not a table.
 pub(crate) fn without(document: &DocumentMut, path: &KeyPath) -> Option<String> {
     let mut document = document.clone();
     let keys: Vec<&str> = path.keys().collect();
@@ -171,7 +171,7 @@ fn inline_section() -> Item {
 
 fn section() -> Item {
     let mut section = Table::new();
-    // No header for a table that only holds tables.
+    // A table that only contains tables needs no header.
     section.set_implicit(true);
     Item::Table(section)
 }
@@ -180,7 +180,7 @@ fn problems<T>(outcome: Result<T, Error>) -> Vec<Problem> {
     outcome.err().map(|error| error.problems().to_vec()).unwrap_or_default()
 }
 
-/// The problems that were not there before, or that concern what is being set. Their lines may have moved.
+/// Returns problems that are new or concern the key being set. The lines of known ones may have moved.
 fn new_problems<T>(known: &[Problem], outcome: Result<T, Error>, path: &KeyPath) -> Option<Error> {
     let error = outcome.err()?;
     let is_old = |problem: &Problem| {

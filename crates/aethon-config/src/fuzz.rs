@@ -1,4 +1,4 @@
-//! Damaged configuration files: each is taken or refused with what is wrong, and never shows a secret in doing so.
+//! Damaged configuration files: each loads or is rejected with its problems, and no message shows a secret.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const FILES: [&str; 3] = [
 fuzz_targets! {
     fuzz_configuration: FILES => |input| {
         let text = String::from_utf8_lossy(input).into_owned();
-        // A piece of the secret in another place is no secret.
+        // A fragment of the secret in another place does not count as the secret.
         let is_kept = text.matches("sk-very").count() == 1 && text.contains("\napi_key = \"sk-veryverysecretvalue\"\n");
         let sources = Sources { home: "/nonexistent".into(), ..Sources::default() };
         match load_text(Path::new("/nonexistent/config.toml"), text, &sources) {

@@ -1,9 +1,9 @@
-//! Which known key an unknown one was probably meant to be.
+//! Suggests the known key that an unknown one was probably meant to be.
 
 use crate::json_schema::NAME;
 use crate::path::{KeyPath, Step};
 
-/// The known key, or section, that is nearest to `unknown`, spelled with the names that `unknown` uses.
+/// Returns the known key or section closest to `unknown`, spelled with the names that `unknown` uses.
 pub(crate) fn nearest(unknown: &KeyPath, known: &[String]) -> Option<String> {
     let wanted = unknown.to_string();
     let mut best: Option<(usize, KeyPath)> = None;
@@ -27,7 +27,7 @@ fn spelled(steps: &[&str], unknown: &KeyPath) -> KeyPath {
     }))
 }
 
-/// The edits between them; a key that only lacks its section counts as one edit away.
+/// The edit distance between them; a key that only lacks its section counts as one edit.
 fn distance_to(wanted: &str, candidate: &str) -> usize {
     match candidate.strip_suffix(wanted) {
         Some(section) if section.ends_with('.') => 1,
@@ -35,7 +35,7 @@ fn distance_to(wanted: &str, candidate: &str) -> usize {
     }
 }
 
-/// How many characters must be inserted, removed, replaced or swapped with their neighbour.
+/// The number of characters to insert, remove, replace or swap with a neighbour (the Damerau-Levenshtein distance).
 fn edits(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut before_last: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! The configuration described: a JSON Schema for editors and the configuration page, and the list of its keys.
+//! Describes the configuration: a JSON Schema for editors and the configuration page, and the list of its keys.
 
 use aethon_core::log::Level;
 use aethon_core::model::Effort;
@@ -12,10 +12,10 @@ use serde_json::Value;
 use crate::limits::LIMITS;
 use crate::schema::{Config, offers};
 
-/// Stands in a known key for a name that the owner gives.
+/// Stands for an owner-chosen name in a known key.
 pub const NAME: &str = "NAME";
 
-/// The JSON Schema of the configuration, with descriptions, defaults, words and ranges.
+/// Returns the JSON Schema of the configuration, with descriptions, defaults, allowed words and ranges.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut whole = generator.into_root_schema_for::<Config>().to_value();
@@ -34,20 +34,20 @@ pub fn schema() -> Value {
     whole
 }
 
-/// A key that the service knows.
+/// A known key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownKey {
-    /// The key in full, with [`NAME`] for a name that the owner gives.
+    /// The full key, with [`NAME`] for an owner-chosen name.
     pub name: String,
     /// What it means.
     pub description: String,
     /// Its built-in value.
     pub default: Value,
-    /// The words it takes, when it takes no others.
+    /// The allowed words; empty if others are allowed too.
     pub words: Vec<String>,
 }
 
-/// Every key that the service knows, in alphabetical order of their sections.
+/// Lists all known keys, ordered by section.
 pub fn known_keys() -> Vec<KnownKey> {
     let whole = schema();
     let mut keys = Vec::new();
@@ -55,37 +55,37 @@ pub fn known_keys() -> Vec<KnownKey> {
     keys
 }
 
-/// How a secret is described.
+/// The schema of a secret.
 pub(crate) fn secret(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "format": "password", "writeOnly": true })
 }
 
-/// How the name of a provider is described.
+/// The schema of a provider's name.
 pub(crate) fn provider(_: &mut SchemaGenerator) -> Schema {
     words(&Provider::names())
 }
 
-/// How the provider of vectors is described.
+/// The schema of the embedding provider.
 pub(crate) fn embedding_provider(_: &mut SchemaGenerator) -> Schema {
     words(&offers::embedding::words())
 }
 
-/// How the provider of transcription is described.
+/// The schema of the transcription provider.
 pub(crate) fn transcription_provider(_: &mut SchemaGenerator) -> Schema {
     words(&offers::transcription::words())
 }
 
-/// How the form of OpenAI's interface is described.
+/// The schema of OpenAI's API variant.
 pub(crate) fn openai_api(_: &mut SchemaGenerator) -> Schema {
     words(&OpenAiApi::NAMES)
 }
 
-/// How the revision of Anthropic's interface is described.
+/// The schema of Anthropic's API version.
 pub(crate) fn anthropic_version(_: &mut SchemaGenerator) -> Schema {
     words(&AnthropicVersion::NAMES)
 }
 
-/// How an effort is described, which need not be set.
+/// The schema of an optional effort.
 pub(crate) fn effort(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "enum": Effort::ALL.map(Effort::as_str) })
 }
@@ -94,34 +94,34 @@ fn words(allowed: &[&str]) -> Schema {
     json_schema!({ "type": "string", "enum": allowed })
 }
 
-/// How a table of secrets is described.
+/// The schema of a table of secrets.
 pub(crate) fn secrets(generator: &mut SchemaGenerator) -> Schema {
     let values = secret(generator);
     json_schema!({ "type": "object", "additionalProperties": values })
 }
 
-/// How the place of shell commands is described.
+/// The schema of the sandbox of shell commands.
 pub(crate) fn sandbox(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Sandbox::NAMES })
 }
 
-/// How the durability of the database is described.
+/// The schema of the database's durability.
 pub(crate) fn synchronous(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Synchronous::NAMES })
 }
 
-/// How a level of the log is described.
+/// The schema of a log level.
 pub(crate) fn level(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "enum": Level::ALL.map(Level::as_str) })
 }
 
 fn number(value: f64) -> Value {
-    // Whole where it can be: the ranges of counts read better as counts.
+    // A whole number if possible: ranges of counts read better that way.
     if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) }
 }
 
-/// Turns a choice between constants into one list of words, which is what editors and forms understand, and takes the
-/// line breaks of the source out of descriptions.
+/// Turns a choice between constants into an enum, which editors and forms understand, and removes the source's line breaks
+/// from descriptions.
 fn plain(value: &mut Value) {
     match value {
         Value::Object(entries) => {
@@ -143,7 +143,7 @@ fn plain(value: &mut Value) {
     }
 }
 
-/// The place in the schema that describes `key`.
+/// Returns the JSON pointer to the description of `key` in the schema.
 fn pointer_to(whole: &Value, key: &str) -> Option<String> {
     let mut pointer = String::new();
     for step in key.split('.') {

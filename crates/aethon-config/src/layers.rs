@@ -1,7 +1,7 @@
-//! The layers above the built-in defaults: `config.toml`, the environment, `--set`. figment merges them and remembers
-//! which layer each value came from; what a layer is called and where in it a value stands is kept here.
+//! The layers above the built-in defaults: `config.toml`, the environment, `--set`. figment merges them and remembers the
+//! layer of each value; this module keeps the names of the layers and finds positions within them.
 //!
-//! Each source is parsed once. Lines are looked for only when there is something to say about a value.
+//! Each source is parsed once. Line numbers are computed only when a message needs them.
 
 use std::fmt;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::sources::Sources;
 
 const PREFIX: &str = "AETHON_";
 
-/// Where a value came from.
+/// The origin of a value.
 #[derive(Debug)]
 pub(crate) enum Origin {
-    /// Nobody set it.
+    /// The built-in default.
     Default,
     /// A file.
     File {
@@ -41,24 +41,24 @@ pub(crate) enum Origin {
     Set(Assignment),
 }
 
-/// One key and the text that was given for it. Text takes the type that the key wants, which is known only when the
-/// value is decoded.
+/// A key and the text given for it. Text takes the type that the key wants, which is known only when the value is
+/// decoded.
 #[derive(Debug)]
 pub(crate) struct Assignment {
     /// The key.
     pub(crate) key: KeyPath,
-    /// The text as it was given.
+    /// The text as given.
     pub(crate) text: String,
 }
 
 impl Origin {
-    /// The text that was given for `depth` steps from the root, if this origin gives text for exactly that key.
+    /// The text given for `depth` steps from the root, if this origin assigns exactly that key.
     pub(crate) fn text_at(&self, depth: usize) -> Option<&str> {
         let (Self::Variable { assignment, .. } | Self::Set(assignment)) = self else { return None };
         (assignment.key.steps().len() == depth).then_some(assignment.text.as_str())
     }
 
-    /// What to call the place of `key` in a message.
+    /// Describes the place of `key` for a message.
     pub(crate) fn place(&self, key: &KeyPath) -> String {
         match self {
             Self::Default => "built-in default".to_owned(),
@@ -86,7 +86,7 @@ impl fmt::Debug for Layers {
 }
 
 impl Layers {
-    /// Reads every source. The error holds all of them that cannot be read.
+    /// Reads every source. The error lists all unreadable ones.
     pub(crate) fn read(sources: &Sources) -> Result<Self, Error> {
         let mut gathered = Gathered::default();
         let path = sources.config_file();
@@ -100,7 +100,7 @@ impl Layers {
         gathered.merge()
     }
 
-    /// Every source, with `text` as the content of the file.
+    /// Reads every source, with `text` in place of the file's content.
     pub(crate) fn read_with(sources: &Sources, text: String) -> Result<Self, Error> {
         let mut gathered = Gathered::default();
         gathered.file(sources.config_file(), text);
@@ -109,7 +109,7 @@ impl Layers {
         gathered.merge()
     }
 
-    /// The layer of a file alone, with `text` as its content.
+    /// Creates the layer of a file alone, with `text` as its content.
     pub(crate) fn of_file(path: &Path, text: String) -> Result<Self, Error> {
         let mut gathered = Gathered::default();
         gathered.file(path.to_owned(), text);
@@ -121,7 +121,7 @@ impl Layers {
         &self.merged
     }
 
-    /// Where a value with this tag came from.
+    /// The origin of a value with this tag.
     pub(crate) fn origin(&self, tag: Tag) -> &Origin {
         self.figment
             .get_metadata(tag)
@@ -130,13 +130,13 @@ impl Layers {
             .unwrap_or(&Origin::Default)
     }
 
-    /// Where the value of `key` came from; `None` when no layer sets it.
+    /// The origin of the value of `key`; `None` if no layer sets it.
     pub(crate) fn origin_of(&self, key: &KeyPath) -> Option<&Origin> {
         let (origin, depth) = self.nearest_origin(key);
         (depth == key.steps().len()).then_some(origin)
     }
 
-    /// The origin of the value of `key`, or of the nearest value above it that a layer sets, and how deep that is.
+    /// The origin of `key`'s value, or of the nearest value above it that a layer sets, and the depth of that value.
     fn nearest_origin(&self, key: &KeyPath) -> (&Origin, usize) {
         let mut value = &self.merged;
         let mut origin = &Origin::Default;
@@ -153,12 +153,12 @@ impl Layers {
         (origin, key.steps().len())
     }
 
-    /// What to call the place of `key` in a message.
+    /// Describes the place of `key` for a message.
     pub(crate) fn place(&self, key: &KeyPath) -> String {
         self.nearest_origin(key).0.place(key)
     }
 
-    /// The file among the layers, and its text.
+    /// The file among the layers, with its text.
     pub(crate) fn file(&self) -> Option<(&Path, &str)> {
         self.origins.iter().find_map(|origin| match origin {
             Origin::File { path, text } => Some((path.as_path(), text.as_str())),
@@ -167,7 +167,7 @@ impl Layers {
     }
 }
 
-/// The layers in order, before they are merged.
+/// The layers in order before merging.
 #[derive(Default)]
 struct Gathered {
     layers: Vec<(Dict, Origin)>,
@@ -178,7 +178,7 @@ impl Gathered {
     fn file(&mut self, path: PathBuf, text: String) {
         match toml::from_str::<Dict>(&text) {
             Ok(entries) => self.layers.push((entries, Origin::File { path, text })),
-            // Only the parser's own words: its `Display` quotes the line, which may hold a secret.
+            // Only the parser's message: its `Display` quotes the line, which may contain a secret.
             Err(error) => self.problems.push(Problem {
                 place: match error.span() {
                     Some(span) => format!("{}:{}", path.display(), line_at(&text, span.start)),
@@ -194,10 +194,10 @@ impl Gathered {
     fn environment(&mut self, environment: &[(String, String)]) {
         let mut variables: Vec<_> = environment
             .iter()
-            // Without `__` it is somebody else's: AETHON_HOME, AETHON_LOG.
+            // Variables without `__` are no configuration keys: AETHON_HOME, AETHON_LOG.
             .filter(|(name, _)| name.strip_prefix(PREFIX).is_some_and(|key| key.contains("__")))
             .collect();
-        // A whole table comes before its keys, in whatever order the environment lists them.
+        // Sorting puts a whole table before its keys, whatever the order of the environment.
         variables.sort();
         for (name, text) in variables {
             let key = KeyPath::of(name[PREFIX.len()..].split("__").map(str::to_ascii_lowercase));
@@ -263,7 +263,7 @@ impl Gathered {
     }
 }
 
-/// One layer, as figment takes it. Its number is how a value's origin is found again.
+/// One layer as a figment provider. Its number leads back to the origin of a value.
 struct Layer {
     index: usize,
     entries: Dict,
@@ -279,10 +279,10 @@ impl Provider for Layer {
     }
 }
 
-/// Reads `text` as a TOML value.
+/// Parses `text` as a TOML value.
 pub(crate) fn parse_value(text: &str) -> Option<Value> {
     let parsed = toml::de::ValueDeserializer::parse(text.trim()).ok()?;
-    // figment has a method of the same name that goes the other way.
+    // Spelled out because figment has a method of the same name for the opposite direction.
     <Value as serde::Deserialize>::deserialize(parsed).ok()
 }
 
@@ -295,7 +295,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Problem {
     }
 }
 
-/// The line, from 1, on which `key` or the nearest key above it is set.
+/// The line, counted from 1, that sets `key` or the nearest key above it.
 fn line_of(text: &str, key: &KeyPath) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let root = DeValue::Table(document.into_inner());

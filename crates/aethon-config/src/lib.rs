@@ -1,14 +1,13 @@
-//! The configuration of the assistant: from layers of text to one typed value that holds.
+//! The configuration of the assistant: from layers of text to one typed, validated value.
 //!
-//! Layers, later wins: built-in defaults, `config.toml`, environment (`AETHON_DASHBOARD__AUTH_TOKEN`), `--set`.
-//! [`load()`] merges them with figment, resolves references such as `${credential:NAME}`, decodes the result into
-//! [`Config`] and checks what a type cannot say. It finds everything that is wrong at once, and names for each the file
-//! and line, variable or flag, the key, what was found and what is allowed. A key that nothing knows is a warning with
-//! the nearest known one.
+//! The layers, where later ones win: built-in defaults, `config.toml`, environment (`AETHON_DASHBOARD__AUTH_TOKEN`), `--set`.
+//! [`load()`] merges them with figment, resolves references such as `${credential:NAME}`, decodes the result into [`Config`]
+//! and checks what types cannot express. It reports all problems at once, each with its file and line, variable or flag, the
+//! key, what was found and what is allowed. An unknown key is a warning that suggests the closest known one.
 //!
-//! Secrets are a type, so the [`dump`] that others may see needs no list of them. [`schema()`] describes every key for
-//! editors and pages, [`set_in_file`] changes one and keeps the comments. Only the facade and the programs see the
-//! whole [`Config`]; each leaf gets its own small options.
+//! Secrets are a type, so [`dump`], which others may see, needs no list of them. [`schema()`] describes every key for editors
+//! and pages, and [`set_in_file`] changes one while keeping the comments. Only the facade and the programs see the whole
+//! [`Config`]; each leaf gets its own small options.
 
 mod batch;
 mod changes;

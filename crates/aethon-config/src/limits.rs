@@ -1,20 +1,20 @@
-//! The ranges of numbers, in one table: refusing a value, describing what is allowed, and the JSON Schema all read it.
+//! The ranges of numbers, in one table used for validation, error messages and the JSON Schema.
 
 use std::fmt;
 
-/// What a number may be. Both ends are included unless `is_above` is set.
+/// A range of numbers. Both ends are included unless `is_above` is set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Range {
-    /// The least value.
+    /// The minimum.
     pub(crate) least: f64,
-    /// The greatest value; infinite when there is none.
+    /// The maximum; infinite if there is none.
     pub(crate) most: f64,
-    /// Whether the least value itself is excluded.
+    /// Whether the minimum itself is excluded.
     pub(crate) is_above: bool,
 }
 
 impl Range {
-    /// Whether `number` is in it. What is not a number is in none.
+    /// Returns whether `number` is in the range. NaN is in none.
     pub(crate) fn contains(&self, number: f64) -> bool {
         let is_high_enough = if self.is_above { number > self.least } else { number >= self.least };
         is_high_enough && number <= self.most
@@ -45,9 +45,9 @@ const fn above(least: f64, most: f64) -> Range {
     Range { least, most, is_above: true }
 }
 
-/// A day in seconds: no wait of the service makes sense beyond it.
+/// A day in seconds, the longest sensible wait of the service.
 const DAY: f64 = 86_400.0;
-/// The longest span that is kept, in days; beyond it, dates leave what a calendar can hold.
+/// The longest retention period in days; beyond it, dates leave the range of the calendar.
 const CENTURY: f64 = 36_500.0;
 
 /// Every key with a range narrower than its type.
@@ -104,7 +104,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("server.webhook_timeout_seconds", between(1.0, DAY)),
 ];
 
-/// The range of `key`, when it has one.
+/// The range of `key`, if it has one.
 pub(crate) fn range(key: &str) -> Option<Range> {
     LIMITS.iter().find(|(known, _)| *known == key).map(|(_, range)| *range)
 }

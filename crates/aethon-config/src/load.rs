@@ -1,4 +1,4 @@
-//! Loading: layers, references, types, checks, in that order, and everything that is wrong at once.
+//! Loads a configuration: layers, references, types, checks, in that order, with all problems reported at once.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +14,18 @@ use crate::schema::Config;
 use crate::sources::Sources;
 use crate::validate::{self, Remark};
 
-/// A configuration that holds, and what to say about it.
+/// A valid configuration, and the warnings about it.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The configuration.
     pub config: Config,
-    /// What is worth saying and stops nothing.
+    /// Warnings that do not prevent loading.
     pub warnings: Vec<Warning>,
     /// The home directory.
     pub home: PathBuf,
-    /// The file that was read, when there was one.
+    /// The file that was read, if there was one.
     pub file: Option<PathBuf>,
-    /// Whether any layer says which model answers, or there is a key for the usual one.
+    /// Whether any layer chooses a model, or there is a key for the default one.
     pub names_a_model: bool,
 }
 
@@ -34,7 +34,7 @@ pub fn load(sources: &Sources) -> Result<Loaded, Error> {
     finish(&Layers::read(sources)?, sources)
 }
 
-/// Loads `text` as the only layer, as if it stood in `path`. References see the environment of `sources`.
+/// Loads `text` as the only layer, as if it were the content of `path`. References see the environment of `sources`.
 pub(crate) fn load_text(path: &Path, text: String, sources: &Sources) -> Result<Loaded, Error> {
     finish(&Layers::of_file(path, text)?, sources)
 }
@@ -53,7 +53,7 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
     warnings.extend(not_built::warnings(layers, &config));
     for remark in validate::check(&config) {
         match remark {
-            // What stands in for a value that was left out is not the owner's mistake.
+            // The default that replaces a rejected value is not the owner's mistake.
             Remark::Problem { key, .. }
                 if faulty.iter().any(|fault| fault.is_within(&key) || key.is_within(fault)) => {}
             Remark::Problem { key, found, allowed } => {
@@ -72,7 +72,7 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
     Ok(Loaded { config, warnings, home: sources.home.clone(), file, names_a_model })
 }
 
-/// An own host or model id is a choice as much as a provider is.
+/// Returns whether a layer names a model. Setting the host or the model id is as much a choice as setting the provider.
 fn names_a_model(layers: &Layers, config: &Config) -> bool {
     let is_set = |name: &str| {
         layers
@@ -95,8 +95,8 @@ fn unknown_keys(layers: &Layers, unknown: &[KeyPath]) -> Vec<Warning> {
     unknown.iter().map(warning).collect()
 }
 
-/// A variable or `--set` of nothing overrides the file as any other value does, but whoever forgot to fill in the
-/// variable should hear of the door that stands open.
+/// Warns if an empty variable or `--set` switches off a protection. It overrides the file like any other value, but somebody who
+/// forgot to fill in the variable must learn that the door is open.
 fn switched_off(layers: &Layers, config: &Config) -> Vec<Warning> {
     let doors = [
         (["dashboard", "auth_token"], config.dashboard.auth_token.is_empty()),

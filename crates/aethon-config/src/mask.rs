@@ -1,8 +1,8 @@
-//! The configuration as others may see it.
+//! The configuration in a form that others may see.
 //!
-//! Secrets mask themselves: [`Secret`](aethon_core::secret::Secret) serialises to its mask. What remains for this
-//! page is what the owner put where no type can know it: the specification's six names inside free tables, a
-//! credential inside an argument, a password inside an address.
+//! Secrets mask themselves: [`Secret`](aethon_core::secret::Secret) serialises to its mask. This module masks what the owner
+//! put where no type can know it: the specification's six names inside free-form tables, a credential inside an argument, a
+//! password inside an address.
 
 use aethon_core::secret::MASK;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::schema::Config;
 /// The key names that the specification masks wherever they occur.
 pub const MASKED_NAMES: [&str; 6] = ["api_key", "token", "bot_token", "app_token", "secret", "password"];
 
-/// The configuration as nested objects, masked. An empty secret is `""`.
+/// Returns the configuration as nested objects, masked. An empty secret is `""`.
 pub fn dump(config: &Config) -> Value {
     let mut whole = to_value(config);
     let embedded: Vec<&str> = config.embedded.iter().map(|secret| secret.expose()).collect();
@@ -20,9 +20,9 @@ pub fn dump(config: &Config) -> Value {
     whole
 }
 
-/// The configuration as nested objects; only what is a `Secret` is masked.
+/// Returns the configuration as nested objects; only `Secret` values are masked.
 pub(crate) fn to_value(config: &Config) -> Value {
-    // Serialising fails for map keys that are not strings alone, and there are none.
+    // Serialising fails only for map keys that are not strings, and there are none.
     serde_json::to_value(config).unwrap_or_default()
 }
 
@@ -65,7 +65,7 @@ fn mask(value: &mut Value) {
     *value = Value::from(if is_unset { "" } else { MASK });
 }
 
-/// An address without its user part and without the values of masked parameters; `None` when there is nothing to hide.
+/// Returns an address without its user part and without the values of masked parameters; `None` if nothing needs masking.
 fn covered_address(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -1,7 +1,7 @@
-//! What the schema accepts and this version does not do yet: one table, and the warnings that it gives.
+//! What the schema accepts but this version does not implement: one table, and the resulting warnings.
 //!
-//! Keys of features to come keep their place in the schema, so that a file written for a later version loads here. An
-//! owner who sets one must not believe that it works. Whoever builds a feature deletes its row, and nothing else.
+//! Keys of future features keep their place in the schema, so that a file written for a later version loads here. An owner who
+//! sets one must not believe that it works. Whoever implements a feature deletes its row, and nothing else.
 
 use serde_json::Value;
 
@@ -12,13 +12,13 @@ use crate::path::KeyPath;
 use crate::problem::Warning;
 use crate::schema::Config;
 
-/// A key, or a section (`NAME` stands for any name in it), and what there is instead.
+/// A key or section (`NAME` stands for any name in it), and what exists instead.
 const NOT_BUILT: &[(&str, &str)] = &[(
     "security.require_approval",
     "the key is reserved; set approval.enabled and approval.requires_approval",
 )];
 
-/// A warning for each thing that the owner has switched on and that is not there.
+/// Returns a warning for each unimplemented feature that the owner has switched on.
 pub(crate) fn warnings(layers: &Layers, config: &Config) -> Vec<Warning> {
     let (set, default) = (mask::to_value(config), mask::to_value(&Config::default()));
     let mut warnings = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn warnings(layers: &Layers, config: &Config) -> Vec<Warning> {
     warnings
 }
 
-/// The keys that a pattern stands for.
+/// The keys that match a pattern.
 fn keys(pattern: &str, set: &Value) -> Vec<KeyPath> {
     let Some(section) = pattern.strip_suffix(NAME).and_then(|section| section.strip_suffix('.')) else {
         return vec![KeyPath::of(pattern.split('.'))];
@@ -48,7 +48,8 @@ fn value<'v>(whole: &'v Value, key: &KeyPath) -> Option<&'v Value> {
     key.keys().try_fold(whole, |value, key| value.get(key))
 }
 
-/// A section with a switch follows the switch; anything else is on when it is not what it would be anyway.
+/// Returns whether the owner switched it on: a section with a switch follows the switch; anything else is on if it differs
+/// from its default.
 fn is_switched_on(set: Option<&Value>, default: Option<&Value>) -> bool {
     match set.and_then(|set| set.get("enabled")) {
         Some(switch) => switch == &Value::Bool(true),

@@ -1,4 +1,4 @@
-//! Where each value of a configuration came from, with what the key means: for the page that shows and edits it.
+//! The origin of each value in a configuration, with the meaning of its key, for the page that shows and edits it.
 
 use aethon_core::service::ConfigKey;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use crate::problem::Error;
 use crate::schema::Config;
 use crate::sources::Sources;
 
-/// Every key that there is, in the order of the schema. Whether a new value needs a restart is not known here: it says so of all.
+/// Lists every key in schema order. Whether a new value needs a restart is not known here, so all are marked as needing one.
 pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<ConfigKey>, Error> {
     let layers = Layers::read(sources)?;
     let (whole, dump) = (schema(), dump(config));
@@ -44,7 +44,7 @@ pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<ConfigKey>, Err
     Ok(all)
 }
 
-/// The keys that the steps of a known key stand for, by the names that there are.
+/// Expands a known key into the names that exist.
 fn keys(steps: &[&str], value: &Value) -> Vec<KeyPath> {
     let mut found = vec![(KeyPath::default(), value)];
     for step in steps {
@@ -66,7 +66,7 @@ fn at<'v>(whole: &'v Value, key: &KeyPath) -> Option<&'v Value> {
     key.keys().try_fold(whole, |value, key| value.get(key))
 }
 
-/// The known key that a key in full is, and whether it is a secret or holds some. `None` for one that nothing knows.
+/// Returns whether a full key is or contains a secret; `None` for an unknown key.
 pub(crate) fn known(key: &KeyPath) -> Option<bool> {
     let whole = schema();
     let steps: Vec<&str> = key.keys().collect();
@@ -91,7 +91,7 @@ fn resolved<'s>(whole: &'s Value, part: &'s Value) -> &'s Value {
     named(part).and_then(|target| whole.pointer(target.trim_start_matches('#'))).unwrap_or(part)
 }
 
-/// Whether something in it is a secret. The depth is bounded, because a schema may refer to itself.
+/// Returns whether the schema contains a secret. The depth is bounded, because a schema may refer to itself.
 fn holds_secret(whole: &Value, part: &Value, depth: usize) -> bool {
     if depth > 12 {
         return false;

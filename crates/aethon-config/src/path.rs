@@ -1,11 +1,11 @@
-//! The dotted name of a key, and the way to a value while the tree is walked.
+//! The dotted name of a key, and the position in the tree during a walk.
 //!
 //! Names of models and hosts contain dots and slashes, so a step may be quoted as in TOML:
 //! `budget.pricing."gpt-5.1".input`.
 
 use std::fmt;
 
-/// One step on the way to a value.
+/// One step towards a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Into a table.
@@ -14,17 +14,17 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// A key in full.
+/// A full key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeyPath(Vec<Step>);
 
 impl KeyPath {
-    /// A path of table keys only.
+    /// Creates a path of table keys only.
     pub(crate) fn of<S: AsRef<str>>(keys: impl IntoIterator<Item = S>) -> Self {
         Self(keys.into_iter().map(|key| Step::Key(key.as_ref().to_owned())).collect())
     }
 
-    /// Reads `a.b."c.d"`. `None` when a step is empty or a quote is left open.
+    /// Parses `a.b."c.d"`. `None` if a step is empty or a quote is not closed.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut steps = Vec::new();
         let mut rest = text.trim();
@@ -60,22 +60,22 @@ impl KeyPath {
         })
     }
 
-    /// Whether it names the whole configuration.
+    /// Returns whether it names the whole configuration.
     pub(crate) fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it is `other` or lies below it.
+    /// Returns whether it is `other` or lies below it.
     pub(crate) fn is_within(&self, other: &KeyPath) -> bool {
         self.0.starts_with(&other.0)
     }
 
-    /// The path one step further.
+    /// The path extended by one step.
     pub(crate) fn join(&self, step: Step) -> Self {
         Self(self.0.iter().cloned().chain([step]).collect())
     }
 
-    /// The path one table key further.
+    /// The path extended by one table key.
     pub(crate) fn key(&self, key: &str) -> Self {
         self.join(Step::Key(key.to_owned()))
     }
@@ -99,7 +99,7 @@ fn is_bare(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// Where a walk stands. Lives on the stack and becomes a [`KeyPath`] only when somebody asks.
+/// The position of a walk. Lives on the stack and becomes a [`KeyPath`] only on demand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trail<'a> {
     /// At the root.
@@ -111,7 +111,7 @@ pub(crate) enum Trail<'a> {
 }
 
 impl Trail<'_> {
-    /// The way as a path.
+    /// The position as a path.
     pub(crate) fn path(&self) -> KeyPath {
         match self {
             Self::Root => KeyPath::default(),
@@ -120,7 +120,7 @@ impl Trail<'_> {
         }
     }
 
-    /// How many steps it is from the root.
+    /// The number of steps from the root.
     pub(crate) fn depth(&self) -> usize {
         match self {
             Self::Root => 0,

@@ -1,4 +1,4 @@
-//! Writing a file that only its owner may read, so that a crash leaves the old one or the new one and nothing between.
+//! Writes files that only their owner can read, atomically: after a crash there is the old file or the new one.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -6,11 +6,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 const TEMPORARY: &str = ".aethon-new";
-/// Read and written by the owner only.
+/// Readable and writable by the owner only.
 const PRIVATE: u32 = 0o600;
 
-/// Replaces `path` by a file of mode 0600 with `content`: written beside it, synced, renamed over it. A symbolic link
-/// stays one; what it points to is replaced.
+/// Replaces `path` by a file of mode 0600 with `content`: written beside it, synced, renamed over it. A symbolic link is kept;
+/// its target is replaced.
 pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
@@ -24,22 +24,22 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let (temporary, file) = create_beside(&target, &directory)?;
     let written = fill(file, content).and_then(|()| fs::rename(&temporary, &target));
     if let Err(error) = written {
-        // The first failure is the one to report; a file left behind is harmless and named so that it can be told.
+        // The first failure is the one to report; a leftover file is harmless and recognisable by its name.
         let _ = fs::remove_file(&temporary);
         return Err(error);
     }
     File::open(&directory)?.sync_all()
 }
 
-/// Opens a file with these options, creating it if need be, and makes it one that only its owner may read, whatever the
-/// umask. Where that fails, because it is somebody else's, it is opened all the same.
+/// Opens a file with these options, creating it if necessary, and makes it private whatever the umask. If that fails because
+/// somebody else owns it, it is opened all the same.
 pub fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     let file = options.clone().create(true).mode(PRIVATE).open(path)?;
     let _ = file.set_permissions(fs::Permissions::from_mode(PRIVATE));
     Ok(file)
 }
 
-/// Creates a directory and its parents with mode 0700, whatever the umask. An existing one is left as it is.
+/// Creates a directory and its parents with mode 0700, whatever the umask. An existing one is left unchanged.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -48,7 +48,7 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
 }
 
-/// Whether a file of this name is one that [`write()`] was interrupted in writing.
+/// Returns whether this is the name of a temporary file that an interrupted [`write()`] left behind.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.contains(TEMPORARY)
 }

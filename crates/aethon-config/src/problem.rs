@@ -1,16 +1,16 @@
-//! What can be wrong with a configuration, in words for the person who wrote it.
+//! Problems of a configuration, in words for the person who wrote it.
 //!
-//! Everything wrong is reported at once. Values of secrets never appear: where a string is expected, a wrong value is
-//! named by its kind only, and a value that came by a reference is shown as the reference.
+//! All problems are reported at once. The values of secrets never appear: where a string is expected, a wrong value is
+//! described by its type only, and a value from a reference is shown as the reference.
 
 use std::fmt;
 
-/// One thing that is wrong: where, which key, what was found and what is allowed.
+/// A problem: where, which key, what was found and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The source: file and line, environment variable, or `--set`.
     pub place: String,
-    /// The key in full; empty when the source as a whole is at fault.
+    /// The full key; empty if the source as a whole is at fault.
     pub key: String,
     /// What was found.
     pub found: String,
@@ -28,14 +28,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Something that is worth saying and stops nothing.
+/// A warning, which does not prevent loading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The source: file and line, environment variable, or `--set`.
     pub place: String,
-    /// The key in full.
+    /// The full key.
     pub key: String,
-    /// What to know about it.
+    /// What the owner should know.
     pub message: String,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Why a configuration is refused: every problem found, one a line.
+/// Why a configuration was rejected: all problems, one per line.
 #[derive(Clone, Debug)]
 pub struct Error {
     problems: Vec<Problem>,
@@ -71,17 +71,17 @@ impl Error {
         Self::new(vec![problem], Vec::new())
     }
 
-    /// Everything that is wrong.
+    /// All problems.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// What would have been said had it loaded; an unknown key is often the cause of a problem.
+    /// The warnings that loading would have given; an unknown key is often the cause of a problem.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Whether a problem concerns `key` or a key below it.
+    /// Returns whether a problem concerns `key` or a key below it.
     pub fn is_about(&self, key: &str) -> bool {
         self.problems.iter().any(|problem| {
             problem.key.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))

@@ -1,7 +1,7 @@
 //! References in strings: `${NAME}`, `${NAME:-default}`, `${credential:NAME}`, and `$$` for a literal `$`.
 //!
-//! They are resolved when a value is taken, after the layers were merged, so a reference that a later layer overrides
-//! costs nothing and fails nothing. What is put in is never searched for references again.
+//! They are resolved when a value is used, after the layers are merged, so a reference that a later layer overrides costs
+//! nothing and cannot fail. Inserted text is never searched for references again.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,12 +10,12 @@ use aethon_core::secret::Secret;
 
 use crate::credentials;
 
-/// What references can see.
+/// What references can refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct References<'a> {
-    /// The environment, as it was when the sources were gathered.
+    /// The environment as it was when the sources were collected.
     pub(crate) environment: &'a [(String, String)],
-    /// The directory of credentials, one a file.
+    /// The directory of credentials, one per file.
     pub(crate) credentials: &'a Path,
 }
 
@@ -26,16 +26,16 @@ pub(crate) struct Expanded<'t> {
     pub(crate) text: Cow<'t, str>,
     /// Whether any part of it came from a reference.
     pub(crate) is_referenced: bool,
-    /// The credentials that went into it.
+    /// The credentials inserted into it.
     pub(crate) credentials: Vec<Secret>,
 }
 
-/// A reference that resolves to nothing.
+/// A reference that cannot be resolved.
 #[derive(Debug)]
 pub(crate) struct Unresolved {
-    /// The reference, and what is wrong with it.
+    /// The reference and its problem.
     pub(crate) found: String,
-    /// What would be right.
+    /// What is allowed.
     pub(crate) allowed: String,
 }
 
@@ -99,7 +99,7 @@ impl References<'_> {
             });
         }
         match (self.variable(name), fallback) {
-            // As in a shell, `:-` also replaces a variable that is set to nothing.
+            // As in a shell, `:-` also replaces an empty variable.
             (Some(""), Some(fallback)) | (None, Some(fallback)) => Ok(fallback.replace("$$", "$")),
             (Some(value), _) => Ok(value.to_owned()),
             (None, None) => Err(Unresolved {

@@ -1,4 +1,4 @@
-//! Every secret of a configuration, for those who must keep them out of logs, recordings and tool output.
+//! Collects every secret of a configuration, so that they can be kept out of logs, recordings and tool output.
 
 use aethon_core::secret::Secret;
 
@@ -6,7 +6,7 @@ use crate::path::KeyPath;
 use crate::schema::{Config, Fallback};
 
 impl Config {
-    /// Every secret that is set, wherever it stands.
+    /// Every secret that is set, wherever it is.
     pub fn secrets(&self) -> Vec<&Secret> {
         let named = self.named_secrets().into_iter().map(|(_, secret)| secret);
         let fallbacks = self.model.fallbacks.iter().filter_map(|fallback| match fallback {
@@ -22,7 +22,7 @@ impl Config {
         named.chain(unused).chain(&self.embedded).filter(|secret| !secret.is_empty()).collect()
     }
 
-    /// The secrets that have a key of their own, set or not. That of a model is the one that is used, wherever it came from.
+    /// The secrets with a key of their own, set or not. A model's secret is the effective one, whatever its source.
     pub(crate) fn named_secrets(&self) -> Vec<(String, &Secret)> {
         let channels = &self.channels;
         let fixed = [

@@ -1,31 +1,31 @@
-//! Where configuration comes from. This is the one place that reads the environment of the process; everybody else
-//! gets what they need as a value.
+//! The inputs of the configuration. Only this module reads the environment of the process; everything else gets what it needs
+//! as a value.
 
 use std::path::{Path, PathBuf};
 
 use crate::problem::Error;
 
-/// The inputs of a load, gathered once. Tests make their own.
+/// The inputs of a load, collected once. Tests construct their own.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The home directory.
     pub home: PathBuf,
-    /// The file, when another than `HOME/config.toml` was asked for; it must then exist.
+    /// The configuration file, if one was named instead of `HOME/config.toml`; it must exist.
     pub file: Option<PathBuf>,
-    /// The environment.
+    /// The environment variables.
     pub environment: Vec<(String, String)>,
     /// `key=value`, as given with `--set`.
     pub sets: Vec<String>,
 }
 
 impl Sources {
-    /// Gathers the sources of this process: the flags as they were given, and the environment.
+    /// Collects the sources of this process: the command-line flags and the environment.
     pub fn from_process(
         home: Option<PathBuf>,
         file: Option<PathBuf>,
         sets: Vec<String>,
     ) -> Result<Self, Error> {
-        // What is not Unicode is kept readable instead of being dropped: a mangled token refuses everybody, a dropped
+        // Values that are not Unicode are converted lossily, not dropped: a mangled token refuses everybody, a dropped
         // one would let everybody in.
         let environment: Vec<(String, String)> = std::env::vars_os()
             .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
@@ -34,7 +34,7 @@ impl Sources {
         Ok(Self { home, file, environment, sets })
     }
 
-    /// The file that is read: the given one, else `HOME/config.toml`.
+    /// The file to read: the given one, else `HOME/config.toml`.
     pub fn config_file(&self) -> PathBuf {
         self.file.clone().unwrap_or_else(|| self.home.join("config.toml"))
     }
@@ -44,7 +44,7 @@ impl Sources {
         self.home.join("credentials")
     }
 
-    /// An environment variable, when it is set and not empty.
+    /// An environment variable, if it is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&str> {
         set_variable(&self.environment, name)
     }

@@ -1,28 +1,28 @@
-//! The first `config.toml`: what most people change, each key with a word, everything else left to the defaults.
+//! Generates the first `config.toml`: the keys that most people change, each with a comment; the rest is left to defaults.
 
 use std::fmt::Write;
 
 use crate::schema::Provider;
 
-/// What the first file says.
+/// The choices for the first file.
 #[derive(Clone, Debug, Default)]
 pub struct Starter {
-    /// Who serves the model.
+    /// The provider of the model.
     pub provider: Provider,
-    /// The model. Empty: the provider's usual one.
+    /// The model, or empty for the provider's default.
     pub model_id: String,
-    /// Where the key is, as a reference such as `${credential:openai}`; the key itself is better kept out of the file.
-    /// Empty: the provider's usual environment variable.
+    /// The API key, as a reference such as `${credential:openai}`, because keys are better kept out of the file. Empty for the
+    /// provider's usual environment variable.
     pub api_key: String,
-    /// The base address. Empty: the provider's own.
+    /// The base address, or empty for the provider's own.
     pub host: String,
-    /// The dashboard's token, as a reference. Empty: none, which only a loopback bind permits.
+    /// The dashboard's token as a reference. Empty for none, which only a loopback bind permits.
     pub auth_token: String,
-    /// Whether the assistant asks before it runs commands and changes files.
+    /// Whether running commands and changing files needs approval.
     pub asks_first: bool,
 }
 
-/// The text of the first file.
+/// Returns the text of the first file.
 pub fn starter(choice: &Starter) -> String {
     let provider = choice.provider;
     let mut text = String::from(
@@ -84,9 +84,9 @@ fn non_empty<'t>(text: &'t str, otherwise: &'t str) -> &'t str {
     if text.is_empty() { otherwise } else { text }
 }
 
-/// One key; commented out where it only shows what could be set.
+/// Writes one key, commented out if it only shows what could be set.
 fn line(text: &mut String, key: &str, value: &str, is_set: bool) {
     let comment = if is_set { "" } else { "# " };
-    // toml_edit quotes the value, whatever is in it. Writing to a string cannot fail.
+    // toml_edit quotes the value as needed. Writing to a string cannot fail.
     let _ = writeln!(text, "{comment}{key} = {}", toml_edit::Value::from(value));
 }

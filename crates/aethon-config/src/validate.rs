@@ -1,7 +1,7 @@
-//! What a type cannot say: ranges, addresses, and keys that need each other.
+//! Checks what types cannot express: ranges, addresses, and keys that depend on each other.
 //!
-//! Refusals that depend on the machine (a port in use, docker that does not answer, a bind without a token) are the
-//! facade's; here a configuration is judged by itself.
+//! Checks that depend on the machine (a port in use, Docker not answering, a public bind without a token) belong to the facade;
+//! here the configuration is judged on its own.
 
 mod address;
 mod channels;
@@ -14,10 +14,10 @@ use crate::mask;
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Fallback, Model};
 
-/// What there is to say about a key.
+/// A remark about a key.
 #[derive(Debug)]
 pub(crate) enum Remark {
-    /// The configuration is refused.
+    /// The configuration is rejected.
     Problem {
         /// The key.
         key: KeyPath,
@@ -26,16 +26,16 @@ pub(crate) enum Remark {
         /// What is allowed.
         allowed: String,
     },
-    /// It is not.
+    /// The configuration is accepted.
     Warning {
         /// The key.
         key: KeyPath,
-        /// What to know.
+        /// What the owner should know.
         message: String,
     },
 }
 
-/// Judges the whole configuration.
+/// Checks the whole configuration.
 pub(crate) fn check(config: &Config) -> Vec<Remark> {
     let mut remarks = Remarks(Vec::new());
     ranges(config, &mut remarks);
@@ -89,7 +89,7 @@ fn ranges(config: &Config, remarks: &mut Remarks) {
     for (name, range) in LIMITS {
         let path = KeyPath::of(name.split('.'));
         let mut places = vec![(path.clone(), find(&whole, path.keys()))];
-        // A fallback has the keys of [model], and their ranges.
+        // A fallback has the keys of [model] and their ranges.
         if let Some(inner) = name.strip_prefix("model.") {
             for (index, fallback) in whole["model"]["fallbacks"].as_array().into_iter().flatten().enumerate()
             {

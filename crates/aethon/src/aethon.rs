@@ -53,13 +53,13 @@ use crate::wiring::recorder::Recorded;
 use crate::wiring::tools::Tools;
 use crate::wiring::workflows::{Groundwork, Workflows};
 
-/// How long calls that were broken off may take to be booked when the program ends.
+/// How long shutdown waits for interrupted calls to be booked.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
 
-/// How long the containers of the sandbox may take to be removed when the program ends.
+/// How long shutdown waits for sandbox containers to be removed.
 const LAST_CONTAINERS: Duration = Duration::from_secs(10);
 
-/// A running assistant: storage open, engine ready, nothing listening.
+/// A running assistant: the storage is open and the engine ready, but nothing listens.
 pub struct Aethon {
     pub(crate) home: Home,
     pub(crate) config: Config,
@@ -68,20 +68,20 @@ pub struct Aethon {
     pub(crate) shared: Shared,
     pub(crate) storage: Storage,
     pub(crate) engine: Arc<Engine>,
-    /// SOPs and timed jobs, with the door in front of the engine's.
+    /// SOPs and scheduled jobs, and the entry point that wraps the engine's.
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
     background: Background,
     pub(crate) desk: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
-    /// What it can read and run.
+    /// Sentences describing what the assistant can read and run.
     pub(crate) reach: Arc<[String]>,
-    /// Where its tools come from.
+    /// The sources of its tools.
     pub(crate) tools: Tools,
 }
 
-/// What asks models, and what books it.
+/// The models and services that are called, and the meter that books the calls.
 pub(crate) struct ModelParts {
     pub(crate) meter: Meter,
     pub(crate) provider: Arc<dyn ModelProvider>,
@@ -89,16 +89,16 @@ pub(crate) struct ModelParts {
     pub(crate) transcriber: Option<Arc<dyn Transcriber>>,
 }
 
-/// What works beside the turns.
+/// The background tasks.
 struct Background {
     memory: Option<Remembering>,
     telemetry: TelemetryTask,
     recorded: Recorded,
-    /// Has to be there as long as this is.
+    /// Held only to keep the task alive.
     _containers: ContainerTask,
 }
 
-/// The channels of a program beside the daemon, which send and never receive.
+/// The channels of a program running beside the daemon: they send and never receive.
 fn guest_channels(
     prepared: &Prepared,
     door: Arc<dyn Assistant>,
@@ -110,7 +110,7 @@ fn guest_channels(
         .map_err(|error| Error::refused(error.to_string()).because(error))
 }
 
-/// The memory, and what makes its vectors.
+/// The memory, and the task that computes its vectors.
 struct Remembering {
     memory: GuardedMemory,
     vectors: VectorTask,
@@ -162,15 +162,15 @@ impl Aethon {
         groundwork.sops.load().await?;
         let workflows = groundwork.in_front_of(engine.clone());
         if mode == OpenMode::Guest {
-            // The daemon recovers first, and shows what goes on to those who watch.
+            // The daemon, not this program, recovers first and streams recovered turns to watchers.
             engine.watch(|_| Arc::new(Unattended));
-            // It sends and never receives, so it listens to nothing.
+            // Guest channels never receive, so they have nothing to listen on.
             let programs = (&tools.programs, None);
             let own = (&clock, &prepared.shared.allowed_senders);
             let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, programs, own);
             deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &around)?);
         }
-        // Beside a daemon, what was left without a vector is the daemon's to make.
+        // Computing missing vectors is the daemon's job; a guest would do the work twice.
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
         let bus = prepared.shared.bus.clone();
@@ -201,35 +201,35 @@ impl Aethon {
         })
     }
 
-    /// Asks in a session, `channel:name`, and waits for the reply. Questions for approval are denied.
+    /// Sends a message to a session (`channel:name`) and waits for the reply. Approval requests are denied.
     pub async fn ask(&self, session: &str, text: impl Into<String>) -> Result<Arc<Reply>> {
         let session = SessionId::parse(session).map_err(|error| Error::failed(error.to_string()))?;
         Ok(assistant::ask(&*self.assistant(), Inbound::say(session, text), Arc::new(Unattended)).await?)
     }
 
-    /// The one door for messages. Whoever asks for it means to send some, so the servers that tools are borrowed from start
-    /// in the background; nothing waits for them.
+    /// Returns the single entry point for messages. A caller is about to send some, so this also starts the MCP servers in the
+    /// background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
         self.tools.servers.start();
         self.workflows.front.clone()
     }
 
-    /// Which SOPs there are.
+    /// The catalogue of SOPs.
     pub fn sops(&self) -> Arc<dyn SopCatalog> {
         self.workflows.groundwork.sops.catalog()
     }
 
-    /// Work that takes more than one turn. The daemon works on it; whoever reads it here can plan, pause and end some.
+    /// Multi-turn work. Callers can plan, pause and end it here; the daemon carries it out.
     pub fn work(&self) -> Arc<dyn WorkBook> {
         Arc::new(self.workflows.groundwork.works.clone())
     }
 
-    /// The timed jobs. Those of the configuration are taken over when the daemon starts.
+    /// The scheduled jobs. Those in the configuration are synced when the daemon starts.
     pub fn schedule(&self) -> Arc<dyn Schedule> {
         Arc::new(self.workflows.groundwork.book.clone())
     }
 
-    /// Runs a timed job now, to its end. Its result is delivered by the daemon, once one runs.
+    /// Runs a scheduled job to completion. Its result is delivered by the daemon, now or once one runs.
     pub async fn run_job(&self, id: &str) -> std::result::Result<RunRecord, JobRefusal> {
         let schedule = self.schedule();
         let run = schedule.run(id).await?;
@@ -241,95 +241,95 @@ impl Aethon {
         Ok(runs.into_iter().find(|ended| ended.run_id == run.run_id).unwrap_or(run))
     }
 
-    /// How long a turn may take at most.
+    /// The maximum duration of a turn.
     pub fn turn_timeout(&self) -> Duration {
         Duration::from_secs(self.config.agent.turn_timeout_seconds)
     }
 
-    /// Makes the jobs of the configuration those that are kept, as the daemon does when it starts.
+    /// Replaces the stored jobs of the configuration by the current ones, as the daemon does when it starts.
     pub async fn take_over_jobs(&self) -> Result<()> {
         let configured = wiring::workflows::configured(&self.config);
         Ok(self.workflows.groundwork.book.take_over(configured).await?)
     }
 
-    /// Takes up a run of a SOP that has lost its turn.
+    /// Resumes SOP runs whose turn was lost.
     pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
         self.workflows.door.clone()
     }
 
-    /// What each agent does, and what agents have done.
+    /// What each agent is doing, and what agents have done.
     pub fn agents(&self) -> &AgentBoard {
         &self.workflows.groundwork.board
     }
 
-    /// Everything that is kept.
+    /// The storage.
     pub fn storage(&self) -> &Storage {
         &self.storage
     }
 
-    /// What is kept of conversations.
+    /// The stored conversations.
     pub fn transcripts(&self) -> Arc<dyn Transcripts> {
         self.storage.transcripts.clone()
     }
 
-    /// What was spent.
+    /// The record of spending.
     pub fn ledger(&self) -> Arc<dyn Ledger> {
         self.storage.ledger.clone()
     }
 
-    /// Deliveries that are under way or were given up. What is made due again, the daemon delivers.
+    /// Pending and abandoned deliveries. A delivery that is made due again is sent by the daemon.
     pub fn outbox(&self) -> Arc<dyn Outbox> {
         let (outbox, wake) = (self.storage.outbox.clone(), self.deliveries.wake.clone());
         Arc::new(wiring::deliveries::Waking { outbox, wake })
     }
 
-    /// The open questions.
+    /// The pending approvals.
     pub fn approvals(&self) -> &PendingApprovals {
         &self.desk
     }
 
-    /// What happens, live.
+    /// The live event bus.
     pub fn events(&self) -> &EventBus {
         &self.shared.bus
     }
 
-    /// The model that answers first.
+    /// The first model in the order of preference.
     pub fn model(&self) -> &dyn ModelProvider {
         &*self.models.provider
     }
 
-    /// Who turns text into vectors, where `memory.embedding` names somebody. A text is asked for once and then kept; every
-    /// call is in the ledger, and none is made when the day's budget is nearly used up.
+    /// The embedder configured in `memory.embedding`. Vectors are cached, so a text is paid for once; every call is booked in the
+    /// ledger, and none is made when the day's budget is nearly used up.
     pub fn embedder(&self) -> Option<Arc<dyn Embedder>> {
         self.models.embedder.clone()
     }
 
-    /// What the assistant can read and run, a sentence each.
+    /// Sentences describing what the assistant can read and run.
     pub fn reach(&self) -> &[String] {
         &self.reach
     }
 
-    /// What the assistant can do right now, and why not where it cannot.
+    /// The state of each feature, with the reason where one is unavailable.
     pub fn features(&self) -> Vec<Feature> {
         self.shared.features.now()
     }
 
-    /// The built-in tools in their sets, with those that are absent here and why.
+    /// The built-in tools by set, including those that are unavailable here and why.
     pub fn tools(&self) -> &[ToolSet] {
         &self.tools.sets
     }
 
-    /// Long-term memory, unless `memory.enabled` is off. It refuses secrets.
+    /// Long-term memory, unless `memory.enabled` is off. It refuses to store secrets.
     pub fn memory(&self) -> Option<Arc<dyn Memory>> {
         self.background.memory.as_ref().map(|remembering| Arc::new(remembering.memory.clone()) as _)
     }
 
-    /// Recordings of sessions. New ones come only while `session_recorder.enabled` is on.
+    /// The session recordings. New ones are made only while `session_recorder.enabled` is on.
     pub fn recordings(&self) -> Arc<dyn Recordings> {
         self.background.recorded.library()
     }
 
-    /// Where everything lies.
+    /// The home directory.
     pub fn home(&self) -> &Home {
         &self.home
     }
@@ -339,20 +339,20 @@ impl Aethon {
         &self.config
     }
 
-    /// The newest sessions that contain these words, as `GET /api/sessions` gives them.
+    /// Returns the newest sessions containing these words, in the form of `GET /api/sessions`.
     pub async fn sessions_document(&self, search: &str, limit: usize) -> Result<Value> {
         let search = Some(search.trim().to_owned()).filter(|search| !search.is_empty());
         let query = SessionQuery::newest(limit).with_search(search);
         Ok(json!(aethon_http::json::list(&self.unwatched_chat(), query).await?))
     }
 
-    /// A session with its newest messages, as `GET /api/sessions/{id}` gives it. `None` when there is none.
+    /// Returns a session and its newest messages in the form of `GET /api/sessions/{id}`, or `None` if it does not exist.
     pub async fn session_document(&self, id: &SessionId, limit: usize) -> Result<Option<Value>> {
         let conversation = aethon_http::json::show(&self.unwatched_chat(), id, None, limit).await?;
         Ok(conversation.map(|conversation| json!(conversation)))
     }
 
-    /// A whole session as `GET /api/sessions/{id}/export` gives it. `None` when there is none.
+    /// Returns a whole session in the form of `GET /api/sessions/{id}/export`, or `None` if it does not exist.
     pub async fn export(&self, id: &SessionId, format: Format) -> Result<Option<String>> {
         match Export::open(self.transcripts(), id, format).await? {
             Some(export) => Ok(Some(export.whole().await?)),
@@ -360,23 +360,23 @@ impl Aethon {
         }
     }
 
-    /// What the last days took, as `GET /api/usage` gives it.
+    /// Returns the usage of the last days in the form of `GET /api/usage`.
     pub async fn usage_document(&self, days: u32) -> Result<Value> {
         let budget = wiring::prices::limits(&self.config.budget);
         Ok(json!(UsageReport::read(&*self.storage.ledger, &budget, self.clock.now(), days).await?))
     }
 
-    /// The newest rows of the audit, as `GET /api/audit` gives them.
+    /// Returns the newest rows of the audit log in the form of `GET /api/audit`.
     pub async fn audit_document(&self, limit: usize) -> Result<Value> {
         Ok(json!({ "audit": self.storage.audit.newest(limit).await? }))
     }
 
-    /// Notes in the audit what the terminal did.
+    /// Records an action of the terminal in the audit log.
     pub async fn note(&self, action: AuditAction, subject: &str, outcome: &str) -> Result<()> {
         crate::audit::record(&*self.storage.audit, &*self.clock, (action, subject, outcome)).await
     }
 
-    /// Conversations as the HTTP application serves them, live through this hub.
+    /// The conversations as the HTTP application serves them, with live updates through this hub.
     pub(crate) fn chat(&self, hub: Arc<Hub>) -> Chat {
         Chat {
             assistant: self.assistant(),
@@ -386,25 +386,25 @@ impl Aethon {
         }
     }
 
-    /// The same where nobody watches.
+    /// The same, for callers without live watchers.
     fn unwatched_chat(&self) -> Chat {
         self.chat(Arc::new(Hub::new(self.clock.clone())))
     }
 
-    /// Lets running turns finish for `grace`, stores what they had, and closes the storage.
+    /// Lets running turns finish within `grace`, stores what they produced so far, and closes the storage.
     pub async fn shutdown(&self, grace: Duration) {
         self.engine.shutdown(grace).await;
         self.close().await;
     }
 
-    /// Ends recordings, books what was broken off, and closes the storage.
+    /// Finishes recordings, books interrupted calls, and closes the storage.
     pub(crate) async fn close(&self) {
         self.background.recorded.close().await;
         if let Some(remembering) = &self.background.memory {
             remembering.vectors.stop().await;
         }
         self.tools.servers.stop().await;
-        // A storage that fails keeps them waiting; the next start books what it finds reserved.
+        // A failing storage blocks these bookings; the next start books the amounts it finds reserved.
         if timeout(LAST_BOOKINGS, self.models.meter.ended()).await.is_err() {
             tracing::error!("some model calls could not be written down before the end");
         }

@@ -1,4 +1,4 @@
-//! Keeps what is done to a home for the audit: what the doors note, and what the terminal does.
+//! Stores the audit log: what the entry points report, and what the terminal does.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::wiring;
 
-/// How long a row may take that a command writes beside other programs.
+/// How long a command waits to write its row while other programs hold the database.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// By whom a row is that a command wrote.
+/// The actor in rows that a command writes.
 const TERMINAL: &str = "terminal";
 
-/// Stores rows as they come, and those that wait at the end.
+/// Stores rows as they arrive, and on shutdown those still queued.
 pub(crate) async fn keep(mut rows: Receiver<AuditEntry>, log: Arc<dyn AuditLog>, mut shutdown: Shutdown) {
     loop {
         let row = tokio::select! {
@@ -34,8 +34,8 @@ pub(crate) async fn keep(mut rows: Receiver<AuditEntry>, log: Arc<dyn AuditLog>,
     }
 }
 
-/// Notes what a command did to files of this home, which it does not open otherwise. A home without a database has nothing to
-/// be audited yet, and gets none for it: `false`.
+/// Records what a command did to files of a home that it does not otherwise open. Returns `false` for a home without a
+/// database: it has nothing to audit yet, and none is created.
 pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str) -> Result<bool> {
     let database = home.database();
     if !database.exists() {
@@ -47,7 +47,7 @@ pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str
     stored.map(|()| true)
 }
 
-/// Writes a row of the terminal, and the line of the log beside it.
+/// Writes an audit row for the terminal, and a log line with it.
 pub(crate) async fn record(
     log: &dyn AuditLog,
     clock: &dyn Clock,

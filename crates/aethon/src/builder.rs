@@ -1,8 +1,8 @@
-//! From a home directory to a running assistant, in steps that can each be looked at.
+//! From a home directory to a running assistant, in steps that can be inspected.
 //!
-//! [`Builder`] says where and with what; [`Builder::load`] reads and checks the configuration ([`Prepared`]), touching
-//! nothing else; [`Prepared::open`] opens the storage and starts the engine ([`Aethon`]). An embedding program adds its
-//! own tools, hooks and model to the builder. The daemon goes on with [`crate::service::Service`].
+//! [`Builder`] collects the location and the parts. [`Builder::load`] reads and checks the configuration ([`Prepared`]) and
+//! touches nothing else. [`Prepared::open`] opens the storage and starts the engine ([`Aethon`]). An embedding program adds
+//! its own tools, hooks and model to the builder. The daemon continues with [`crate::service::Service`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,10 +35,10 @@ use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
 
-/// The variables of the language besides `LANG`.
+/// The locale variables besides `LANG`.
 const LOCALE: [&str; 4] = ["LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE"];
 
-/// Where an assistant lives and what it is made of besides its configuration.
+/// The location and the parts of an assistant that do not come from its configuration.
 #[derive(Default)]
 pub struct Builder {
     home: Option<PathBuf>,
@@ -50,7 +50,7 @@ pub struct Builder {
     pub(crate) parts: Parts,
 }
 
-/// What an embedding program brings along.
+/// The parts that an embedding program supplies.
 #[derive(Clone, Default)]
 pub(crate) struct Parts {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
@@ -62,49 +62,49 @@ pub(crate) struct Parts {
 }
 
 impl Builder {
-    /// An assistant in the usual home, `AETHON_HOME` or `~/.aethon`.
+    /// An assistant in the default home, `AETHON_HOME` or `~/.aethon`.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Lives in this directory, which is made if it is missing.
+    /// Uses this directory as the home and creates it if it is missing.
     #[must_use]
     pub fn home(mut self, path: impl Into<PathBuf>) -> Self {
         self.home = Some(path.into());
         self
     }
 
-    /// Reads this file and not `HOME/config.toml`.
+    /// Reads this configuration file instead of `HOME/config.toml`.
     #[must_use]
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.file = Some(path.into());
         self
     }
 
-    /// Sets one key, as `--set` does: `key=value`, the value in TOML, a bare word being a string.
+    /// Sets one key like `--set`: `key=value` with a TOML value; a bare word is a string.
     #[must_use]
     pub fn set(mut self, setting: impl Into<String>) -> Self {
         self.sets.push(setting.into());
         self
     }
 
-    /// Allows a bind that strangers reach without a token: the caller's own proxy authenticates.
+    /// Allows a publicly reachable bind without a token, because the caller's own proxy authenticates.
     #[must_use]
     pub fn insecure_bind(mut self, allow: bool) -> Self {
         self.insecure_bind = allow;
         self
     }
 
-    /// Lets the offline model stand in when the configuration names no model and there is no key for the usual one, so that
-    /// a first start has something to show. A configured model always wins.
+    /// Falls back to the offline model if the configuration names no model and there is no key for the default one, so that a
+    /// first start has something to show. A configured model always wins.
     #[must_use]
     pub fn demo(mut self, allow: bool) -> Self {
         self.demo = allow;
         self
     }
 
-    /// The program that the sandbox of the kernel starts once more for each command: one whose `main` calls [`crate::step`]
-    /// first thing, usually this very program. Without it there is no such sandbox.
+    /// Sets the program that the kernel sandbox executes for each command. Its `main` must call [`crate::step`] first; usually it
+    /// is this very program. Without it the kernel sandbox is unavailable.
     #[must_use]
     pub fn launcher(mut self, path: impl Into<PathBuf>) -> Self {
         self.launcher = Some(path.into());
@@ -118,42 +118,42 @@ impl Builder {
         self
     }
 
-    /// Adds a hook, behind the built-in ones.
+    /// Adds a hook after the built-in ones.
     #[must_use]
     pub fn hook(mut self, hook: impl Hook + 'static) -> Self {
         self.parts.hooks.push(Arc::new(hook));
         self
     }
 
-    /// Answers with this model, whatever `model.provider` says.
+    /// Uses this model regardless of `model.provider`.
     #[must_use]
     pub fn model(mut self, model: impl ModelProvider + 'static) -> Self {
         self.parts.model = Some(Arc::new(model));
         self
     }
 
-    /// Adds a channel. The daemon runs it, restarts it when it fails, and hands it the replies that are for it.
+    /// Adds a channel. The daemon runs it, restarts it on failure, and hands it the replies addressed to it.
     #[must_use]
     pub fn channel(mut self, channel: impl Channel + 'static) -> Self {
         self.parts.channels.push(Arc::new(channel));
         self
     }
 
-    /// Keeps everything here and not in the home's database.
+    /// Uses this storage instead of the home's database.
     #[must_use]
     pub fn storage(mut self, storage: Storage) -> Self {
         self.parts.storage = Some(storage);
         self
     }
 
-    /// Takes the time from here.
+    /// Uses this clock.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.parts.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Reads and checks the configuration. Every problem is told at once.
+    /// Reads and checks the configuration. All problems are reported at once.
     pub fn load(self) -> Result<Prepared> {
         let sources = Sources::from_process(self.home, self.file, self.sets).map_err(refused)?;
         let Self { insecure_bind, demo, launcher, parts, .. } = self;
@@ -166,10 +166,10 @@ fn refused(error: aethon_config::Error) -> Error {
     Error::refused(error.to_string()).because(error)
 }
 
-/// What a configuration is read from. Kept, so that it can be read again.
+/// The inputs of a configuration, kept so that it can be reloaded.
 #[derive(Clone)]
 pub(crate) struct Source {
-    /// Files and flags, and the environment as it was at the start.
+    /// Files, flags, and the environment as it was at startup.
     sources: Sources,
     insecure_bind: bool,
     demo: bool,
@@ -177,36 +177,36 @@ pub(crate) struct Source {
     pub(crate) parts: Parts,
 }
 
-/// What stays when the configuration is read again, because the whole program holds on to it.
+/// What survives a reload because the whole program holds on to it.
 #[derive(Clone, Default)]
 pub(crate) struct Shared {
     pub(crate) bus: EventBus,
     pub(crate) logs: LogBook,
-    /// What is taken out of logs and tool output.
+    /// Masks secrets in logs and tool output.
     pub(crate) redactor: Live<Redactor>,
-    /// How much is logged.
+    /// The log level.
     pub(crate) log_level: LogLevel,
-    /// Who may write, by channel.
+    /// The allowed senders by channel.
     pub(crate) allowed_senders: wiring::messengers::AllowLists,
-    /// Where each part says how it stands.
+    /// The board on which each part reports its state.
     pub(crate) features: Features,
     /// Whether the model answers.
     pub(crate) model_health: ModelHealth,
-    /// The containers, where commands run in docker.
+    /// The Docker sandbox, if commands run in Docker.
     pub(crate) docker: Option<DockerSandbox>,
-    /// The language servers, for the tool and for what looks at edits.
+    /// The language servers, used by the tool and the checks after edits.
     pub(crate) lsp: Option<Arc<LanguageServers>>,
-    /// The places for commands, for everything that runs some.
+    /// The command slots, shared by everything that runs commands.
     pub(crate) commands: CommandSlots,
 }
 
 impl Source {
-    /// Files and flags, and the environment as it was at the start.
+    /// Files, flags, and the environment as it was at startup.
     pub(crate) fn sources(&self) -> &Sources {
         &self.sources
     }
 
-    /// The variables by which programs find the person's desktop.
+    /// The variables by which programs find the user's desktop session.
     pub(crate) fn desktop_variables(&self) -> Vec<(String, String)> {
         let variable = |name: &&str| Some(((*name).to_owned(), self.sources.variable(name)?.to_owned()));
         aethon_tools::DESKTOP_VARIABLES.iter().filter_map(variable).collect()
@@ -262,17 +262,17 @@ impl Prepared {
     }
 }
 
-/// A checked configuration and everything that is needed to open the assistant. Nothing has been opened or written.
+/// A checked configuration and everything needed to open the assistant. Nothing has been opened or written yet.
 pub struct Prepared {
     pub(crate) home: Home,
-    /// The configuration file that was read, if there was one.
+    /// The configuration file that was read, if there is one.
     pub(crate) file: Option<PathBuf>,
     pub(crate) config: Config,
-    /// Whether the offline model stands in, because no model is configured.
+    /// Whether the offline model is used because none is configured.
     pub(crate) is_demo: bool,
     pub(crate) warnings: Vec<String>,
     pub(crate) catalog: Catalog,
-    /// Why the owner's file of models does not count.
+    /// Why the owner's `models.json` is ignored.
     pub(crate) catalog_fault: Option<String>,
     pub(crate) flags: Flags,
     pub(crate) aws: AwsEnvironment,
@@ -287,29 +287,29 @@ impl Prepared {
         &self.config
     }
 
-    /// Where everything lies.
+    /// The home directory.
     pub fn home(&self) -> &Home {
         &self.home
     }
 
-    /// What is worth saying about the configuration and the file of models.
+    /// Warnings about the configuration and `models.json`.
     pub fn warnings(&self) -> impl Iterator<Item = &String> {
         self.warnings.iter().chain(&self.catalog_fault)
     }
 
-    /// What is known of models: the built-in table, and above it the file of the home.
+    /// The model catalogue: the built-in table, overridden by the home's file.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Every refusal to start, all at once.
+    /// Checks everything that prevents a start, and reports all problems at once.
     pub async fn preflight(&self) -> Result<()> {
         let mut problems = crate::preflight::problems(&self.config, &self.flags).await;
         problems.extend(wiring::sandbox::problem(self).await);
         if problems.is_empty() { Ok(()) } else { Err(Error::refused(problems.join("\n"))) }
     }
 
-    /// The log as the configuration wants it, for a program's main to install.
+    /// The configured log, for a program's `main` to install.
     pub fn logging(&self, format: LogFormat, files: bool) -> Logging {
         let keep = usize::try_from(self.config.logging.keep_files).unwrap_or(usize::MAX);
         Logging {
@@ -325,12 +325,12 @@ impl Prepared {
         }
     }
 
-    /// What would run, for `--check`.
+    /// Describes what would run, for `--check`.
     pub async fn summary(&self) -> String {
         let (config, webchat) = (&self.config, &self.config.channels.webchat);
         let models = self.models();
         let model = models.capabilities();
-        // An IPv6 address stands in brackets before a port.
+        // An IPv6 address needs brackets before a port.
         let is_bare = webchat.host.contains(':') && !webchat.host.starts_with('[');
         let host = if is_bare { format!("[{}]", webchat.host) } else { webchat.host.clone() };
         let listener =
@@ -359,7 +359,7 @@ impl Prepared {
             + &self.model_concerns()
     }
 
-    /// What an owner should know of the configured models, a line each.
+    /// What an owner should know of the configured models, one line each.
     fn model_concerns(&self) -> String {
         let concerns = wiring::model::concerns(self);
         concerns.iter().map(|concern| format!("\nwarning   {}; {}", concern.message, concern.fix)).collect()
@@ -379,7 +379,7 @@ impl Prepared {
         AgentModels::of(self, Learned::default()).models
     }
 
-    /// The models whose price is not known although there is a ceiling, those that make vectors included.
+    /// The models without a known price while a daily ceiling is set, including those for embedding and transcription.
     pub(crate) fn unpriced(&self) -> Vec<String> {
         if self.config.budget.daily_usd <= 0.0 {
             return Vec::new();
@@ -407,7 +407,7 @@ impl Prepared {
         unpriced
     }
 
-    /// What must not be seen in logs and tool output.
+    /// The secrets to mask in logs and tool output.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let configured = self.config.secrets().into_iter().chain(self.aws.secrets()).cloned();
         configured.chain(aethon_config::credentials::values(&self.home.credentials())).collect()

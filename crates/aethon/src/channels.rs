@@ -1,8 +1,7 @@
-//! The tasks of the channels: each runs in one of its own, is started again when it ends in an error, and is joined at the
-//! end.
+//! The channel tasks: each channel runs in its own task, is restarted when it fails, and is joined at shutdown.
 //!
-//! A channel that keeps failing is started again after growing pauses, for as long as the program runs: a messenger that
-//! is down at night is back in the morning. How each is doing stands in [`Channels`], for whoever shows it.
+//! A channel that keeps failing is restarted after growing pauses for as long as the program runs, so a messenger that is
+//! down at night is back in the morning. [`Channels`] shows the state of each.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -23,10 +22,10 @@ use tokio::time::{Instant, sleep, timeout};
 /// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause. One that ran for longer than this before it failed starts anew with the first.
+/// The longest pause. A channel that ran for longer than this before failing starts again with the first pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// How long a channel may take to end when the program does.
+/// How long shutdown waits for channels to end.
 const LONGEST_END: Duration = Duration::from_secs(5);
 
 /// The running tasks.
@@ -54,7 +53,7 @@ impl ChannelTasks {
         Self(tasks)
     }
 
-    /// Waits until all have ended, now that they know that the program ends. What does not is cut off.
+    /// Waits for all channels to end after shutdown was triggered, and aborts those that do not.
     pub(crate) async fn join(mut self) {
         let ended = timeout(LONGEST_END, async { while self.0.join_next().await.is_some() {} }).await;
         if ended.is_err() {
@@ -64,7 +63,7 @@ impl ChannelTasks {
     }
 }
 
-/// One channel under supervision.
+/// A supervised channel.
 struct Supervised {
     channel: Arc<dyn Channel>,
     channels: Channels,
@@ -99,7 +98,7 @@ impl Supervised {
         self.note(name, ChannelHealth::Ended);
     }
 
-    /// Notes how the channel is doing, for whoever shows it, and that it changed.
+    /// Records the state of the channel and announces the change.
     fn note(&self, name: &str, health: ChannelHealth) {
         let (status, why) = match &health {
             ChannelHealth::Waiting | ChannelHealth::Running => (TelemetryStatus::Ok, "running"),
@@ -111,7 +110,7 @@ impl Supervised {
         self.channels.note_health(name, health);
     }
 
-    /// A panic is a failure like any other: the other channels go on, and this one gets another chance.
+    /// Runs the channel once. A panic counts as a failure: the other channels continue, and this one is restarted.
     async fn run_once(&self, shutdown: Shutdown) -> Result<(), Error> {
         let running = AssertUnwindSafe(self.channel.run(self.assistant.clone(), shutdown)).catch_unwind();
         running.await.unwrap_or_else(|_| Err(Error::internal("the channel panicked")))

@@ -1,8 +1,7 @@
-//! The containers of the docker sandbox follow the conversations: one that is emptied or removed takes its container along, and
-//! what nobody has used for a while goes.
+//! Removes the containers of the Docker sandbox: those of sessions that were cleared or deleted, and those idle for too long.
 //!
-//! It listens to what happens to sessions, so that neither the engine nor whoever empties a session has to know of sandboxes.
-//! Events that it missed are no loss: such a container goes when it was idle for long enough, and at the end of the program.
+//! It listens to session events, so neither the engine nor whoever clears a session needs to know about sandboxes. Missed
+//! events do no harm: the container goes when it has been idle for long enough, or at shutdown.
 
 use std::time::Duration;
 
@@ -14,14 +13,14 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// How often it is looked for containers that nobody uses.
+/// The interval between searches for idle containers.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// The running task; it ends when this is dropped.
+/// The running task; dropping it ends the task.
 pub(crate) struct ContainerTask(Option<JoinHandle<()>>);
 
 impl ContainerTask {
-    /// Starts it, where commands run in docker.
+    /// Starts the task if commands run in Docker.
     pub(crate) fn start(docker: Option<DockerSandbox>, bus: &EventBus) -> Self {
         Self(docker.map(|docker| tokio::spawn(follow(docker, bus.subscribe()))))
     }
@@ -54,7 +53,7 @@ async fn follow(docker: DockerSandbox, mut events: Receiver<Event>) {
     }
 }
 
-/// The conversation whose container is of no more use after this.
+/// The session whose container is obsolete after this event.
 fn over(event: &Event) -> Option<&SessionId> {
     match event {
         Event::Session { session, change: SessionChange::Reset | SessionChange::Deleted } => Some(session),

@@ -1,6 +1,6 @@
-//! What is wrong with an installation, and how to mend it.
+//! Diagnoses an installation and says how to fix it.
 //!
-//! Every check yields a finding, also when all is well, so that a reader sees what was looked at. Nothing is changed.
+//! Every check yields a finding, even if all is well, so the reader sees what was checked. Nothing is changed.
 
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -19,21 +19,21 @@ use crate::builder::{Builder, Prepared};
 use crate::quota::Quota;
 use crate::wiring;
 
-/// How long a model service may take to answer the question whether it is there.
+/// How long a model service may take to answer the reachability probe.
 const MODEL_PATIENCE: Duration = Duration::from_secs(10);
 
-/// With fewer tokens hardly any of a conversation is left beside the system prompt and the tools.
+/// A smaller window leaves hardly any room for the conversation beside the system prompt and the tools.
 const SMALL_WINDOW: u64 = 8_192;
 
-/// Where to look further. It costs a little, so it is never done here.
+/// Points to the thorough test, which costs a little and is therefore never run here.
 const DEEPER: &str = "; `aethon-cli model test` tries chat, streaming, tools and pictures";
 
 /// The outcome of one check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// What was looked at: `config`, `home`, `database`, `model`, `port`, ...
+    /// What was checked: `config`, `home`, `database`, `model`, `port`, ...
     pub area: &'static str,
-    /// How it is.
+    /// The result.
     pub health: Health,
     /// What was found.
     pub message: String,
@@ -41,13 +41,13 @@ pub struct Finding {
     pub fix: Option<String>,
 }
 
-/// How well a thing is.
+/// The health of the thing that was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
-    /// As it should be.
+    /// It works as it should.
     Ok,
-    /// It works, but look at it.
+    /// It works, but deserves a look.
     Warning,
     /// It does not work.
     Broken,
@@ -67,7 +67,7 @@ impl Finding {
     }
 }
 
-/// Looks at everything that a start needs.
+/// Checks everything that a start needs.
 pub async fn examine(builder: Builder) -> Vec<Finding> {
     let prepared = match builder.load() {
         Ok(prepared) => prepared,
@@ -110,7 +110,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings
 }
 
-/// Which sandbox commands have, and which one this machine can have.
+/// Reports which sandbox commands use, and which one this machine could offer.
 async fn sandbox(prepared: &Prepared) -> Finding {
     let host = prepared.flags.docker_host.as_deref().unwrap_or(crate::preflight::DOCKER_SOCKET);
     let chosen = prepared.config.security.sandbox;
@@ -135,7 +135,7 @@ async fn sandbox(prepared: &Prepared) -> Finding {
     Finding::ok("sandbox", message)
 }
 
-/// What would run with this configuration on this machine. What only shows when it runs is told by `/api/features`.
+/// Reports what would run with this configuration on this machine. Only `/api/features` knows what shows at run time.
 async fn features(prepared: &Prepared) -> Vec<Finding> {
     let ground = crate::features::Ground::of(prepared).await;
     let rows = crate::features::configured(&prepared.config, &ground);
@@ -151,7 +151,7 @@ async fn features(prepared: &Prepared) -> Vec<Finding> {
     told.collect()
 }
 
-/// What keeps a command from the assistant itself.
+/// Reports what protects the assistant from its own commands.
 fn self_protection() -> Finding {
     let protection = Protection::of_this_machine();
     let message = protection.describe();
@@ -162,7 +162,7 @@ fn self_protection() -> Finding {
     Finding::warning("self-protection", message, fix)
 }
 
-/// Whether the ceiling can hold: whether it is known what the models cost.
+/// Reports whether the budget can be enforced, that is, whether the models' prices are known.
 fn budget(prepared: &Prepared) -> Finding {
     let (budget, unpriced) = (&prepared.config.budget, prepared.unpriced());
     let message = crate::preflight::budget(budget, &unpriced);
@@ -285,7 +285,7 @@ async fn model(prepared: &Prepared) -> Finding {
     }
 }
 
-/// The file of models, and what is known of the configured ones.
+/// Checks `models.json`, and reports what is known of the configured models.
 fn models(prepared: &Prepared) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(fault) = &prepared.catalog_fault {
@@ -305,9 +305,9 @@ fn models(prepared: &Prepared) -> Vec<Finding> {
     findings
 }
 
-/// A model that answers, and what it can do as far as that is known without asking it anything.
+/// Reports a reachable model and the abilities known without asking it anything.
 async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) -> Finding {
-    // Without an answer what is assumed holds.
+    // Without an answer the assumed window stands.
     let told = provider.learn().await.ok().and_then(|report| report.context_window);
     let capabilities = provider.capabilities();
     let window = capabilities.context_window;
@@ -324,7 +324,7 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
     Finding::ok("model", message)
 }
 
-/// What the memory does, and how much there is.
+/// Reports what the memory does, and how much it holds.
 async fn memory(prepared: &Prepared) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
     let database = prepared.home.database();
@@ -337,8 +337,8 @@ async fn memory(prepared: &Prepared) -> Finding {
     }
 }
 
-/// How the embedder is, where one is configured. One that is known to be free is asked for the vector of a word; any other
-/// only for what it is set up with, because every question to it costs.
+/// Checks the embedder, if one is configured. A free one is asked to embed one word; for any other only the setup is checked,
+/// because every request costs money.
 async fn embedding(prepared: &Prepared) -> Option<Finding> {
     let (embedder, price) = wiring::embedding::service(prepared)?;
     let name = embedder.model();
@@ -363,7 +363,7 @@ async fn embedding(prepared: &Prepared) -> Option<Finding> {
     })
 }
 
-/// What writes voice messages down, where it is configured. It is not asked, because it would have to hear something.
+/// Checks the setup of transcription, if configured. A real request would need a recording, so none is made.
 fn transcription(prepared: &Prepared) -> Option<Finding> {
     let transcriber = wiring::transcription::service(&prepared.config)?;
     let name = transcriber.model();

@@ -1,9 +1,9 @@
-//! Vectors that are paid for once: an embedder between those who want vectors and the service that makes them.
+//! A caching embedder, so that each vector is paid for once.
 //!
-//! Texts that were seen before are answered from the cache; the others go to the service together, each once, through the
-//! meter. Vectors can wait, since search goes on by words without them, so they stop as early as other work in the
-//! background: at `budget.warn_ratio` of the ceiling. No service tells its count of tokens through
-//! [`Embedder`], so what is written down is an estimate, on the high side.
+//! Texts seen before are answered from the cache; the others go to the service in one batch, without duplicates, through the
+//! meter. Vectors can wait, since search falls back to words, so they stop as early as other background work: at
+//! `budget.warn_ratio` of the ceiling. [`Embedder`] does not report token counts, so what is booked is an estimate on the
+//! high side.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, Readiness, Us
 use aethon_providers::TextKeys;
 use async_trait::async_trait;
 
-/// How many texts are asked for, written down and kept together: what fails later costs none of them again.
+/// How many texts are requested, booked and cached together; a later failure cannot cost these again.
 const TOGETHER: usize = 256;
 
-/// The fewest bytes of text that a token stands for on average, in most languages.
+/// The lowest average number of bytes per token, in most languages.
 const TOKEN_BYTES: usize = 3;
 
-/// What a cached embedder is made of.
+/// The parts of a cached embedder.
 pub(crate) struct Parts {
     pub(crate) service: Arc<dyn Embedder>,
     pub(crate) keys: TextKeys,
@@ -29,7 +29,7 @@ pub(crate) struct Parts {
     pub(crate) meter: Meter,
 }
 
-/// The embedder. Its model is the service's.
+/// The cached embedder. It reports the service's model.
 pub(crate) struct CachedEmbedder(Arc<Parts>);
 
 impl CachedEmbedder {
@@ -37,7 +37,7 @@ impl CachedEmbedder {
         Self(Arc::new(parts))
     }
 
-    /// Fills the places that are empty, asking for each text once.
+    /// Fills the empty slots, requesting each text once.
     async fn fill(
         &self,
         texts: &[&str],
@@ -51,8 +51,8 @@ impl CachedEmbedder {
             .collect();
         for some in missing.chunks(TOGETHER) {
             let (parts, some) = (self.0.clone(), some.to_vec());
-            // A task of its own: what was asked for has a price, so it is kept and written down even when whoever
-            // wanted it is stopped meanwhile. It ends with the service's time-out.
+            // A task of its own: the request has been paid for, so its result is cached and booked even if the caller is
+            // cancelled meanwhile. The service's time-out bounds it.
             let made = tokio::spawn(async move { parts.make(some).await }).await;
             let made = made.unwrap_or_else(|error| {
                 tracing::error!(error = &error as &dyn std::error::Error, "an embedder broke off");
@@ -87,7 +87,7 @@ impl Embedder for CachedEmbedder {
             if let Some(vectors) = all_of_one_length(&vectors) {
                 return Ok(vectors);
             }
-            // The service has put another model behind the same name: what was kept is of no use any more.
+            // The service now serves another model under the same name, so the cached vectors are useless.
             vectors.fill(None);
         }
         Err(self.0.malformed("vectors of different lengths"))
@@ -95,7 +95,7 @@ impl Embedder for CachedEmbedder {
 }
 
 impl Parts {
-    /// What the cache has; a cache that fails has nothing.
+    /// Looks vectors up in the cache; a failing cache counts as empty.
     async fn kept(&self, keys: &[TextKey]) -> Vec<Option<Vec<f32>>> {
         match self.cache.get(self.service.model(), keys).await {
             Ok(found) if found.len() == keys.len() => found,
@@ -108,7 +108,7 @@ impl Parts {
         }
     }
 
-    /// Asks the service, within the budget, and keeps what it made.
+    /// Requests vectors from the service, within the budget, and caches them.
     async fn make(&self, texts: Vec<(TextKey, String)>) -> Result<Vec<(TextKey, Vec<f32>)>, ModelError> {
         let input_tokens = estimate(&texts);
         let grant = self.meter.reserve(Work::new(WorkKind::Embedding, input_tokens), &self.model()).await;
@@ -133,7 +133,7 @@ impl Parts {
         Ok(vectors)
     }
 
-    /// The service's model, as the meter knows it: one that answers without a word.
+    /// The service's model as the meter sees it: one without output tokens.
     fn model(&self) -> Capabilities {
         let name = self.service.model();
         let (provider, model) = name.split_once('/').unwrap_or(("", name));
@@ -146,12 +146,12 @@ impl Parts {
     }
 }
 
-/// What the service will count, on the high side.
+/// Estimates the tokens that the service will count, on the high side.
 fn estimate(texts: &[(TextKey, String)]) -> u64 {
     texts.iter().map(|(_, text)| text.len().div_ceil(TOKEN_BYTES).max(1) as u64).sum()
 }
 
-/// The vectors, if every one is there and as long as the others.
+/// Returns the vectors if all are present and of the same length.
 fn all_of_one_length(vectors: &[Option<Vec<f32>>]) -> Option<Vec<Vec<f32>>> {
     let length = vectors.first().and_then(Option::as_ref).map(Vec::len);
     let is_fitting = |vector: &Option<Vec<f32>>| vector.as_ref().map(Vec::len) == length;

@@ -1,11 +1,11 @@
-//! The facade's one error.
+//! The facade's error type.
 
 use std::error::Error as StdError;
 
-/// A shorthand.
+/// A shorthand for results with the facade's error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Something that kept the assistant from starting or running.
+/// A failure that kept the assistant from starting or running.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Error {
@@ -22,24 +22,24 @@ enum Kind {
 }
 
 impl Error {
-    /// The program must not start like this: names the thing, what was found, and what to change.
+    /// A refusal to start. The message names the setting, the value found, and the remedy.
     pub fn refused(message: impl Into<String>) -> Self {
         Self { kind: Kind::Refused, message: message.into(), source: None }
     }
 
-    /// Something went wrong while running.
+    /// A failure at run time.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { kind: Kind::Failed, message: message.into(), source: None }
     }
 
-    /// With the cause.
+    /// Adds the cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Whether it is a refusal to start (exit status 2) and not a failure (1).
+    /// Returns whether this is a refusal to start (exit status 2) rather than a failure (1).
     pub fn is_refusal(&self) -> bool {
         self.kind == Kind::Refused
     }

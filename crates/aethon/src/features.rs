@@ -1,8 +1,8 @@
 //! What the assistant can do right now, as rows for `/api/features` and `doctor`.
 //!
-//! [`configured`] says what the configuration and the machine make of each feature; `doctor` shows that, because nothing runs
-//! there. In a running assistant the parts that know better say so on the same board, and their word replaces the row of
-//! the same id. Whoever builds a feature adds its row here, and offers a source where the feature can fail while it runs.
+//! [`configured`] derives each feature's row from the configuration and the machine; `doctor` shows these, because nothing
+//! runs there. In a running assistant, parts that know better report to the same board, and their row replaces the one with
+//! the same id. A new feature adds its row here, and a source if it can fail at run time.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::builder::{Prepared, Shared};
 use crate::memory::GuardedMemory;
 use crate::wiring;
 
-/// What the machine and the rest of the program add to a configuration.
+/// What the machine and the rest of the program add to the configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct Ground {
     /// Whether only this machine reaches the listener.
@@ -37,7 +37,7 @@ impl Ground {
     }
 }
 
-/// What a configuration makes of each feature, in the order in which they are shown.
+/// Derives each feature's row from the configuration, in display order.
 pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
     let mut rows = vec![
         model(config),
@@ -67,12 +67,12 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
     rows
 }
 
-/// Puts what a configuration makes of each feature on the board, as it is whenever somebody looks.
+/// Puts the configured features on the board; they are derived anew on each look.
 pub(crate) fn offer(board: &Features, config: Live<Config>, ground: Ground) {
     board.offer(move || configured(&config.get(), &ground));
 }
 
-/// Puts what is known only of what runs on the board: whether the model is set up, and whether anything is stored.
+/// Puts what only a running assistant knows on the board: whether the model is set up, and whether the storage works.
 pub(crate) fn offer_parts(shared: &Shared, provider: &Arc<dyn ModelProvider>, kept: &Storage) {
     let (provider, health) = (provider.clone(), kept.health.clone());
     let answers = shared.model_health.clone();
@@ -81,7 +81,7 @@ pub(crate) fn offer_parts(shared: &Shared, provider: &Arc<dyn ModelProvider>, ke
         .offer(move || vec![running_model(&*provider, answers.fault().as_deref()), storage(Some(&health))]);
 }
 
-/// The row of the tools that there are.
+/// The row of the available tools.
 pub(crate) fn tools(sources: Vec<Arc<dyn ToolSource>>) -> impl FeatureSource {
     move || {
         let snapshots: Vec<_> = sources.iter().map(|source| source.tools()).collect();
@@ -180,7 +180,7 @@ fn memory(config: &Config) -> Feature {
     Feature::new(("memory", "Long-term memory"), state, format!("{found}, {recall}"), "memory.enabled")
 }
 
-/// Puts on the board that memories wait for their vectors, while they do.
+/// Reports on the board when memories are waiting for their vectors.
 pub(crate) fn offer_memory(board: &Features, config: Live<Config>, memory: GuardedMemory) {
     board.offer(move || {
         let waiting = |why| {

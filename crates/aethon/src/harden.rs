@@ -1,18 +1,18 @@
-//! What a program does first for its own protection: its memory is nobody else's affair, and it may open enough files for
-//! everybody who is connected.
+//! Process hardening at startup: keeps other processes out of this one's memory, and raises the limit of open files so that
+//! everybody who connects can be served.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// How many open files are asked for, one number after the other.
+/// The limits of open files to try, in order.
 const OPEN_FILES: [u64; 2] = [65_536, 10_240];
 
-/// Keeps other processes of the same user from reading this one's memory, environment and open files, and a crash from
-/// writing its memory to a file; and raises the limit of open files. Call it first thing in `main`. What it starts may be looked at again.
+/// Keeps other processes of the same user from reading this one's memory, environment and open files, prevents core dumps,
+/// and raises the limit of open files. Call it first in `main`. Child processes are not protected by it.
 pub fn harden_process() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // It cannot fail on a kernel that Rust supports; a program that runs without it still runs rightly.
+        // It cannot fail on a kernel that Rust supports, and the program also works without it.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
     // Lowering a limit is always permitted.
@@ -20,8 +20,8 @@ pub fn harden_process() {
     raise_open_files();
 }
 
-/// As many open files as the system lets this user have, within reason: with the usual 1,024, a few hundred idle connections
-/// would keep the owner out.
+/// Raises the limit of open files as far as the system allows, within reason: with the usual 1,024, a few hundred idle
+/// connections would lock the owner out.
 fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
     for wanted in OPEN_FILES {
@@ -29,7 +29,7 @@ fn raise_open_files() {
         if limit.current.is_none_or(|current| current >= wanted) {
             return;
         }
-        // Some systems have a limit of their own below the one that they tell; then the next number is tried.
+        // Some systems enforce a lower limit than they report; then the next number is tried.
         if setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }).is_ok() {
             return;
         }

@@ -1,9 +1,9 @@
-//! The home directory: what lies where, its modes, and the lock that keeps a second daemon out.
+//! The home directory: its layout, its permissions, and the lock that keeps a second daemon out.
 //!
-//! Directories are 0700 and files 0600 whatever the umask, because a conversation is private. Locks belong to the
-//! operating system, which frees them when the process dies in any way. There are two: daemons keep each other out by
-//! `server.lock`, and nothing else ever touches it; other programs look at `server.alive` to know whether one runs, and
-//! looking takes it for a moment. So somebody who looks can never keep a daemon from starting.
+//! Directories are 0700 and files 0600 whatever the umask, because conversations are private. The locks are the operating
+//! system's, which frees them however the process dies. There are two: daemons exclude each other by `server.lock`, which
+//! nothing else ever touches; other programs probe `server.alive` to see whether a daemon runs, and each probe locks it for a
+//! moment. So a probe can never keep a daemon from starting.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read as _};
@@ -16,35 +16,35 @@ use aethon_core::secret::Secret;
 
 use crate::error::{Error, Result};
 
-/// How long a daemon that starts waits for those who look whether one runs. Each look takes microseconds.
+/// How long a starting daemon waits for probes of `server.alive` to finish. Each takes microseconds.
 const LOOKS: Duration = Duration::from_secs(10);
 
 /// The pause between its attempts.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The directory that holds everything of one assistant.
+/// The directory that holds everything belonging to one assistant.
 #[derive(Debug, Clone)]
 pub struct Home(PathBuf);
 
-/// How many letters the key of sign-ins has.
+/// The length of the sign-in key, in letters.
 const SIGN_IN_KEY: usize = 64;
 
-/// Keeps a second daemon out for as long as it lives.
+/// Keeps a second daemon out until it is dropped.
 #[derive(Debug)]
 pub struct HomeLock {
     _lock: File,
-    /// Held by nobody else for longer than a look.
+    /// Shows other programs that a daemon runs; they lock it only for the moment of a probe.
     _alive: File,
     address: PathBuf,
 }
 
 impl Home {
-    /// The home at this path; nothing is looked at or made.
+    /// The home at this path. Nothing is checked or created.
     pub fn at(path: &Path) -> Self {
         Self(std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
     }
 
-    /// Makes what is missing.
+    /// Creates missing directories.
     pub fn prepare(&self) -> Result<()> {
         let folders = [self.0.clone(), self.credentials(), self.workspace(), self.sops(), self.recordings()];
         for folder in folders.iter().chain([&self.logs(), &self.run()]) {
@@ -56,7 +56,7 @@ impl Home {
         Ok(())
     }
 
-    /// The directory itself.
+    /// The path of the home.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -66,7 +66,7 @@ impl Home {
         self.0.join("config.toml")
     }
 
-    /// What the owner knows of models beyond the built-in table.
+    /// The owner's additions to the model catalogue.
     pub fn models(&self) -> PathBuf {
         self.0.join("models.json")
     }
@@ -76,12 +76,12 @@ impl Home {
         self.0.join("aethon.db")
     }
 
-    /// One file a secret.
+    /// The credentials, one file per secret.
     pub fn credentials(&self) -> PathBuf {
         self.0.join("credentials")
     }
 
-    /// Where the assistant works, with `SOUL.md`, `TOOLS.md` and so on.
+    /// The workspace of the assistant, with `SOUL.md`, `TOOLS.md` and so on.
     pub fn workspace(&self) -> PathBuf {
         self.0.join("workspace")
     }
@@ -91,7 +91,7 @@ impl Home {
         self.workspace().join("sops")
     }
 
-    /// Recorded sessions.
+    /// Session recordings.
     pub fn recordings(&self) -> PathBuf {
         self.0.join("recordings")
     }
@@ -106,17 +106,17 @@ impl Home {
         self.0.join("outputs")
     }
 
-    /// Tools that were made while the program ran.
+    /// Tools created at run time.
     pub fn tools(&self) -> PathBuf {
         self.0.join("tools")
     }
 
-    /// What belongs to the running daemon: its lock and its address.
+    /// The runtime files of the daemon: its lock and its address.
     pub fn run(&self) -> PathBuf {
         self.0.join("run")
     }
 
-    /// Takes the lock of the daemon; refuses when another one has it. Blocks for a moment when somebody looks.
+    /// Takes the daemon lock, or fails if another daemon holds it. Blocks briefly while another program probes.
     pub fn lock(&self) -> Result<HomeLock> {
         let refused = |path: &Path, what: &str, source: io::Error| {
             Error::refused(format!("{} cannot be {what}: {source}", path.display()))
@@ -137,7 +137,7 @@ impl Home {
             TryLockError::WouldBlock => taken(),
             TryLockError::Error(source) => refused(&path, "locked", source),
         })?;
-        // A daemon that was killed has left its address; from here on it would be taken for this one's.
+        // A daemon that was killed left its address behind; now it would be taken for this one's.
         let _ = std::fs::remove_file(self.address_file());
         let deadline = Instant::now() + LOOKS;
         loop {
@@ -151,7 +151,7 @@ impl Home {
         Ok(HomeLock { _lock: lock, _alive: alive, address: self.address_file() })
     }
 
-    /// What signs the cookies of browsers, made at the first start. Where it cannot be kept, sign-ins end with the process.
+    /// The key that signs browser cookies, created at the first start. If it cannot be stored, sign-ins end with the process.
     pub fn sign_in_key(&self) -> Secret {
         let path = self.run().join("sign-in.key");
         if let Ok(key) = std::fs::read_to_string(&path)
@@ -167,8 +167,8 @@ impl Home {
         })
     }
 
-    /// Which browsers signed in, and which sign-ins were taken back, open for reading and appending. Where it cannot be kept, a
-    /// cookie that somebody has copied counts again after a restart.
+    /// Opens the list of sign-ins and revocations for reading and appending. If it cannot be kept, a stolen cookie becomes valid
+    /// again after a restart.
     pub fn sign_ins(&self) -> Option<File> {
         let path = self.run().join("sign-ins");
         let opened = private_file::open(&path, OpenOptions::new().read(true).append(true));
@@ -179,7 +179,7 @@ impl Home {
             .ok()
     }
 
-    /// The address of the daemon that runs on this home, such as `http://127.0.0.1:18790`, if one does and listens.
+    /// The address of this home's running daemon, such as `http://127.0.0.1:18790`, if there is one and it listens.
     pub fn running_daemon(&self) -> Option<String> {
         if !self.has_daemon() {
             return None;
@@ -188,10 +188,10 @@ impl Home {
         Some(address.trim().to_owned()).filter(|address| !address.is_empty())
     }
 
-    /// Whether a daemon runs on this home. One that starts does not listen yet.
+    /// Returns whether a daemon runs on this home. A daemon that is still starting does not listen yet.
     pub fn has_daemon(&self) -> bool {
         let Ok(alive) = OpenOptions::new().write(true).open(self.alive_file()) else { return false };
-        // Shared, so that those who look do not take each other for a daemon.
+        // A shared lock, so that two probes do not take each other for a daemon.
         matches!(alive.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 
@@ -199,14 +199,14 @@ impl Home {
         self.run().join("server.alive")
     }
 
-    /// Where a running daemon writes its address.
+    /// The file in which a running daemon publishes its address.
     pub(crate) fn address_file(&self) -> PathBuf {
         self.run().join("server.address")
     }
 }
 
 impl HomeLock {
-    /// Tells other programs of this home where the daemon listens.
+    /// Publishes the daemon's address to other programs on this home.
     pub fn publish_address(&self, address: &str) -> io::Result<()> {
         private_file::write(&self.address, address.as_bytes())
     }
@@ -219,15 +219,15 @@ impl Drop for HomeLock {
     }
 }
 
-/// As many random letters as a key of sign-ins has.
+/// Random letters for a sign-in key.
 fn random_text() -> io::Result<Secret> {
     let mut bytes = [0; SIGN_IN_KEY / 2];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(Secret::new(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
 }
 
-/// Makes a folder, or closes one that is there to others. Where that is not ours to do (a mounted volume), it stays as it
-/// is and `doctor` tells.
+/// Creates a folder, or makes an existing one private. If we lack the permission (a mounted volume), it stays as it is and
+/// `doctor` reports it.
 fn make_private(folder: &Path) -> io::Result<()> {
     private_file::create_directory(folder)?;
     if std::fs::metadata(folder)?.permissions().mode() & 0o777 != 0o700 {
@@ -277,7 +277,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         home.prepare().unwrap();
-        // Killed, it did not remove it.
+        // A killed daemon did not remove its address.
         std::fs::write(home.address_file(), "http://127.0.0.1:1").unwrap();
         let _lock = home.lock().unwrap();
         assert!(home.has_daemon());
@@ -294,7 +294,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
-                        // One who looks is never taken for a daemon by another.
+                        // A probe is never taken for a daemon by another probe.
                         let found = home.running_daemon();
                         assert!(found.is_none_or(|address| address == "http://127.0.0.1:1"));
                     }

@@ -1,4 +1,4 @@
-//! Aethon: a self-hosted personal assistant, to embed.
+//! Aethon: an embeddable, self-hosted personal assistant.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), aethon::Error> {
@@ -10,9 +10,9 @@
 //! # }
 //! ```
 //!
-//! This crate is the only one that sees the whole configuration and every other crate. [`Builder`] gathers what an
-//! assistant is made of, [`Prepared`] is a checked configuration, [`Aethon`] a running assistant, and [`Service`] the
-//! daemon round it: lock, listener, delivery. The words that all of them share are in [`core`].
+//! This crate is the only one that sees the whole configuration and all other crates. [`Builder`] collects the parts of an
+//! assistant, [`Prepared`] is a checked configuration, [`Aethon`] a running assistant, and [`Service`] the daemon around it:
+//! lock, listener, delivery. The shared vocabulary is in [`core`].
 
 mod aethon;
 pub mod attack;

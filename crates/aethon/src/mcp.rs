@@ -1,7 +1,7 @@
-//! The assistant's tools over MCP: `aethon-mcp` and `aethon-cli mcp`.
+//! Serves the assistant's tools over MCP, for `aethon-mcp` and `aethon-cli mcp`.
 //!
-//! It works beside a daemon on the same home and takes no lock. Every call goes through the guards of a chat; nobody can be
-//! asked, so what needs an approval is denied.
+//! It works beside a daemon on the same home and takes no lock. Every call passes the same guards as in a chat; there is nobody
+//! to ask, so calls that need approval are denied.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,11 +22,11 @@ use crate::error::{Error, Result};
 pub(crate) use health::{configured, findings, offer};
 use prompts::SopPrompts;
 
-/// How long turns may go on that were taken over from a program that is gone.
+/// How long shutdown waits for turns that were taken over from another program.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Serves the tools to one client until it closes its side or `stop` resolves. The configured servers start in the
-/// background, and their tools are offered when they are there.
+/// Serves the tools to one client until it disconnects or `stop` resolves. The configured MCP servers start in the
+/// background; their tools are offered once they are ready.
 pub async fn serve_mcp(
     prepared: Prepared,
     input: impl AsyncRead + Send + Unpin + 'static,
@@ -47,7 +47,8 @@ pub async fn serve_mcp(
     served.map_err(|error| Error::failed(error.to_string()).because(error))
 }
 
-/// A connection is one session and one turn: what a stranger's text has tainted stays so until the client leaves.
+/// The context of a connection, which counts as one session and one turn: taint from a stranger's text lasts until the client
+/// disconnects.
 fn context(most_chars: usize) -> Result<ToolContext> {
     let session = SessionId::of("mcp", &unique()).map_err(|error| Error::failed(error.to_string()))?;
     let turn = TurnContext::of(TurnId::fresh(), &Inbound::say(session, ""));

@@ -1,9 +1,8 @@
-//! Long-term memory as the program uses it: nothing gets in that holds a secret, and vectors are made where an embedder is
-//! configured.
+//! Long-term memory as the program uses it: refuses secrets, and computes vectors if an embedder is configured.
 //!
-//! Everybody who keeps or finds something (tools, the API, the terminal, recall) has this object and not the storage's, so
-//! that no way in goes round the guard. Vectors are made in the background, so an embedder that is slow, fails or costs too
-//! much never delays or fails anything: what has no vector yet is found by its words.
+//! Everything that stores or searches memories (tools, the API, the terminal, recall) uses this object instead of the
+//! storage's, so nothing bypasses the guard. Vectors are computed in the background, so a slow, failing or expensive embedder
+//! never delays or fails anything; a memory without a vector is found by its words.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,17 +19,17 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// How long a search waits for the vector of its question before it goes on with words alone.
+/// How long a search waits for the vector of its query before it falls back to words.
 const RECALL_PATIENCE: Duration = Duration::from_millis(1_500);
 const SEARCH_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How much of a question is turned into a vector, in characters.
+/// The longest part of a query that is embedded, in characters.
 const MOST_ASKED: usize = 2_000;
 
-/// How many memories get their vectors at a time.
+/// The number of memories embedded per batch.
 const TOGETHER: usize = 64;
 
-/// How long it takes at first, and at last, until an embedder that failed is asked again.
+/// The first and the longest pause before a failing embedder is tried again.
 const FIRST_PAUSE: Duration = Duration::from_secs(15);
 const LAST_PAUSE: Duration = Duration::from_secs(1_800);
 
@@ -42,12 +41,12 @@ pub(crate) struct GuardedMemory {
     vectors: Option<Vectors>,
 }
 
-/// Who makes vectors, and the wish for more of them.
+/// The embedder, and the signal that wakes it.
 #[derive(Clone)]
 struct Vectors {
     embedder: Arc<dyn Embedder>,
     wish: Arc<Notify>,
-    /// Why memories have to wait for their vectors, while they do.
+    /// Why memories are waiting for their vectors, while they do.
     trouble: Arc<Mutex<Option<String>>>,
 }
 
@@ -62,7 +61,7 @@ impl GuardedMemory {
         Self { storage, guard, vectors }
     }
 
-    /// Starts making vectors, if somebody can: for what is stored from now on, and for what has none if `at_once`.
+    /// Starts computing vectors, if there is an embedder: for new memories, and with `at_once` also for those without one.
     pub(crate) fn start(&self, at_once: bool) -> VectorTask {
         let task = self.vectors.clone().map(|vectors| {
             if at_once {
@@ -73,7 +72,7 @@ impl GuardedMemory {
         VectorTask(Mutex::new(task))
     }
 
-    /// Why memories have to wait for their vectors, while they do.
+    /// Why memories are waiting for their vectors, while they do.
     pub(crate) fn trouble(&self) -> Option<String> {
         let vectors = self.vectors.as_ref()?;
         vectors.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -85,7 +84,7 @@ impl GuardedMemory {
         }
     }
 
-    /// The question as a vector; `None` where nobody makes one in time.
+    /// Embeds the query; `None` if there is no vector in time.
     async fn vector(&self, query: &MemoryQuery) -> Option<QueryVector> {
         let vectors = self.vectors.as_ref()?;
         let text: String = query.text.trim().chars().take(MOST_ASKED).collect();
@@ -155,7 +154,7 @@ impl Memory for GuardedMemory {
 }
 
 impl Vectors {
-    /// Makes vectors whenever they are wished for, until it is stopped.
+    /// Computes vectors on demand until it is stopped.
     async fn make(self, storage: Arc<dyn MemoryStorage>) {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -200,16 +199,16 @@ impl Vectors {
     }
 }
 
-/// What makes vectors in the background.
+/// The background task that computes vectors.
 pub(crate) struct VectorTask(Mutex<Option<JoinHandle<()>>>);
 
 impl VectorTask {
-    /// Ends it. A vector that is being made is made again at the next start, from the cache of those that were paid for.
+    /// Stops the task. A vector in progress is made again at the next start, from the cache of paid ones.
     pub(crate) async fn stop(&self) {
         let task = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
             task.abort();
-            // It was told to end: there is nothing to hear from it.
+            // The task was told to end; its result does not matter.
             let _ = task.await;
         }
     }
@@ -225,7 +224,7 @@ mod tests {
 
     use super::*;
 
-    /// Puts every text on one of two axes, after failing so many times.
+    /// Maps every text to one of two axes, after a number of failures.
     struct Axes {
         failures: AtomicUsize,
     }

@@ -1,4 +1,4 @@
-//! The messengers as the owner looks after them: how each stands, whether it is let in, and who is paired with it.
+//! The owner's view of the messengers: their state, whether their credentials work, and who is paired.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ use crate::error::{Error, Result};
 use crate::wiring::household;
 use crate::wiring::messengers::{self, Around, NAMES};
 
-/// What a look at a messenger has found.
+/// The result of testing a messenger.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChannelTest {
-    /// Which one.
+    /// The messenger's name.
     pub name: String,
-    /// Whether all is well.
+    /// Whether all checks passed.
     pub ok: bool,
-    /// What was looked at.
+    /// The checks.
     pub checks: Vec<Check>,
 }
 
 impl Aethon {
-    /// Looks whether a messenger is let in, without sending or taking anything. `None` when there is none of this name.
+    /// Tests whether a messenger accepts the credentials, without sending or consuming messages. `None` if the name is unknown.
     pub async fn test_channel(&self, name: &str) -> Option<ChannelTest> {
         let messenger = messengers::messenger(&self.config, name, &self.surroundings())?;
         let checks = match messengers::is_enabled(&self.config, name) {
@@ -45,19 +45,19 @@ impl Aethon {
         Some(ChannelTest { name: name.to_owned(), ok: checks.iter().all(|check| check.ok), checks })
     }
 
-    /// Makes a code that pairs whoever sends it to this messenger.
+    /// Creates a code; whoever sends it to this messenger is paired.
     pub async fn pair(&self, name: &str) -> Result<PairingCode> {
         known(name)?;
         Ok(self.pairings().invite(name).await?)
     }
 
-    /// Takes a pairing back. `false` when there was none.
+    /// Revokes a pairing. Returns `false` if there was none.
     pub async fn revoke_pairing(&self, name: &str, sender: &str) -> Result<bool> {
         known(name)?;
         Ok(self.pairings().revoke(name, sender).await?)
     }
 
-    /// Who was paired with the messengers.
+    /// The paired senders.
     pub fn pairings(&self) -> Arc<dyn Pairings> {
         Arc::new(KeptPairings {
             records: self.storage.channel_records.clone(),
@@ -81,7 +81,7 @@ impl Aethon {
 struct KeptPairings {
     records: Arc<dyn ChannelRecords>,
     clock: Arc<dyn Clock>,
-    /// How somebody comes to be heard, by messenger, in the order of their names.
+    /// How strangers can be admitted, by messenger in the order of `NAMES`.
     ways: [PairingWay; NAMES.len()],
 }
 
@@ -93,7 +93,7 @@ impl Pairings for KeptPairings {
             let message = format!("there is no channel {channel:?} that can be paired; there are: {names}");
             return Err(aethon_core::error::Error::not_found(message));
         };
-        // A code that the door does not take is worse than none.
+        // A code that the channel would not accept is worse than none.
         if let Some(remedy) = no_invitation(channel, self.ways[at]) {
             return Err(aethon_core::error::Error::invalid(remedy));
         }
@@ -125,7 +125,7 @@ impl Pairings for KeptPairings {
     }
 }
 
-/// A channel as the configuration has it, in the fields of `GET /api/channels`, for where nothing runs.
+/// A channel according to the configuration, in the fields of `GET /api/channels`, for programs that run no channels.
 #[derive(Debug, Clone, Serialize)]
 pub struct ConfiguredChannel {
     name: &'static str,
@@ -139,7 +139,7 @@ pub struct ConfiguredChannel {
 }
 
 impl Prepared {
-    /// The channels as the configuration has them, for where nothing runs.
+    /// The channels according to the configuration, for programs that run none.
     pub fn channels(&self) -> Vec<ConfiguredChannel> {
         let webchat = ("webchat", self.config.channels.webchat.enabled);
         let messengers = NAMES.iter().map(|name| (*name, messengers::is_enabled(&self.config, name)));
@@ -160,7 +160,7 @@ impl Prepared {
     }
 }
 
-/// What lets the first person in.
+/// How the first person is admitted.
 fn way_in(config: &Config, name: &str) -> String {
     let way = messengers::pairing(config, name).unwrap_or_default();
     let invitation = format!("`aethon-cli channels pair {name}` makes a code");
@@ -168,7 +168,7 @@ fn way_in(config: &Config, name: &str) -> String {
         .unwrap_or_else(|| format!("{invitation}, or list ids in security.allowed_senders.{name}"))
 }
 
-/// Why nobody could be let in by a code that the owner hands out, and what to set; `None` where that works.
+/// Why a pairing code from the owner could admit nobody, and what to set; `None` if it works.
 fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
     let key = format!("channels.{name}.pairing");
     match way {
@@ -192,7 +192,7 @@ fn known(name: &str) -> Result<()> {
     )))
 }
 
-/// A row for each messenger, as the configuration has it.
+/// The row of each messenger according to the configuration.
 pub(crate) fn configured(config: &Config) -> Vec<Feature> {
     let rows = NAMES.iter().map(|name| {
         let state = FeatureState::of_switch(messengers::is_enabled(config, name));
@@ -207,7 +207,7 @@ fn row(name: &str, state: FeatureState, detail: &str) -> Feature {
     Feature::new((&id, &title), state, detail, &key)
 }
 
-/// Who is heard, and who of them is an owner, in words.
+/// Describes who may write, and who of them is an owner.
 fn who_may_write(config: &Config, name: &str) -> String {
     let heard = match config.security.allowed_senders.get(name).map_or(0, Vec::len) {
         0 => format!("heard are only those who were paired; security.allowed_senders.{name} is empty"),
@@ -228,13 +228,13 @@ fn who_may_write(config: &Config, name: &str) -> String {
     format!("{heard}; {owners}")
 }
 
-/// Whether a group is listed, whose members may write.
+/// Returns whether a group is listed whose members may write.
 fn lists_group(config: &Config, name: &str) -> bool {
     let listed = config.security.allowed_senders.get(name);
     listed.is_some_and(|listed| listed.iter().any(|entry| entry.starts_with(['-', '!'])))
 }
 
-/// Messengers where whoever gets into a listed group can approve what the assistant does.
+/// Findings about messengers where anybody who joins a listed group can approve what the assistant does.
 fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
     let open = on.filter(|name| config.security.owners.is_empty() && lists_group(config, name));
@@ -244,7 +244,7 @@ fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
     })
 }
 
-/// A line for each messenger that is on, and one for the household, for `--check`.
+/// One line for each enabled messenger and one for the household, for `--check`.
 pub(crate) fn summary(config: &Config) -> String {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
     let people = (!config.household.people.is_empty()).then(|| household::sentence(config));
@@ -253,7 +253,7 @@ pub(crate) fn summary(config: &Config) -> String {
         .collect()
 }
 
-/// What `doctor` says of those that are on, and of the household.
+/// The findings of `doctor` about enabled messengers and the household.
 pub(crate) fn findings(config: &Config) -> Vec<Finding> {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
     let terms = messengers::is_enabled(config, "whatsapp").then(|| {

@@ -1,5 +1,5 @@
-//! Whether the model answers: a hook that notes how the last request ended, for the list of features. A model that is set up and
-//! whose key has been withdrawn since would be "on" there for ever.
+//! Whether the model answers: a hook records how the last request ended, for the feature board. Without it, a model whose key
+//! was revoked would be shown as "on" for ever.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ use async_trait::async_trait;
 pub(crate) struct ModelHealth(Arc<Mutex<Option<String>>>);
 
 impl ModelHealth {
-    /// Why the last request failed; `None` when it was answered, and before there was one.
+    /// Why the last request failed; `None` if it was answered, or if there was none yet.
     pub(crate) fn fault(&self) -> Option<String> {
         self.lock().clone()
     }
@@ -42,7 +42,7 @@ impl Hook for ModelHealth {
     }
 }
 
-/// Whether a failure is one of the service, and not of what it was asked.
+/// Returns whether a failure is the service's fault rather than the request's.
 fn is_the_services(reason: &EndReason) -> bool {
     use ModelErrorKind::{Auth, Malformed, Network, NotFound, Overloaded, Quota, RateLimit, Timeout};
     let EndReason::Model(kind) = reason else { return false };

@@ -1,7 +1,7 @@
-//! What the configured models really do, tried out: chat, streaming, tools, pictures, speed and context window.
+//! Tests what the configured models really do: chat, streaming, tools, pictures, speed and context window.
 //!
-//! Each model is asked at most three short questions, each with a time-out; together they take a few hundred tokens. The
-//! calls belong to no session. They are paid for like any other, and the report says what they took.
+//! Each model gets at most three short requests, each with a time-out; together they take a few hundred tokens. The calls
+//! belong to no session. They are paid for like any other, and the report shows the cost.
 
 mod question;
 
@@ -22,57 +22,57 @@ use crate::builder::Prepared;
 use crate::error::Result;
 use crate::wiring;
 
-/// How long each step may take.
+/// The time limit for each step.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The longest answer that is asked for. Models that think first need some of it for that.
+/// The longest answer requested. Reasoning models spend part of it on thinking.
 const MOST_TOKENS: u32 = 1_024;
 
 const COUNT: &str = "Count from one to thirty in words, separated by commas. Answer with nothing else.";
 const CALL: &str =
     "The sky is blue. Report its colour with the tool report_colour. Do not answer in any other way.";
-/// The offline model `fake` does what a line of this kind says; without one it calls nothing.
+/// A line that makes the offline model `fake` call the tool; without it, `fake` calls none.
 const CALL_OF_FAKE: &str = "\n!tool report_colour {\"colour\":\"blue\"}";
 const LOOK: &str = "Which colour has this picture? Answer with one word.";
-/// A red square of 64 by 64 pixels, as PNG in base64. Some models refuse smaller pictures.
+/// A red square of 64 by 64 pixels, as base64-encoded PNG. Some models reject smaller pictures.
 const RED_SQUARE: &str = "iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQMAAACQp+OdAAAAA1BMVEX/AAAZ4gk3AAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC";
 
-/// What one model does.
+/// The test report of one model.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelReport {
     /// The provider's name.
     pub provider: String,
     /// The model's id, as configured.
     pub model: String,
-    /// Whether it stands in for another one.
+    /// Whether it is a fallback.
     pub fallback: bool,
-    /// What was tried, in order. An ability that was not tried is there too, as skipped.
+    /// The steps in order. Abilities that were not tested are listed as skipped.
     pub checks: Vec<Check>,
-    /// How long the first piece of the answer took.
+    /// The time to the first piece of the answer.
     pub first_token_ms: Option<u64>,
-    /// How fast the rest came.
+    /// The speed of the rest.
     pub tokens_per_second: Option<f64>,
-    /// How much it takes in.
+    /// The size of the context window.
     pub context_window: Window,
-    /// What the test took.
+    /// What the test cost.
     pub spent: Spent,
 }
 
-/// The outcome of one step.
+/// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was tried: `reachable`, `chat`, `streaming`, `tools` or `images`.
+    /// The ability tested: `reachable`, `chat`, `streaming`, `tools` or `images`.
     pub ability: &'static str,
-    /// How it went.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What was seen, as a sentence.
+    /// What was observed, as a sentence.
     pub message: String,
 }
 
-/// How a step went.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// As it should be.
+    /// It works as it should.
     Ok,
     /// It works, but not as it should.
     Partly,
@@ -82,55 +82,55 @@ pub enum Outcome {
     Skipped,
 }
 
-/// A context window, and who says so.
+/// The size of a context window, and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Window {
-    /// The tokens that the assistant reckons with.
+    /// The number of tokens that the assistant assumes.
     pub tokens: u64,
-    /// Where they come from.
+    /// The source of that number.
     pub source: WindowSource,
-    /// What the service says, where it does.
+    /// What the service reports, if anything.
     pub told: Option<u64>,
 }
 
-/// Where the size of a context window comes from.
+/// The source of a context window's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WindowSource {
-    /// `model.context_window`.
+    /// The setting `model.context_window`.
     Config,
     /// The built-in table of models.
     Table,
     /// The service that runs the model.
     Service,
-    /// A guess: the model is in no table.
+    /// A guess, because no table has the model.
     Assumed,
-    /// The program that brought the model along.
+    /// The program that supplied the model.
     Program,
 }
 
-/// What a test took.
+/// The cost of a test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spent {
-    /// How many questions were asked.
+    /// The number of requests.
     pub calls: u32,
-    /// How many of them ended without figures of the service; the sums have an estimate of these.
+    /// How many of them ended without the service reporting usage; for these the sums contain an estimate.
     pub uncounted: u32,
     /// The tokens.
     pub usage: Usage,
-    /// The cost in USD, where the price is known.
+    /// The cost in USD, if the price is known.
     pub cost_usd: Option<f64>,
 }
 
 impl ModelReport {
-    /// Whether the model answers.
+    /// Returns whether the model answers.
     pub fn chats(&self) -> bool {
         self.checks.iter().any(|check| check.ability == "chat" && check.outcome == Outcome::Ok)
     }
 }
 
-/// Tries the configured model and each of its fallbacks, one after the other: what runs on one machine would slow the
-/// other down. The configured one comes first.
+/// Tests the configured model and then each of its fallbacks, one at a time because models on the same machine would slow each
+/// other down.
 pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
     prepared.home.prepare()?;
     let storage = wiring::store::storage(prepared, OpenMode::Guest)?;
@@ -166,7 +166,7 @@ fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
     each.into_iter().map(|(model, provider)| (source(&model), provider)).collect()
 }
 
-/// The examination of one model.
+/// The test of one model.
 struct Trial {
     provider: Arc<dyn ModelProvider>,
     questions: Questions,
@@ -182,10 +182,10 @@ impl Trial {
             self.skip(&["chat", "streaming", "tools", "images"], "the model is not set up");
         } else {
             self.reach().await;
-            // Some services answer questions and not the probe, so a probe that fails is not the end.
+            // Some services answer requests but not the probe, so a failed probe does not end the test.
             if let Some(answer) = self.chat().await {
                 speed = Speed::of(&answer);
-                // The model is loaded now, which some services have to do before they know.
+                // Some services know their window only once the model is loaded, which it is now.
                 told = self.provider.learn().await.ok().and_then(|report| report.context_window);
                 self.tools().await;
                 self.images().await;
@@ -225,7 +225,7 @@ impl Trial {
         }
     }
 
-    /// The answer to a question that is long enough for its stream to be seen. `None` when there is none.
+    /// Asks for an answer long enough to observe its streaming. `None` if there was no answer.
     async fn chat(&mut self) -> Option<ModelAnswer> {
         let answer = match self.questions.ask(vec![Block::text(COUNT)], Vec::new()).await {
             Ok(answer) => answer,
@@ -356,7 +356,7 @@ fn empty(answer: &ModelAnswer) -> String {
     }
 }
 
-/// The beginning of what a model said.
+/// The beginning of the model's text.
 fn quote(text: &str) -> String {
     const LONGEST: usize = 60;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -368,10 +368,10 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What took less than this many seconds says nothing about speed.
+/// Answers faster than this, in seconds, say nothing about speed.
 const SHORTEST: f64 = 0.005;
 
-/// How fast an answer came.
+/// The speed of an answer.
 #[derive(Default)]
 struct Speed {
     first_token_ms: Option<u64>,
@@ -379,10 +379,10 @@ struct Speed {
 }
 
 impl Speed {
-    /// Reads the times of an answer.
+    /// Computes the speed from the times of an answer.
     fn of(answer: &ModelAnswer) -> Self {
         let tokens = answer.usage.map_or(0, |usage| usage.output_tokens);
-        // Waiting for the first piece is no part of it, unless the model thought unseen meanwhile: no language has
+        // The wait for the first piece does not count, unless the model was thinking unseen meanwhile: no language has
         // words so short that every second character is a token.
         let unseen = tokens > answer.seen_chars / 2;
         let begun = answer.first_piece.filter(|_| answer.pieces > 1 && !unseen).unwrap_or_default();

@@ -1,8 +1,7 @@
-//! The catalogue of models as an owner handles it: `HOME/models.json` read at every start, replaced by a checked one, and
-//! listed.
+//! The owner's side of the model catalogue: loads `HOME/models.json` at startup, replaces it after a check, and lists models.
 //!
-//! A file that is broken never stops the service: the built-in catalogue holds then, and `--check`, `doctor` and the log
-//! say what is wrong. What a row means belongs to `aethon_providers::catalog`; this only moves files and counts.
+//! A broken file never stops the service: the built-in catalogue is used, and `--check`, `doctor` and the log report the
+//! problem. The meaning of a row belongs to `aethon_providers::catalog`; this module only moves files and counts.
 
 use std::fs::File;
 use std::io::Read;
@@ -19,28 +18,28 @@ use serde::Serialize;
 use crate::error::{Error, Result};
 use crate::home::Home;
 
-/// So long before a vendor ends a model its owner is told.
+/// How many days before a vendor retires a model the owner is warned.
 const NOTICE: i64 = 60;
 
-/// What an installed file brought.
+/// The effect of installing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Installed {
     /// Models in the file.
     pub models: usize,
-    /// Models that were not known before.
+    /// Models that were unknown before.
     pub added: usize,
-    /// Models of which something else was known.
+    /// Models whose facts changed.
     pub changed: usize,
 }
 
-/// What speaks against a model, and what to do about it.
+/// A concern about a model, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Concern {
     pub(crate) message: String,
     pub(crate) fix: String,
 }
 
-/// The catalogue of a home, and what is wrong with its file.
+/// Loads the catalogue of a home, and reports what is wrong with its file.
 pub(crate) fn load(home: &Home) -> (Catalog, Option<String>) {
     let path = home.models();
     match read(&path, MOST_BYTES) {
@@ -57,7 +56,7 @@ fn ignored(path: &Path, fault: &str) -> String {
     format!("{} is ignored, and the built-in table of models holds: {fault}", path.display())
 }
 
-/// The text of a file; `None` where there is none.
+/// Reads a text file; `None` if it does not exist.
 fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -68,7 +67,7 @@ fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
         return Err("it is not a file".to_owned());
     }
     let mut bytes = Vec::new();
-    // One byte more tells a file that is too large from one that just fits.
+    // Reading one byte more distinguishes a file that is too large from one that just fits.
     let limit = most as u64 + 1;
     file.take(limit).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
     if bytes.len() > most {
@@ -77,12 +76,12 @@ fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
     String::from_utf8(bytes).map(Some).map_err(|_| "it is not text in UTF-8".to_owned())
 }
 
-/// Checks a table and puts what Aethon reads of it in the place of `HOME/models.json`. The one that was there is kept beside
-/// it as `models.json.old`. A table that is refused changes nothing.
+/// Checks a table and installs the part that Aethon reads as `HOME/models.json`, keeping the previous file as
+/// `models.json.old`. A rejected table changes nothing.
 ///
 /// # Errors
 ///
-/// A refusal that says what is wrong with the table, or a failure to write it.
+/// Fails with the reason why the table was rejected, or because it could not be written.
 pub fn install(home: &Home, table: &Path) -> Result<Installed> {
     let refuse = |fault: String| Error::refused(format!("{} is refused: {fault}", table.display()));
     let text = read(table, MOST_TABLE_BYTES).and_then(|text| text.ok_or("there is no such file".to_owned()));
@@ -120,7 +119,7 @@ fn compare(old: &Catalog, new: &Catalog) -> Installed {
     installed
 }
 
-/// What an owner should know of a model before it is used on this day: that it ends, or that nothing is known of it.
+/// What an owner should know before using a model today: that it is being retired, or that nothing is known of it.
 pub(crate) fn concerns(name: &str, facts: &ModelFacts, is_described: bool, today: Date) -> Vec<Concern> {
     let mut concerns = Vec::new();
     let soon = today.saturating_add(NOTICE.days());

@@ -1,7 +1,7 @@
-//! Every refusal to start, in one place, all of them at once.
+//! Every reason to refuse a start, in one place, reported all at once.
 //!
-//! What the configuration alone can tell wrong is refused when it is loaded; this is about the machine and the
-//! combination: an address that strangers reach without a token, a sandbox that is not there.
+//! Problems visible in the configuration alone are rejected when it is loaded. This module checks the machine and the
+//! combination of settings: a public address without a token, a sandbox that is not there.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,36 +20,36 @@ use aethon_http::is_loopback_host;
 use aethon_http::options::Network;
 use aethon_tools::Protection;
 
-/// How long the docker daemon may take to answer.
+/// How long the Docker daemon may take to answer.
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
-/// The fewest characters of a token or a secret that nobody guesses.
+/// The shortest token or secret that counts as hard to guess, in characters.
 const LEAST: usize = 16;
 pub(crate) const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
 
-/// What the operator said on the command line and the environment, as far as the program depends on it.
+/// The command-line flags and environment variables that the program depends on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Flags {
     /// `--insecure-bind`: the operator's own authenticating proxy stands in front.
     pub(crate) insecure_bind: bool,
-    /// This program, for the sandbox of the kernel.
+    /// The path of this program, for the kernel sandbox.
     pub(crate) launcher: Option<PathBuf>,
     /// `DOCKER_HOST`, if set.
     pub(crate) docker_host: Option<String>,
-    /// `HOME`: the person's own directory, under which file tools may read.
+    /// `HOME`: the user's home directory, in which file tools may read.
     pub(crate) user_home: Option<PathBuf>,
     /// `PATH`: where commands find programs.
     pub(crate) path: Option<String>,
     /// `LANG`: the language and the encoding of commands.
     pub(crate) lang: Option<String>,
-    /// `LC_ALL` and the like: the rest of the language, for programs that run beside the assistant.
+    /// `LC_ALL` and the like: the rest of the locale, for programs that run beside the assistant.
     pub(crate) locale: Vec<(String, String)>,
-    /// Whether an assistant started this one, as a command or through one.
+    /// Whether another assistant started this one, directly or through a command.
     pub(crate) is_nested: bool,
     /// `TMPDIR`: where commands put temporary files.
     pub(crate) tmpdir: Option<String>,
 }
 
-/// Everything that speaks against starting like this, each in one sentence that names the key, the value and the remedy.
+/// Collects every reason not to start, one sentence each, naming the key, the value and the remedy.
 pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     let mut problems = Vec::new();
     if config.channels.webchat.enabled {
@@ -71,7 +71,7 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     problems
 }
 
-/// Tokens and secrets that can be guessed, each in a sentence with the remedy.
+/// Reports tokens and secrets that can be guessed, one sentence each with the remedy.
 pub(crate) fn short_secrets(config: &Config) -> Vec<String> {
     let keys =
         [("dashboard.auth_token", &config.dashboard.auth_token), ("webhook.secret", &config.webhook.secret)];
@@ -92,7 +92,7 @@ fn length(secret: &Secret) -> usize {
     secret.expose().trim().chars().count()
 }
 
-/// What an owner should know who starts like this: secrets that can be guessed, and an address that others can reach.
+/// Warns of guessable secrets and of an address that others can reach.
 pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     let webchat = &config.channels.webchat;
     let mut warnings = short_secrets(config);
@@ -117,7 +117,7 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     warnings
 }
 
-/// How the ceiling of a day stands to these models whose price is not known, in a few words.
+/// Describes in a few words how the daily ceiling treats models without a known price.
 pub(crate) fn budget(budget: &Budget, unpriced: &[String]) -> String {
     if budget.daily_usd <= 0.0 {
         return "no ceiling".into();
@@ -129,7 +129,7 @@ pub(crate) fn budget(budget: &Budget, unpriced: &[String]) -> String {
     }
 }
 
-/// What becomes of models whose price is not known, and what to set, as a sentence. `None` without such models.
+/// Explains what happens to models without a known price, and what to set. `None` without such models.
 pub(crate) fn unpriced_models(budget: &Budget, unpriced: &[String]) -> Option<String> {
     let keys: Vec<String> = unpriced.iter().map(|model| pricing_key(model)).collect();
     if keys.is_empty() {
@@ -151,7 +151,7 @@ async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
     match is_loopback_host(host).await {
         Ok(true) => None,
         Ok(false) if flags.insecure_bind => None,
-        // A short one is warned of, and not refused: the specification asks for a token, of any length.
+        // A short token causes a warning, not a refusal: the specification asks for a token of any length.
         Ok(false) if !config.dashboard.auth_token.is_empty() => None,
         Ok(false) => Some(format!(
             "channels.webchat.host is {host:?}, which others can reach, and dashboard.auth_token is empty: set a token \
@@ -171,7 +171,7 @@ pub(crate) fn docker(host: &str) -> Option<String> {
     ))
 }
 
-/// The daemon itself must answer; that a `docker` command exists says nothing.
+/// Pings the Docker daemon itself; an existing `docker` command proves nothing.
 fn ping_docker(host: &str) -> Result<(), String> {
     let describe = |error: std::io::Error| error.to_string();
     if let Some(path) = host.strip_prefix("unix://") {
@@ -218,7 +218,7 @@ mod tests {
         }
         assert_eq!(problems_of(expose, &Flags { insecure_bind: true, ..Flags::default() }).await, "");
         let mut config = Config::default();
-        // What the kernel cannot do is told on any address.
+        // A missing kernel feature is reported whatever the address.
         let said = warnings(&config).await.join("; ");
         assert!(!said.contains("token"), "nobody else reaches it: {said}");
         expose(&mut config);

@@ -1,7 +1,7 @@
-//! What the database and the one-shot sessions may take, and the warning before they have taken it.
+//! Limits the size of the database and the number of one-shot sessions, and warns before they are reached.
 //!
-//! At the limit the storage itself refuses: SQLite makes no page more, which is told as a full disk. One-shot sessions have no
-//! such end; the longest unused ones go.
+//! At its limit the database refuses writes by itself: SQLite allocates no further page and reports a full disk. One-shot
+//! sessions have no such limit, so the least recently used ones are removed.
 
 use std::path::PathBuf;
 
@@ -12,25 +12,25 @@ use aethon_core::storage::Upkeep;
 use crate::home::Home;
 use crate::wiring;
 
-/// The limits, and what was warned of.
+/// The limits, and the warnings given.
 #[derive(Default)]
 pub(crate) struct Quota {
-    /// The database, and how large it may become.
+    /// The database and its maximum size.
     database: Option<(PathBuf, u64)>,
-    /// How many one-shot sessions are kept.
+    /// How many one-shot sessions to keep.
     oneshots: Option<u32>,
-    /// Whether the owner was warned of the one and of the other, until there is room again.
+    /// Whether the owner was warned of the first and of the second limit; reset once there is room again.
     warned: (bool, bool),
 }
 
 impl Quota {
-    /// Those of the configuration.
+    /// The limits in the configuration.
     pub(crate) fn of(config: &Config, home: &Home) -> Self {
         let database = wiring::store::max_bytes(config).map(|most| (home.database(), most));
         Self { database, oneshots: Some(config.session.oneshot_keep), warned: (false, false) }
     }
 
-    /// Looks how much there is, warns once when it comes near the limit, and removes what is too much.
+    /// Checks the usage, warns once near the limit, and removes one-shot sessions in excess.
     pub(crate) async fn look(&mut self, storage: &dyn Upkeep) -> Result<()> {
         if let Some(message) = self.database_warning() {
             if !std::mem::replace(&mut self.warned.0, true) {
@@ -59,7 +59,7 @@ impl Quota {
         Ok(())
     }
 
-    /// What to tell of a database that comes near its limit.
+    /// The warning for a database near its limit.
     pub(crate) fn database_warning(&self) -> Option<String> {
         let (path, most) = self.database.as_ref()?;
         let size = path.metadata().map_or(0, |metadata| metadata.len());
@@ -74,7 +74,7 @@ impl Quota {
     }
 }
 
-/// Four fifths.
+/// Returns whether four fifths of the limit are used.
 fn is_near(there_are: u64, most: u64) -> bool {
     there_are >= most - most / 5
 }

@@ -1,23 +1,23 @@
-//! What the assistant can read and run as it is configured, in words for its owner, and how to narrow it.
+//! Describes to the owner what the assistant can read and run as configured, and how to restrict it.
 //!
-//! The sentences are made from the configuration, so that the page, `init`, `doctor` and `--check` say what holds here and
-//! not what a manual remembers.
+//! The sentences are derived from the configuration, so that the page, `init`, `doctor` and `--check` describe this
+//! installation and not what a manual remembers.
 
 use std::path::Path;
 
 use aethon_config::Config;
 use aethon_core::sandbox::Sandbox;
 
-/// One thing that the assistant can do.
+/// One ability of the assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach {
-    /// What it can do.
+    /// The ability, as a clause.
     pub says: String,
-    /// What to set to allow less; `None` where nothing is left to narrow.
+    /// What to set to allow less; `None` if it cannot be restricted further.
     pub narrower: Option<&'static str>,
 }
 
-/// What this configuration lets the assistant read and run, for a person with this home directory.
+/// Lists what this configuration lets the assistant read and run, for a user with this home directory.
 pub fn reach(config: &Config, user_home: Option<&Path>) -> Vec<Reach> {
     let mut reach = vec![files(config, user_home), commands(config)];
     if config.approval.enabled {
@@ -66,7 +66,7 @@ fn commands(config: &Config) -> Reach {
     Reach { says, narrower: (!is_narrow).then_some(wider) }
 }
 
-/// What it asks about.
+/// Describes what needs approval.
 fn questions(config: &Config) -> Reach {
     let approval = &config.approval;
     if approval.requires_approval.is_empty() {
@@ -85,7 +85,7 @@ fn asks(config: &Config, tool: &str) -> bool {
 }
 
 impl Reach {
-    /// Both in one sentence.
+    /// Returns both as one sentence.
     pub fn sentence(&self) -> String {
         match self.narrower {
             Some(narrower) => format!("{}. {narrower}.", self.says),

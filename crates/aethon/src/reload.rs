@@ -1,9 +1,9 @@
-//! Reading the configuration again while the service runs.
+//! Reloads the configuration while the service runs.
 //!
-//! What can change under a running service is taken over: who may come in, how much is logged, what may be spent, and which
-//! models answer. Each part gets its new settings through a cell of its own ([`aethon_core::live::Live`]) and takes them at
-//! the beginning of a piece of work, so a running turn and a running request go on with what they began with. Everything
-//! else keeps its value until a restart, and is told by its key. A configuration that is refused changes nothing.
+//! Settings that can change at run time are applied: who may come in, the log level, the budget, and which models answer. Each
+//! part reads its settings from its own cell ([`aethon_core::live::Live`]) at the start of a piece of work, so running turns
+//! and requests keep the settings they began with. All other settings keep their values until a restart, and are reported by
+//! key. A rejected configuration changes nothing.
 
 use std::sync::Arc;
 
@@ -23,31 +23,31 @@ use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
 use crate::wiring;
 
-/// What a row is about that names no key.
+/// The subject of an audit row that names no key.
 const CONFIG_FILE: &str = "config.toml";
 
-/// Reads the configuration of a running service again.
+/// Reloads the configuration of a running service.
 pub struct Reload {
     source: Source,
     shared: Shared,
     /// The configuration in force.
     config: Live<Config>,
-    /// Every secret that was ever in force: an old token is none that may be seen.
+    /// Every secret that was ever in force: old ones must stay masked too.
     secrets: Vec<Secret>,
     storage: Storage,
     clock: Arc<dyn Clock>,
     engine: Arc<Engine>,
     meter: Meter,
-    /// The application, and what it tells of the set-up. `None` without a listener.
+    /// The application, and the set-up that it reports. `None` without a listener.
     application: Option<(Arc<App>, Setup)>,
 }
 
-/// What a reload came to.
+/// The result of a reload.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reloaded {
     /// Keys whose new values are in force.
     pub taken_over: Vec<String>,
-    /// Keys that have changed and take effect at the next start.
+    /// Keys that changed but take effect only after a restart.
     pub need_restart: Vec<String>,
 }
 
@@ -66,11 +66,11 @@ impl Reload {
         }
     }
 
-    /// Reads the configuration and takes over what can change. The log and the audit tell what that was; an error means that
-    /// nothing has changed, and says why.
+    /// Reads the configuration and applies what can change, recording it in the log and the audit log. An error says why, and
+    /// means that nothing has changed.
     pub async fn reload(&mut self) -> Result<Reloaded> {
         let reloaded = self.read_again().await;
-        // Of what is refused the log says why: a message could quote the file, and the audit holds no values.
+        // Only the log gets the reason of a refusal: the message may quote the file, and the audit log holds no values.
         let (keys, outcome) = match &reloaded {
             Ok(reloaded) if reloaded.taken_over.is_empty() => (&reloaded.need_restart, "unchanged"),
             Ok(reloaded) => (&reloaded.taken_over, "taken_over"),
@@ -85,7 +85,7 @@ impl Reload {
         reloaded
     }
 
-    /// The same for a change that is in the audit already.
+    /// The same, for a change that is already in the audit log.
     pub(crate) async fn read_again(&mut self) -> Result<Reloaded> {
         let reloaded = self.take_over().await;
         match &reloaded {
@@ -152,7 +152,7 @@ impl Reload {
     }
 }
 
-/// Puts what can change while the service runs in the place of what is in force.
+/// Replaces the settings in force that can change at run time.
 pub(crate) fn take_over(config: &mut Config, wanted: &Config) {
     config.dashboard.auth_token = wanted.dashboard.auth_token.clone();
     config.webhook = wanted.webhook.clone();
@@ -162,7 +162,7 @@ pub(crate) fn take_over(config: &mut Config, wanted: &Config) {
     config.security.allowed_senders.clone_from(&wanted.security.allowed_senders);
     config.logging.level = wanted.logging.level;
     config.budget = wanted.budget.clone();
-    // How often a request is repeated is the engine's affair and not the model's.
+    // Retrying is the engine's business, not the model's.
     let max_retries = config.model.max_retries;
     config.model = wanted.model.clone();
     config.model.max_retries = max_retries;

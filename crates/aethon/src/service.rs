@@ -1,4 +1,4 @@
-//! The daemon round an assistant: the lock of the home, the listener, the channels, delivery and upkeep.
+//! The daemon around an assistant: the home lock, the listener, the channels, delivery and upkeep.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::reload::Reload;
 use crate::view::MaskedConfig;
 use crate::wiring;
 
-/// How long a start looks for containers that an earlier run left over.
+/// How long a start may spend removing containers left over from an earlier run.
 const LONGEST_REAP: Duration = Duration::from_secs(10);
 
 /// A started daemon.
@@ -47,7 +47,7 @@ pub struct Service {
     upkeep: JoinHandle<()>,
     scheduler: JoinHandle<()>,
     work: JoinHandle<()>,
-    /// Takes over what the page has changed in the file.
+    /// Reloads the configuration after the page has changed the file.
     reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
@@ -58,8 +58,8 @@ pub struct Service {
 }
 
 impl Service {
-    /// Checks what speaks against a start, takes the home, opens everything and binds. When this returns, connections
-    /// are accepted by the system and wait for [`Service::run`].
+    /// Runs the preflight checks, locks the home, opens everything and binds. When this returns, the system already accepts
+    /// connections, which wait for [`Service::run`].
     pub async fn start(prepared: Prepared) -> Result<Self> {
         prepared.preflight().await?;
         prepared.home.prepare()?;
@@ -71,7 +71,7 @@ impl Service {
         if let Some(docker) = &prepared.shared.docker {
             reap(docker).await;
         }
-        // The home is ours alone now, so whatever an earlier daemon had under way is over.
+        // The home is locked by us, so whatever an earlier daemon was doing is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         tell_what_answers(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -81,7 +81,7 @@ impl Service {
         let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         aethon.deliveries.channels.set(channels.clone());
-        // Before anything new is taken in, and watched by whoever opens the chat again.
+        // Recovery starts before new messages are accepted; whoever reopens the chat can watch it.
         let (watch, theirs) = (hub.clone(), channels.clone());
         aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
         aethon.engine.tell(hub.clone());
@@ -140,25 +140,25 @@ impl Service {
         })
     }
 
-    /// What reads the configuration again while the service runs.
+    /// Creates the handle that reloads the configuration.
     pub fn reload(&self) -> Reload {
         let application = self.server.as_ref().map(|server| (server.app(), self.setup.clone()));
         Reload::new(&self.aethon, self.config.clone(), application)
     }
 
-    /// The line for standard output.
+    /// The line to print on standard output.
     pub fn greeting(&self) -> &str {
         &self.greeting
     }
 
-    /// Serves until `stop` resolves, then ends in order: nothing new is taken, running turns finish within
-    /// `server.shutdown_grace`, sockets are closed, the storage is closed.
+    /// Serves until `stop` resolves, then shuts down in order: stops accepting, lets running turns finish within
+    /// `server.shutdown_grace`, closes the sockets, closes the storage.
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<()> {
         let grace = Duration::from_secs(self.aethon.config.server.shutdown_grace);
         let serving = self.server.map(|server| tokio::spawn(server.serve(self.shutdown.clone())));
         stop.await;
         tracing::info!("stopping");
-        // At once: the listener and idle connections close, and busy ones end with the turns that they wait for.
+        // At once: the listener and idle connections close, and busy ones end with the turns they wait for.
         self.trigger.trigger();
         self.aethon.engine.shutdown(grace).await;
         if let Some(serving) = serving {
@@ -167,7 +167,7 @@ impl Service {
         for task in [self.worker, self.audit, self.upkeep, self.scheduler, self.work] {
             task.await.map_err(|error| Error::failed("a background task failed").because(error))?;
         }
-        // It may wait for a wish that never comes, and has nothing to finish.
+        // It may be waiting for a request that never comes, and has nothing to finish.
         self.reloading.abort();
         self.channels.join().await;
         self.aethon.close().await;
@@ -175,7 +175,7 @@ impl Service {
     }
 }
 
-/// Says so where no model, or not the owner's, answers.
+/// Warns if no model is configured, or if the offline model answers in its place.
 fn tell_what_answers(aethon: &Aethon) {
     if let Readiness::NotConfigured(hint) = aethon.models.provider.readiness() {
         tracing::warn!(
@@ -187,7 +187,7 @@ fn tell_what_answers(aethon: &Aethon) {
     }
 }
 
-/// The line that says that it runs, and where. Programs of this home find the address under `run/`.
+/// Returns the line that announces the daemon and its address, and publishes the address under `run/`.
 fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let Some(server) = server else { return Ok(format!("aethon {version} running without a listener")) };
@@ -198,7 +198,7 @@ fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
     Ok(format!("aethon {version} listening on {address}"))
 }
 
-/// Removes containers that an earlier run left over.
+/// Removes containers left over from an earlier run.
 async fn reap(docker: &DockerSandbox) {
     let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
     match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
@@ -210,9 +210,9 @@ async fn reap(docker: &DockerSandbox) {
     }
 }
 
-/// The scheduler, with the jobs of the configuration.
+/// Creates the scheduler with the jobs of the configuration.
 async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
-    // A disk that is full is no reason not to start: the jobs of before run, and the next start takes the new ones over.
+    // A full disk must not prevent the start: the stored jobs run, and the next start syncs the new ones.
     if let Err(error) = aethon.take_over_jobs().await {
         tracing::error!(%error, "the jobs of the configuration were not taken over");
     }
@@ -272,7 +272,8 @@ async fn listen(
     }
 }
 
-/// Whoever looks at the session may see the turn go on; nobody can be asked in the others.
+/// The surface on which to show a recovered turn: that of its session if somebody can watch it there, else none; nobody can
+/// be asked for approval then.
 fn watcher(hub: &Arc<Hub>, channels: &Channels, record: &TurnRecord) -> Arc<dyn Surface> {
     let session = &record.inbound.session;
     if session.channel() == "webchat" {
@@ -282,7 +283,7 @@ fn watcher(hub: &Arc<Hub>, channels: &Channels, record: &TurnRecord) -> Arc<dyn 
     channel.and_then(|channel| channel.watcher(record)).unwrap_or_else(|| Arc::new(Unattended))
 }
 
-/// The time after which nothing was stored, as far as earlier runs know. A start does not fail for it.
+/// A time after which earlier runs stored nothing, as far as recorded. A failure does not prevent the start.
 async fn latest(storage: &Storage) -> Option<Timestamp> {
     let marks = storage.upkeep.marks().await.inspect_err(|error| {
         tracing::warn!(%error, "the time of the last run could not be read; frames are numbered by the clock");

@@ -1,7 +1,7 @@
-//! The task that writes down what was measured: redacted, told to whoever watches live, and stored in batches.
+//! The telemetry task: redacts events, publishes them to live watchers, and stores them in batches.
 //!
-//! Nothing that is measured waits for it. While the storage fails it keeps a batch and tries again; what comes meanwhile
-//! waits in the queue of [`Telemetry`], and what finds that full is dropped and counted.
+//! Nothing that is measured waits for it. While the storage fails, the task keeps one batch and retries; further events wait
+//! in the queue of [`Telemetry`], and are dropped and counted when that is full.
 
 mod export;
 mod span;
@@ -20,16 +20,16 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 pub(crate) use export::Collector;
 use export::Exporter;
 
-/// How long events are gathered before they are stored.
+/// How long events are collected before they are stored.
 const GATHERED: Duration = Duration::from_millis(500);
 
-/// How many events are stored at once.
+/// The maximum number of events per batch.
 const BATCH: usize = 512;
 
-/// How long storing a batch may take.
+/// The time limit for storing a batch.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a batch is tried while the program runs, and the pause between.
+/// How often storing a batch is tried while the program runs, and the pause between.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);
 
@@ -40,7 +40,7 @@ pub(crate) struct TelemetryTask {
 }
 
 impl TelemetryTask {
-    /// Starts it. Whether events are kept says the [`Telemetry`] of the bus; what is kept goes to the collector too.
+    /// Starts the task. The bus's [`Telemetry`] decides whether events are kept; those that are go to the collector too.
     pub(crate) fn start(
         log: Arc<dyn TelemetryLog>,
         bus: EventBus,
@@ -53,7 +53,7 @@ impl TelemetryTask {
         Self { trigger, task: Mutex::new(Some(tokio::spawn(writer.run()))) }
     }
 
-    /// Stores what waits, and ends it.
+    /// Stores the queued events and ends the task.
     pub(crate) async fn stop(&self) {
         self.trigger.trigger();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -102,7 +102,7 @@ impl Writer {
         }
     }
 
-    /// Takes what waits, tells those who watch, and stores full batches.
+    /// Takes queued events, publishes them to watchers, and stores full batches.
     async fn gather(&mut self, batch: &mut Vec<TelemetryEvent>) {
         loop {
             let events = self.telemetry.take(BATCH);
@@ -136,7 +136,7 @@ impl Writer {
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "it took too long".to_owned(),
             };
-            // Not as an error: errors are measured, and this would go round in circles.
+            // Not logged as an error: errors are telemetry events, so this would feed itself.
             tracing::warn!(attempt, events = batch.len(), why, "telemetry could not be stored");
             if shutdown.is_requested() {
                 break;

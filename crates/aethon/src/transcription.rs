@@ -1,8 +1,8 @@
-//! Spoken words within the budget: a transcriber between the messengers and the service that writes them down.
+//! Metered transcription: stands between the messengers and the transcription service.
 //!
-//! What a recording costs follows from how long it is, so all of it is reserved before it is sent. The length is what the
-//! platform says, unless the file is too large for that, or is guessed from the size; both on the high side. Afterwards what
-//! the service counted is written down.
+//! The cost of a recording follows from its length, so all of it is reserved before it is sent. The length is the one that the
+//! platform reports, raised if the file is too large for it; without a report it is estimated from the size, on the high side.
+//! Afterwards the usage reported by the service is booked.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use aethon_core::model::{Capabilities, ModelError, ModelErrorKind, Readiness, Us
 use aethon_core::transcribe::{Speech, TOKENS_A_SECOND, Transcriber, Transcript};
 use async_trait::async_trait;
 
-/// The most tokens of text that a second of speech becomes, and what there is beside them.
+/// The maximum number of text tokens per second of speech, and the overhead per recording.
 const WORDS_A_SECOND: u64 = 10;
 const BESIDE: u64 = 32;
 
-/// How many bytes a second of voice takes at least as messengers record it, of other audio at least, and of any at most.
+/// The lowest bit rates assumed for voice messages and other audio, and the highest for any audio, in bytes per second.
 const VOICE_BYTES: u64 = 1_000;
 const AUDIO_BYTES: u64 = 4_000;
 const MOST_BYTES: u64 = 200_000;
 
-/// The fewest bytes of text that a token stands for on average, in most languages.
+/// The lowest average number of bytes per token, in most languages.
 const TOKEN_BYTES: usize = 3;
 
-/// The transcriber. Its model is the service's.
+/// The metered transcriber. It reports the service's model.
 pub(crate) struct MeteredTranscriber {
     pub(crate) service: Arc<dyn Transcriber>,
     pub(crate) meter: Meter,
-    /// What the service costs at its address, where that is known.
+    /// The service's price at its address, if known.
     pub(crate) price: Option<Price>,
 }
 
@@ -61,7 +61,7 @@ impl Transcriber for MeteredTranscriber {
 }
 
 impl MeteredTranscriber {
-    /// The service's model, as the meter knows it, with the longest answer that is to be paid for.
+    /// The service's model as the meter sees it, with the longest answer to pay for.
     fn capabilities(&self, max_output: u64) -> Capabilities {
         let name = self.service.model();
         let (provider, model) = name.split_once('/').unwrap_or(("", name));
@@ -71,7 +71,7 @@ impl MeteredTranscriber {
     }
 }
 
-/// How long a recording lasts at most, as far as that can be known.
+/// The upper bound of a recording's length in seconds, as far as it can be known.
 fn seconds(speech: &Speech) -> u64 {
     let size = speech.bytes.len() as u64;
     let is_voice = ["ogg", "opus", "webm", "amr"].iter().any(|kind| speech.mime.ends_with(kind));
@@ -79,7 +79,7 @@ fn seconds(speech: &Speech) -> u64 {
     speech.seconds.map_or(guessed, |said| said.max(size / MOST_BYTES)).max(1)
 }
 
-/// What the service counted. One that counts nothing has at least written the words.
+/// The usage that the service reported; if it reports none, an estimate from the text it wrote.
 fn counted(transcript: &Transcript) -> Usage {
     let mut usage = transcript.usage;
     if usage == Usage::default() {

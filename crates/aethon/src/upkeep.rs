@@ -1,10 +1,10 @@
-//! When the upkeep of the storage runs: soon after a start when it is due, and every six hours.
+//! Schedules the upkeep of the storage: soon after a start if it is due, and every six hours.
 //!
-//! Between, every quarter of an hour, it is looked whether the database and the one-shot sessions come near what they may take:
-//! a flood of webhooks must not fill the disk before the next run (`quota`).
+//! In between, the limits of the database and of one-shot sessions are checked every quarter of an hour: a flood of webhooks
+//! must not fill the disk before the next run (`quota`).
 //!
-//! The storage remembers when it ran last, so that a program that is started every day, and never runs for six hours, does
-//! it as well.
+//! The storage remembers when the upkeep last ran, so a program that is started daily but never runs for six hours gets its
+//! upkeep as well.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,19 +17,19 @@ use tokio::time::sleep;
 
 use crate::quota::Quota;
 
-/// How far apart it runs.
+/// The interval between runs.
 const INTERVAL: Duration = Duration::from_secs(6 * 3600);
 
-/// How long a start is left alone.
+/// How long the upkeep stays out of the way of a start.
 const AFTER_START: Duration = Duration::from_secs(4);
 
-/// The longest wait before the clock is looked at again: it may have been set, and the machine may have slept.
+/// The longest wait before the clock is checked again: it may have been set, and the machine may have slept.
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 
-/// The shortest, after a run that failed or found its time in the future.
+/// The shortest wait, after a run that failed or that lies in the future.
 const SHORTEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Runs it whenever it is due, until the program ends.
+/// Runs the upkeep whenever it is due, until shutdown.
 pub(crate) async fn run(
     (storage, clock): (Arc<dyn Upkeep>, Arc<dyn Clock>),
     (retention, mut quota): (Retention, Quota),
@@ -51,7 +51,7 @@ pub(crate) async fn run(
             tracing::debug!(?removed, "the upkeep of the storage is done");
             Ok::<_, aethon_core::error::Error>(INTERVAL)
         };
-        // A step may have to wait for a storage that fails; the end of the program does not.
+        // A step may wait for a failing storage; shutdown does not.
         let looked = tokio::select! {
             () = shutdown.requested() => return,
             looked = looked => looked,
@@ -64,7 +64,7 @@ pub(crate) async fn run(
     }
 }
 
-/// How long it is not due; `None` when it is. A run in the future was timed by a clock that was wrong.
+/// The time until the next run; `None` if it is due. A last run in the future was recorded by a wrong clock.
 fn left(last: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
     let ago = Duration::try_from(now.duration_since(last?)).ok()?;
     INTERVAL.checked_sub(ago).filter(|left| !left.is_zero())
@@ -101,7 +101,7 @@ mod tests {
         let clock = Arc::new(ManualClock::at(at(0)));
         let storage: Storage = MemoryStore::storage(clock.clone());
         let retention = Retention::of_oneshots(1);
-        // A run of the program that lasts ten seconds; when the upkeep ran last as far as is known afterwards.
+        // Runs the program for ten seconds, and returns when the storage says the upkeep last ran.
         let runs = async || {
             let (trigger, shutdown) = ShutdownTrigger::pair();
             let parts = (storage.upkeep.clone(), clock.clone() as Arc<dyn Clock>);

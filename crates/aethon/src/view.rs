@@ -1,4 +1,4 @@
-//! The configuration as the HTTP application and the terminal may show and change it.
+//! The configuration as the HTTP application and the terminal may view and change it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use tokio::time::timeout;
 use crate::builder::{Prepared, Shared, Source};
 use crate::reload::{Reload, Reloaded, take_over};
 
-/// How long the running service may take to read what was written.
+/// How long the running service may take to reload what was written.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How many wishes for a reload may wait.
+/// How many reload requests may be queued.
 const WAITING: usize = 16;
 
-/// The wish that the configuration is read again, and who waits for what comes of it.
+/// A request to reload the configuration, as the channel on which its result is awaited.
 pub(crate) type ReloadWish = oneshot::Sender<std::result::Result<Reloaded, String>>;
 
-/// A loaded configuration behind its mask.
+/// A loaded configuration with its secrets masked.
 pub(crate) struct MaskedConfig {
     pub(crate) config: Live<Config>,
     pub(crate) source: Source,
@@ -38,16 +38,16 @@ pub(crate) struct MaskedConfig {
     pub(crate) reload: mpsc::Sender<ReloadWish>,
 }
 
-/// Where wishes for a reload go, and where they come out.
+/// The queue of reload requests.
 pub(crate) fn wishes() -> (mpsc::Sender<ReloadWish>, mpsc::Receiver<ReloadWish>) {
     mpsc::channel(WAITING)
 }
 
-/// Reads the configuration again whenever somebody wishes it, until nobody can any more.
+/// Serves reload requests until no sender is left.
 pub(crate) async fn grant(mut wishes: mpsc::Receiver<ReloadWish>, mut reload: Reload) {
     while let Some(wish) = wishes.recv().await {
         let reloaded = reload.read_again().await.map_err(|error| error.to_string());
-        // Who waited may have gone; the log tells what came of it.
+        // The requester may be gone; the log has the result.
         let _ = wish.send(reloaded);
     }
 }
@@ -106,7 +106,7 @@ impl ConfigView for MaskedConfig {
 }
 
 impl MaskedConfig {
-    /// The file as it would be, if the service would start with it.
+    /// The edited file, if the service would start with it.
     async fn checked(&self, edit: &ConfigEdit) -> Result<Edited, ConfigRefusal> {
         let sources = self.source.sources().clone();
         let changes: Vec<(String, Value)> = edit.changes.clone().into_iter().collect();
@@ -145,7 +145,7 @@ impl MaskedConfig {
     }
 }
 
-/// Whether a new value of a key is taken over while the service runs.
+/// Returns whether a new value of this key is applied at run time.
 fn is_live(key: &str) -> bool {
     const LIVE: [&str; 9] = [
         "dashboard.auth_token",

@@ -1,4 +1,4 @@
-//! A small MCP server for the black-box tests, over standard input and output. Its tools say what it got, and end it.
+//! A small MCP server for the black-box tests, over standard input and output. Its tools report what it received, and end it.
 
 use std::io::{BufRead, Write};
 
@@ -47,7 +47,7 @@ fn called(message: &Value) -> Value {
     json!({"content": [{"type": "text", "text": text}]})
 }
 
-/// The names of all variables, and the values of those that the test gives.
+/// The names of all environment variables, and the values of those that the test sets.
 fn environment() -> String {
     let line = |(name, value): (String, String)| match name.as_str() {
         "GIVEN" | "PATH" => format!("{name}={value}"),

@@ -1,5 +1,5 @@
-//! The fake messengers as a program, for `cargo xtask bench`: it prints the settings by which a server uses them, floods one of them
-//! when it is told so on standard input, and says how that went. It ends with its input.
+//! The fake messengers as a program, for `cargo xtask bench`: it prints the settings with which a server uses them, floods one of
+//! them when told so on standard input, and reports the result. It ends when its input does.
 
 #![allow(clippy::disallowed_methods, reason = "the load generator of a benchmark sleeps and reads the clock")]
 
@@ -13,9 +13,9 @@ use aethon_tests::quiet::{Graph, Mailbox, Slack};
 use aethon_tests::telegram::Telegram;
 use serde_json::{Value, json};
 
-/// How many chats write at once. Telegram takes a message a second in each.
+/// The number of chats that write at once. Telegram accepts one message per second in each.
 const CHATS: i64 = 600;
-/// The first of them.
+/// The id of the first.
 const FIRST: i64 = 1000;
 /// How long the last answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,7 +42,7 @@ fn main() {
     }
 }
 
-/// People say so many things at such a rate, each chat in its turn, and wait for all answers.
+/// Sends messages at this rate, from each chat in turn, and waits for all answers.
 fn flood(telegram: &Telegram, count: u64, rate: u64) -> Value {
     let begun = Instant::now();
     for number in 0..count {
@@ -65,7 +65,7 @@ fn flood(telegram: &Telegram, count: u64, rate: u64) -> Value {
     json!({"answered": last, "seconds": begun.elapsed().as_secs_f64(), "said": said.as_secs_f64(), "in_order": in_order})
 }
 
-/// The numbers that stand in each chat, from above.
+/// The numbers in each chat, from the top.
 fn answers_by_chat(telegram: &Telegram) -> HashMap<i64, Vec<u64>> {
     let mut answers: HashMap<i64, Vec<u64>> = HashMap::new();
     for posted in telegram.posted() {
@@ -80,6 +80,6 @@ fn answers_by_chat(telegram: &Telegram) -> HashMap<i64, Vec<u64>> {
 fn say(value: &Value) {
     use std::io::Write;
     let mut out = std::io::stdout().lock();
-    // Whoever started this is gone when it fails.
+    // If this fails, the parent process is gone.
     let _ = writeln!(out, "{value}").and_then(|()| out.flush());
 }

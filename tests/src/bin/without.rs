@@ -1,5 +1,5 @@
-//! Runs a program on a kernel that lacks something: `without landlock PROGRAM ARGUMENTS…`. A filter answers the system calls of
-//! that thing as such a kernel would, for the program and all that it starts.
+//! Runs a program as if on a kernel without some feature: `without landlock PROGRAM ARGUMENTS…`. A seccomp filter answers the
+//! system calls of that feature as such a kernel would, for the program and all its child processes.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         arguments.next().and_then(|what| what.into_string().ok()).ok_or("what is it to be without?")?;
     let program = arguments.next().ok_or("and what is to run?")?;
     kernel::lose(&what)?;
-    // Only an error comes back.
+    // Returns only on error.
     #[allow(clippy::disallowed_methods, reason = "this process becomes the program; none is started")]
     Err(std::process::Command::new(program).args(arguments).exec().into())
 }
@@ -46,13 +46,13 @@ mod kernel {
             "landlock" => refuse(&[(LANDLOCK, None)], ENOSYS),
             "namespaces" => refuse(&[(unshare, None)], EPERM),
             "mounts" => refuse(&[(mount, None)], EPERM),
-            // The filter that says so is the last one of all.
+            // This is the last filter that can be installed.
             "seccomp" => refuse(&[(seccomp, None), (prctl, Some(SET_SECCOMP))], EINVAL),
             other => Err(format!("{other} is nothing that it could be without").into()),
         }
     }
 
-    /// Refuses these system calls, where they have this first argument.
+    /// Makes these system calls fail, if their first argument matches.
     fn refuse(calls: &[(i64, Option<u64>)], errno: u32) -> Result<(), Box<dyn std::error::Error>> {
         let mut rules = BTreeMap::new();
         for (call, first) in calls {

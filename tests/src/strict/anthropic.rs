@@ -1,4 +1,4 @@
-//! Anthropic's messages in the revision of 2026-10-21.
+//! Anthropic's Messages API in the revision of 2026-10-21.
 
 use serde_json::{Value, json};
 

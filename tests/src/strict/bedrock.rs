@@ -1,5 +1,5 @@
-//! Amazon Bedrock's ConverseStream: signatures are recomputed from the request as it arrived, and answers come in AWS's
-//! binary frames with their sums.
+//! Amazon Bedrock's ConverseStream: signatures are recomputed from the request as received, and answers are sent in AWS's binary
+//! frames with their checksums.
 
 use ring::{digest, hmac};
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::{Asked, Checked, Provider, Refusal, Said, halves, insist, list, only, png, seal, text, tool};
 use crate::stub::{Seen, ok};
 
-/// The access key that is accepted, and its secret.
+/// The accepted access key.
 pub const ACCESS_KEY: &str = "AKIASTRICTEXAMPLE000";
 /// The secret of the access key.
 pub const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/strictEXAMPLEKEY";
 /// The region that requests are signed for.
 pub const REGION: &str = "eu-central-1";
 
-/// Bedrock with a model of Anthropic's.
+/// Bedrock with a model by Anthropic.
 #[derive(Default)]
 pub struct Bedrock {
     thinks: bool,
@@ -159,7 +159,7 @@ fn user(content: &[Value], waiting: &mut Vec<String>, asked: &mut Asked) -> Chec
     Ok(())
 }
 
-/// Recomputes the signature of version 4 from what arrived.
+/// Recomputes the version 4 signature of the request.
 fn signed(seen: &Seen) -> Checked {
     let header = |name: &str| seen.header(name).ok_or_else(|| format!("Missing header {name}"));
     let (date, authorization) = (header("x-amz-date")?, header("authorization")?);
@@ -188,7 +188,7 @@ fn signed(seen: &Seen) -> Checked {
     insist(field("Signature=")? == expected, "The request signature we calculated does not match")
 }
 
-/// A path that is encoded already, encoded once more: for `%` that is `%25`.
+/// Percent-encodes an already encoded path once more, so that `%` becomes `%25`.
 fn twice_encoded(path: &str) -> String {
     path.replace('%', "%25")
 }
@@ -201,7 +201,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// One binary message.
+/// Encodes one binary message.
 fn frame(name: &str, payload: &Value) -> Vec<u8> {
     let payload = payload.to_string().into_bytes();
     let mut headers = Vec::new();

@@ -1,4 +1,4 @@
-//! Chat completions: OpenAI itself, and those who follow it with rules of their own.
+//! The chat completions API of OpenAI, and of hosts that follow it with their own rules.
 
 use serde_json::{Value, json};
 
@@ -8,34 +8,34 @@ use super::{
 };
 use crate::stub::{Seen, ok};
 
-/// Who is played.
+/// The host to imitate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {
-    /// OpenAI: newer models take tools on responses only.
+    /// OpenAI: newer models accept tools only in the Responses API.
     OpenAi,
-    /// DeepSeek: thoughts are text and must come back with the calls of the turn that they led to.
+    /// DeepSeek: thoughts are text and must be sent back with the calls of the turn in which they occurred.
     DeepSeek,
-    /// The same with the calls of every turn.
+    /// DeepSeek, with thoughts required for the calls of all turns.
     DeepSeekAlways,
-    /// OpenRouter: thoughts are details with a sealed part, which must come back as they were.
+    /// OpenRouter: thoughts are details with an encrypted part, which must be sent back unchanged.
     OpenRouter,
     /// llama-cpp-python: fails on `content: null`.
     LlamaCppPython,
-    /// Mistral: no `stream_options`, nine-character ids, names beside results.
+    /// Mistral: no `stream_options`, ids of nine characters, tool names with results.
     Mistral,
-    /// A LiteLLM proxy in front of an OpenAI-like model of an older kind, which its owner calls `team-model`.
+    /// A LiteLLM proxy in front of an older OpenAI-like model, which its owner calls `team-model`.
     LiteLlm,
 }
 
-/// Chat completions of one host.
+/// The chat completions of one host.
 pub struct Chat {
     host: Host,
-    /// What the last request, which was not for an answer, is told.
+    /// The answer to the last request, if that was a query about the model.
     description: Option<Value>,
 }
 
 impl Chat {
-    /// As this host plays it.
+    /// Imitates this host.
     pub fn of(host: Host) -> Self {
         Self { host, description: None }
     }
@@ -122,7 +122,7 @@ impl Provider for Chat {
     }
 }
 
-/// What the proxy's own table and its owner say, in the proxy's form: `null` where nobody said anything.
+/// The proxy's own table and its owner's settings, in the proxy's format: `null` for what is not set.
 fn litellm_models() -> Value {
     let entry = |name: &str, behind: &str, window: u64| {
         json!({

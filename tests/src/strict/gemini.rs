@@ -1,4 +1,4 @@
-//! Gemini's `generateContent` in its first version, with models that sign their thoughts.
+//! Gemini's `generateContent`, version 1, with models that sign their thoughts.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::stub::{Seen, ok};
 #[derive(Default)]
 pub struct Gemini;
 
-/// What stands for the signature of a call that another model made.
+/// The placeholder for the signature of a call by another model.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 impl Provider for Gemini {

@@ -1,9 +1,9 @@
-//! Model services that are as strict as the real ones of late 2026.
+//! Model services as strict as the real ones of late 2026.
 //!
-//! Each file plays one provider: it takes a request apart, refuses what the provider refuses in the provider's own words,
-//! and streams an answer in the provider's own form. What the model does is the same everywhere and follows from the
-//! conversation alone: asked to look at the clock `once` or `twice` it calls `current_time` as often, with a thought before
-//! each call that must come back unchanged; shown a picture it says so; else it talks.
+//! Each file imitates one provider: it parses a request, refuses what the provider refuses with the provider's messages, and
+//! streams an answer in the provider's format. The model behaves the same everywhere, depending only on the conversation:
+//! asked to look at the clock `once` or `twice`, it calls `current_time` that often, with a thought before each call that must
+//! be sent back unchanged; shown a picture, it says so; otherwise it chats.
 
 pub mod anthropic;
 pub mod bedrock;
@@ -22,40 +22,40 @@ use crate::stub::{Seen, Stub, failure};
 
 /// One provider.
 pub trait Provider: Send {
-    /// What the request asks, or the refusal.
+    /// Parses the request, or refuses it.
     fn read(&mut self, seen: &Seen) -> Result<Asked, Refusal>;
 
-    /// The answer, streamed.
+    /// Streams the answer.
     fn write(&mut self, said: &Said) -> Vec<u8>;
 }
 
-/// What a conversation comes to.
+/// The parsed conversation.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// The person's last words.
+    /// The user's last message.
     pub words: String,
-    /// How many steps with tools the turn has had.
+    /// The number of tool steps in the turn so far.
     pub steps: usize,
-    /// Whether a picture came with the last words.
+    /// Whether the last message has a picture.
     pub sees: bool,
     /// Whether tools are offered, `current_time` among them.
     pub has_tools: bool,
 }
 
-/// What the model says.
+/// A response of the model.
 #[derive(Debug)]
 pub struct Said {
-    /// Its place in the turn, from 0.
+    /// Its index in the turn, from 0.
     pub step: usize,
-    /// What it thinks first.
+    /// Its thought.
     pub thought: &'static str,
-    /// Its text, or nothing where it calls.
+    /// Its text, or nothing if it makes a call.
     pub text: String,
     /// Whether it calls `current_time`.
     pub calls: bool,
 }
 
-/// What the model of every provider thinks before each step.
+/// The thought of every provider's model before each step.
 pub const THOUGHT: &str = "I look at the clock.";
 
 impl Said {
@@ -74,39 +74,39 @@ impl Said {
         Self { step: asked.steps, thought: THOUGHT, text, calls }
     }
 
-    /// The id of its call, in letters and digits as the strictest provider wants it.
+    /// The id of its call, in the letters and digits that the strictest provider accepts.
     pub fn call_id(&self) -> String {
         format!("call{:05}", self.step)
     }
 
-    /// What stands for its thought and must come back unchanged.
+    /// The opaque form of its thought, which must be sent back unchanged.
     pub fn seal(&self) -> String {
         seal(self.step)
     }
 }
 
-/// The seal of the thought of a step.
+/// The opaque form of a step's thought.
 pub fn seal(step: usize) -> String {
     STANDARD.encode(format!("sealed thought {step}"))
 }
 
-/// A refusal in the provider's words.
+/// A refusal in the provider's format.
 #[derive(Debug)]
 pub struct Refusal {
-    /// Such as `400 Bad Request`.
+    /// The status, such as `400 Bad Request`.
     pub status: &'static str,
     /// The body.
     pub body: Value,
 }
 
-/// A provider that runs.
+/// A running provider.
 pub struct Strict {
     stub: Stub,
     refusals: Arc<Mutex<Vec<String>>>,
 }
 
 impl Strict {
-    /// Starts it on a port of the system's choice.
+    /// Starts the provider on a free port.
     pub fn start(mut provider: impl Provider + 'static) -> Self {
         let refusals: Arc<Mutex<Vec<String>>> = Arc::default();
         let record = refusals.clone();
@@ -130,16 +130,16 @@ impl Strict {
         self.stub.requests()
     }
 
-    /// What was refused so far.
+    /// The refusals so far.
     pub fn refusals(&self) -> Vec<String> {
         self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// What is wrong with a request, in plain words; each provider puts it into its own form.
+/// The result of a check; the error is plain text that each provider puts into its own format.
 pub type Checked<T = ()> = Result<T, String>;
 
-/// Refuses keys that the provider does not know.
+/// Refuses unknown keys.
 pub fn only(object: &Value, known: &[&str]) -> Checked {
     let keys = object.as_object().ok_or_else(|| format!("{object} is no object"))?.keys();
     match keys.into_iter().find(|key| !known.contains(&key.as_str())) {
@@ -153,7 +153,7 @@ pub fn insist(holds: bool, what: &str) -> Checked {
     if holds { Ok(()) } else { Err(what.to_owned()) }
 }
 
-/// The list at a key; nothing there is an empty one.
+/// The list at a key; a missing list is empty.
 pub fn list<'a>(object: &'a Value, key: &str) -> &'a [Value] {
     object[key].as_array().map(Vec::as_slice).unwrap_or_default()
 }
@@ -163,13 +163,13 @@ pub fn text<'a>(object: &'a Value, key: &str) -> Checked<&'a str> {
     object[key].as_str().ok_or_else(|| format!("'{key}' must be a string in {object}"))
 }
 
-/// Refuses what is not a PNG in base64.
+/// Refuses data that is not a PNG in base64.
 pub fn png(data: &str) -> Checked {
     let bytes = STANDARD.decode(data).map_err(|_| "the image is not base64".to_owned())?;
     insist(bytes.starts_with(b"\x89PNG\r\n\x1a\n"), "the image is not a PNG")
 }
 
-/// Refuses a tool without a proper name, description or schema; says whether it is `current_time`.
+/// Refuses a tool without a proper name, description or schema; returns whether it is `current_time`.
 pub fn tool(name: &Value, description: &Value, schema: &Value) -> Checked<bool> {
     let name = name.as_str().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -179,7 +179,7 @@ pub fn tool(name: &Value, description: &Value, schema: &Value) -> Checked<bool> 
     Ok(name == "current_time")
 }
 
-/// A model's generation as `gpt-5.4-mini` or `claude-sonnet-4-6` tell it: 5.4, 4.6.
+/// Extracts a model's version from names such as `gpt-5.4-mini` or `claude-sonnet-4-6`: 5.4, 4.6.
 pub fn generation(model: &str) -> f64 {
     let mut parts = model
         .split(['-', '.', ':'])
@@ -189,7 +189,7 @@ pub fn generation(model: &str) -> f64 {
     major + parts.next().unwrap_or(0.0) / 10.0
 }
 
-/// Server-sent events with a name where there is one.
+/// Formats server-sent events, with names where given.
 pub fn sse(events: &[(Option<&str>, Value)]) -> String {
     let event = |(name, data): &(Option<&str>, Value)| match name {
         Some(name) => format!("event: {name}\ndata: {data}\n\n"),
@@ -198,13 +198,13 @@ pub fn sse(events: &[(Option<&str>, Value)]) -> String {
     events.iter().map(event).collect()
 }
 
-/// A text cut in two, to be streamed.
+/// Splits a text in two, for streaming.
 pub fn halves(text: &str) -> [&str; 2] {
     let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
     [&text[..middle], &text[middle..]]
 }
 
-/// OpenAI's form of an error, which most take over.
+/// Formats an error like OpenAI, which most others copied.
 pub fn openai_error(message: &str, code: Option<&str>, param: Option<&str>) -> Value {
     json!({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}})
 }

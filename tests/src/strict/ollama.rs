@@ -1,4 +1,4 @@
-//! Ollama's own chat interface, as lines of JSON, with what it says of its models.
+//! Ollama's native chat API, streamed as JSON lines, with its descriptions of models.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::stub::{Seen, ok};
 #[derive(Default)]
 pub struct Ollama {
     thinks: bool,
-    /// What a question about the model is answered with.
+    /// The answer to a query about the model.
     description: Option<Value>,
 }
 
@@ -30,7 +30,7 @@ impl Provider for Ollama {
             return Ok(Asked::default());
         }
         let body = seen.json();
-        // Models that think do so unless they are told not to.
+        // Thinking models think unless told not to.
         self.thinks = body["think"] != false;
         read(&body).map_err(refuse)
     }

@@ -1,4 +1,4 @@
-//! OpenAI with both of its interfaces: chat completions as in `chat`, and responses, where sealed thoughts go back between
+//! OpenAI with both of its APIs: chat completions as in `chat`, and responses, where encrypted thoughts are sent back between
 //! the steps of a turn.
 
 use serde_json::{Value, json};

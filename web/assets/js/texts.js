@@ -1,4 +1,4 @@
-// Every word the pages show, in one catalogue, English first. A text with a number in it is a function.
+// All texts that the pages show, in one catalogue, in English. A text with a number in it is a function.
 // Short, plain, second person; an error says what to do.
 
 const plural = (/** @type {number} */ n, /** @type {string} */ one, /** @type {string} */ many) => `${n} ${n === 1 ? one : many}`;

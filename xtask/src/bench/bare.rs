@@ -1,6 +1,6 @@
-//! What the server is compared with: hyper's own "hello" server, answering every request with the body of `/health`.
+//! The baseline of the benchmark: hyper's own "hello" server, answering every request with the body of `/health`.
 //!
-//! Nothing is tuned, on purpose: two worker threads as the server has, hyper's defaults, the system's allocator.
+//! Deliberately untuned: two worker threads like the server, hyper's defaults, the system's allocator.
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::net::Ipv4Addr;
 use tokio::net::TcpListener;
 
-/// Binds a free port, prints its address on one line, serves until the process is ended.
+/// Binds a free port, prints its address on one line, and serves until the process is killed.
 pub(crate) fn serve() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -29,7 +29,7 @@ async fn accept(listener: TcpListener) -> Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;
         tokio::spawn(async move {
-            // A connection that ends in an error is the load generator's to report.
+            // The load generator reports connections that end in an error.
             let connection = hyper::server::conn::http1::Builder::new();
             let _ = connection.serve_connection(TokioIo::new(stream), service_fn(hello)).await;
         });

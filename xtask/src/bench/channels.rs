@@ -1,6 +1,6 @@
-//! What channels cost: six of them that have nothing to say, and many messages over one.
+//! The cost of channels: six idle ones, and a flood of messages over one.
 //!
-//! The messengers are the fake ones of the black-box tests, in a process of their own.
+//! The messengers are the fakes of the black-box tests, in a separate process.
 
 use super::figures::{Bench, settled};
 use super::report::{Row, Unit};
@@ -13,18 +13,18 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long nothing happens: longer than any channel's longest silence.
+/// How long the idle server is measured: longer than the longest poll of any channel.
 const IDLE: Duration = Duration::from_secs(60);
-/// How long signing in may take.
+/// The time limit for signing in.
 const SIGNED_IN: Duration = Duration::from_secs(30);
-/// How many messages a second come in.
+/// The rate of incoming messages, per second.
 const OFFERED: u64 = 240;
-/// How many must be answered.
+/// The rate of answers required.
 const WANTED: f64 = 200.0;
-/// For how long they come.
+/// The duration of the flood, in seconds.
 const FLOOD: u64 = 10;
 
-/// The messengers.
+/// The process of the fake messengers.
 struct Messengers {
     child: Child,
     input: ChildStdin,
@@ -32,20 +32,20 @@ struct Messengers {
     settings: Settings,
 }
 
-/// The settings by which a server uses them: one alone, and the other five.
+/// The settings with which a server uses them: one messenger alone, and the other five.
 #[derive(Default, Deserialize)]
 struct Settings {
     one: Vec<String>,
     others: Vec<String>,
 }
 
-/// What a server tells of its channels.
+/// The server's report on its channels.
 #[derive(Deserialize)]
 struct Told {
     channels: Vec<Listed>,
 }
 
-/// One of them.
+/// One channel.
 #[derive(Deserialize)]
 struct Listed {
     name: String,
@@ -53,7 +53,7 @@ struct Listed {
     detail: String,
 }
 
-/// How a flood went.
+/// The result of a flood.
 #[derive(Deserialize)]
 struct Flood {
     answered: u64,
@@ -91,13 +91,13 @@ impl Messengers {
 
 impl Drop for Messengers {
     fn drop(&mut self) {
-        // Both fail when the process has ended already, which is what is wanted.
+        // Both fail if the process has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// The figures. The messengers are a program that lies beside the server's own.
+/// Measures the figures. The program of the messengers is in the same folder as the server's.
 pub(super) fn figures(bench: &Bench) -> Result<Vec<Row>> {
     let home = bench.home()?;
     let mut messengers = Messengers::start(&bench.program("fake-messengers"), home.path())?;
@@ -124,7 +124,7 @@ pub(super) fn figures(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// CPU seconds a second of a server that does nothing, and its resident memory.
+/// Returns the CPU seconds per second and the resident memory of an idle server.
 fn idle(bench: &Bench, (messengers, settings): (usize, &[String])) -> Result<(f64, u64)> {
     let home = bench.home()?;
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
@@ -137,7 +137,7 @@ fn idle(bench: &Bench, (messengers, settings): (usize, &[String])) -> Result<(f6
     Ok((used.as_secs_f64() / begun.elapsed().as_secs_f64(), server.resident()?))
 }
 
-/// Waits until so many messengers run: what cannot reach its platform waits for longer and longer, and costs nothing.
+/// Waits until this many messengers run: one that cannot reach its platform backs off and costs nothing.
 fn all_run(address: SocketAddr, messengers: usize) -> Result<()> {
     let until = Instant::now() + SIGNED_IN;
     loop {
@@ -158,7 +158,7 @@ fn all_run(address: SocketAddr, messengers: usize) -> Result<()> {
     }
 }
 
-/// `GET /api/channels`.
+/// Requests `GET /api/channels`.
 fn look(address: SocketAddr) -> Result<Told> {
     let mut connection = TcpStream::connect(address).context("cannot reach the server")?;
     connection.set_read_timeout(Some(SIGNED_IN))?;
@@ -169,14 +169,14 @@ fn look(address: SocketAddr) -> Result<Told> {
     serde_json::from_str(body).with_context(|| format!("the server answered {answer:?}"))
 }
 
-/// Messages over one messenger, in many chats.
+/// Floods one messenger in many chats.
 fn flood(bench: &Bench, messengers: &mut Messengers, settings: &[String]) -> Result<Vec<Row>> {
     let home = bench.home()?;
-    // What is measured is the program, and not the pace that Telegram wants.
+    // The program is to be measured, not the rate limit of Telegram.
     let no_limit = ["channels.telegram.messages_a_second=0"];
     let settings: Vec<&str> = settings.iter().map(String::as_str).chain(no_limit).collect();
     let server = bench.start(&home, &settings)?;
-    // What was said before the first start has asked is history to it.
+    // The server treats messages from before its first poll as history.
     let _: serde_json::Value = messengers.ask("await")?;
     settled(&server)?;
     let before = server.cpu()?;

@@ -1,4 +1,4 @@
-//! The command line of `bench`: builds what is measured and starts the measuring process.
+//! The command line of `bench`: builds the programs and starts the measuring process.
 
 use crate::process;
 use anyhow::{Context, Result};
@@ -30,7 +30,7 @@ struct Metadata {
     target_directory: PathBuf,
 }
 
-/// Builds the release programs and measures.
+/// Builds the release programs and runs the measurements.
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let metadata = process::output(root, "cargo", &["metadata", "--format-version", "1", "--no-deps"])?;
     let metadata: Metadata = serde_json::from_str(&metadata).context("cannot read `cargo metadata`")?;

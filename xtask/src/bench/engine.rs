@@ -1,14 +1,14 @@
-//! What the engine itself takes of a turn, and how that grows with the history.
+//! The engine's own share of a turn, and how it grows with the history.
 //!
-//! The figures come from the example `turn_cost` of `aethon-agent`: a model that answers at once and a storage in memory,
-//! so that only the engine is left. It is a program of its own, built in release beside this one.
+//! The figures come from the example `turn_cost` of `aethon-agent`, with a model that answers at once and an in-memory storage,
+//! so that only the engine remains. It is a separate program, built in release mode beside this one.
 
 use super::report::{Row, Unit};
 use crate::process;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Runs the example and takes the rows of the wide window.
+/// Runs the example and extracts the rows of the large window.
 pub(super) fn figures(program: &Path) -> Result<Vec<Row>> {
     let program = program.display().to_string();
     let printed = process::output(Path::new("."), &program, &[])?;
@@ -31,13 +31,13 @@ pub(super) fn figures(program: &Path) -> Result<Vec<Row>> {
     ])
 }
 
-/// A line of the example's table: history, window, p50, p99, KiB a turn.
+/// A line of the example's table: history, window, p50, p99, KiB per turn.
 struct Line {
     history: f64,
     is_wide: bool,
-    /// Seconds.
+    /// In seconds.
     p50: f64,
-    /// Bytes a turn.
+    /// In bytes per turn.
     bytes: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The figures, group by group. Each starts servers of its own, so that none inherits another's state.
+//! The figures, group by group. Each group starts its own servers, so that none inherits another's state.
 
 use super::load::{self, Connection, Outcome};
 use super::report::{Row, Unit};
@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 16;
 const ROUNDS: usize = 5;
 const IDLE_SOCKETS: usize = 5000;
 
-/// What every group needs.
+/// The inputs of every group.
 pub(super) struct Bench {
     server: PathBuf,
     engine: PathBuf,
@@ -27,26 +27,26 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// A program that was built with the examples.
+    /// The path of a program built along with the examples.
     pub(super) fn program(&self, name: &str) -> PathBuf {
         let built = self.engine.parent().and_then(Path::parent).unwrap_or(Path::new("."));
         built.join(name)
     }
 
-    /// Measures the program `server`, and `engine` for what is the engine's alone; a load lasts `duration`.
+    /// Measures the program `server`, and `engine` for the engine's share; each load lasts `duration`.
     pub(super) fn new(server: &Path, engine: &Path, duration: Duration) -> Result<Self> {
         let server = server.canonicalize().with_context(|| format!("no program {}", server.display()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         Ok(Self { server, engine: engine.to_owned(), duration, runtime })
     }
 
-    /// A home beside the program: on the disk, where a temporary folder may be in memory.
+    /// A home beside the program, and so on disk; a temporary folder may be in memory.
     pub(super) fn home(&self) -> Result<TempDir> {
         let beside = self.server.parent().unwrap_or(Path::new("."));
         TempDir::with_prefix_in("bench-home-", beside).context("cannot make a home")
     }
 
-    /// Starts the server in a home, with settings.
+    /// Starts the server in a home with these settings.
     pub(super) fn start(&self, home: &TempDir, settings: &[&str]) -> Result<Subject> {
         Subject::server(&self.server, home.path(), &[&[FREE_PORT], settings].concat())
     }
@@ -55,7 +55,7 @@ impl Bench {
         self.runtime.block_on(future)
     }
 
-    /// Puts a load on a server after a short one to warm it up; the outcome and the server's CPU seconds a request.
+    /// Applies a load after a short warm-up; returns the result with the server's CPU seconds per request.
     fn load(&self, subject: &Subject, requests: &[Vec<u8>]) -> Result<Loaded> {
         let warm = self.wait(load::repeat(subject.address, requests.to_vec(), self.duration / 8))?;
         let before = subject.cpu()?;
@@ -71,7 +71,7 @@ impl Bench {
         })
     }
 
-    /// How many messages a session holds.
+    /// The number of messages in a session.
     fn messages(&self, subject: &Subject, session: &str) -> Result<u64> {
         let request = load::get(&format!("/api/sessions/{session}?limit=1"));
         let answer: serde_json::Value = self.wait(async {
@@ -87,26 +87,26 @@ impl Bench {
     }
 }
 
-/// The engine alone.
+/// Measures the engine alone.
 pub(super) fn engine(bench: &Bench) -> Result<Vec<Row>> {
     super::engine::figures(&bench.engine)
 }
 
-/// The memory alone; its example lies beside the engine's.
+/// Measures the memory alone; its example is in the same folder as the engine's.
 pub(super) fn recall(bench: &Bench) -> Result<Vec<Row>> {
     super::recall::figures(&bench.engine.with_file_name("memory"))
 }
 
-/// What a load came to.
+/// The result of a load.
 struct Loaded {
     outcome: Outcome,
-    /// CPU seconds of the server for each request.
+    /// The server's CPU seconds per request.
     cpu: f64,
-    /// Answered requests, those of the warm-up included.
+    /// The number of answered requests, including the warm-up.
     answered: u64,
 }
 
-/// `/health` with the token set and all headers on, against bare hyper.
+/// Measures `/health`, with the token set and all headers on, against bare hyper.
 pub(super) fn health(bench: &Bench) -> Result<Vec<Row>> {
     let home = bench.home()?;
     let server = bench.start(&home, &["dashboard.auth_token=a-token-for-the-benchmark"])?;
@@ -133,7 +133,7 @@ pub(super) fn health(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// From exec to the first 200 with an existing database, and from SIGTERM to exit.
+/// Measures exec to the first 200 with an existing database, and SIGTERM to exit.
 pub(super) fn start(bench: &Bench) -> Result<Vec<Row>> {
     let home = bench.home()?;
     let first = bench.start(&home, &[])?;
@@ -144,7 +144,7 @@ pub(super) fn start(bench: &Bench) -> Result<Vec<Row>> {
     let mut starts = Vec::new();
     let mut stops = Vec::new();
     for _ in 0..11 {
-        // The line on stdout comes too late to be timed by, so the port is chosen before.
+        // The line on stdout comes too late for timing, so the port is chosen beforehand.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let setting = format!("channels.webchat.port={port}");
         let program = bench.server.clone();
@@ -167,7 +167,7 @@ pub(super) fn start(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// Asks for `/health` until it answers 200.
+/// Requests `/health` until it answers 200.
 fn first_answer(address: SocketAddr, since: Instant) -> Result<Duration> {
     use std::io::{Read, Write};
     let mut answer = [0; 12];
@@ -180,13 +180,13 @@ fn first_answer(address: SocketAddr, since: Instant) -> Result<Duration> {
             }
             bail!("the first answer was {}", String::from_utf8_lossy(&answer));
         }
-        // A refused connection comes back at once; without a pause this loop would take the server's core.
+        // A refused connection returns at once; without a pause this loop would take the server's core.
         std::thread::sleep(Duration::from_micros(100));
     }
     bail!("no answer in 20 s")
 }
 
-/// Resident memory of a server that does nothing.
+/// Measures the resident memory of an idle server.
 pub(super) fn memory(bench: &Bench) -> Result<Vec<Row>> {
     let home = bench.home()?;
     bench.start(&home, &[])?.stop()?;
@@ -203,10 +203,10 @@ pub(super) fn memory(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// What thousands of idle WebSockets cost, and whether it is given back.
+/// Measures what thousands of idle WebSockets cost, and whether their memory is returned.
 pub(super) fn idle_sockets(bench: &Bench) -> Result<Vec<Row>> {
     let home = bench.home()?;
-    // They all come from one address, which holds a quarter of the connections.
+    // All sockets come from one address, which may hold a quarter of the connections.
     let server = bench.start(&home, &["server.max_connections=24000"])?;
     bench.ask_health(server.address)?;
     let before = settled(&server)?;
@@ -231,8 +231,8 @@ pub(super) fn idle_sockets(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// Durable `echo` turns over the webhooks. After each load the server is killed and started again, and the messages of
-/// the sessions that can be named are counted: two for every turn that was answered.
+/// Measures durable `echo` turns over webhooks. After each load the server is killed and restarted, and the messages of the
+/// sessions with known names are counted: there must be two for every answered turn.
 pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
     let trigger = ("`/webhook/trigger`, a session each turn", vec!["trigger".to_owned(); CONNECTIONS]);
     let own = (0..CONNECTIONS).map(|number| format!("bench-{number}")).collect();
@@ -279,7 +279,7 @@ pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// What recording every session takes of the throughput of durable turns.
+/// Measures how much recording every session lowers the throughput of durable turns.
 pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
     let body = "{\"text\":\"What is the weather like where you are?\"}";
     let channels = 0..CONNECTIONS;
@@ -302,8 +302,8 @@ pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// What open dashboards take of durable turns. The dashboards that read share the machine, so the server's own work is what
-/// tells.
+/// Measures what open dashboards cost durable turns. The reading ends share the machine, so the server's own CPU time is the
+/// telling figure.
 pub(super) fn watched_turns(bench: &Bench) -> Result<Vec<Row>> {
     const DASHBOARDS: usize = 20;
     const PACE: u32 = 500;
@@ -344,7 +344,7 @@ pub(super) fn watched_turns(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// Round trips over a plain WebSocket, and whether a long transcript makes them slower.
+/// Measures round trips over a plain WebSocket, and whether a long transcript slows them down.
 pub(super) fn long_session(bench: &Bench) -> Result<Vec<Row>> {
     const TURNS: usize = 10_000;
     const WINDOW: usize = 200;
@@ -368,7 +368,7 @@ pub(super) fn long_session(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// Size of the program, and how fast it says what it can do.
+/// Measures the size of the program, and how fast it prints its help.
 pub(super) fn size(bench: &Bench) -> Result<Vec<Row>> {
     let bytes = std::fs::metadata(&bench.server)?.len() as f64;
     let mut times = Vec::new();
@@ -392,7 +392,7 @@ pub(super) fn size(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// Resident memory once it has stopped changing: equal over a second, or what it is after fifteen.
+/// Returns the resident memory once it is stable for a second, or after fifteen seconds.
 pub(super) fn settled(subject: &Subject) -> Result<u64> {
     let mut last = subject.resident()?;
     for _ in 0..15 {

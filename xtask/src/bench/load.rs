@@ -1,5 +1,5 @@
-//! The load generator for HTTP: raw HTTP/1.1 over keep-alive connections, so that it costs as little as it can of the
-//! cores that it shares with the server.
+//! The HTTP load generator: raw HTTP/1.1 over keep-alive connections, so that it takes as little as possible of the cores that
+//! it shares with the server.
 
 use anyhow::{Context, Result, bail};
 use std::net::SocketAddr;
@@ -8,23 +8,23 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// What a load came to.
+/// The result of a load.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Outcome {
-    /// Requests that were answered with 200.
+    /// The number of requests answered with 200.
     pub(super) requests: u64,
-    /// From the first request to the last answer.
+    /// The time from the first request to the last answer.
     pub(super) elapsed: Duration,
 }
 
 impl Outcome {
-    /// Requests a second.
+    /// The number of requests per second.
     pub(super) fn rate(&self) -> f64 {
         self.requests as f64 / self.elapsed.as_secs_f64()
     }
 }
 
-/// Each connection repeats its own request until the time is over. Anything but 200 is an error.
+/// Repeats each connection's own request until the time is up. Any answer but 200 is an error.
 pub(super) async fn repeat(
     address: SocketAddr,
     requests: Vec<Vec<u8>>,
@@ -51,8 +51,8 @@ pub(super) async fn repeat(
     Ok(Outcome { requests, elapsed: started.elapsed() })
 }
 
-/// So many requests a second for so long, evenly over all connections; returns how long each answer took, from the moment
-/// that its request was due. Anything but 200 is an error.
+/// Sends requests at a fixed rate for a fixed time, spread evenly over all connections; returns the latencies, measured from
+/// the moment each request was due. Any answer but 200 is an error.
 pub(super) async fn paced(
     address: SocketAddr,
     requests: Vec<Vec<u8>>,
@@ -82,12 +82,12 @@ pub(super) async fn paced(
     Ok(times)
 }
 
-/// A `GET`.
+/// Builds a `GET`.
 pub(super) fn get(path: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n").into_bytes()
 }
 
-/// A `POST` of JSON.
+/// Builds a `POST` of JSON.
 pub(super) fn post(path: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let kind = "Content-Type: application/json";
@@ -102,14 +102,14 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects.
+    /// Opens a connection.
     pub(super) async fn open(address: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(address).await.context("cannot connect")?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: Vec::with_capacity(4096) })
     }
 
-    /// Sends a request and reads the answer; returns its body.
+    /// Sends a request and returns the body of the answer.
     pub(super) async fn ask(&mut self, request: &[u8]) -> Result<&[u8]> {
         self.stream.write_all(request).await.context("cannot send")?;
         self.buffer.clear();
@@ -124,7 +124,7 @@ impl Connection {
     }
 }
 
-/// Where the body of a whole answer starts; `None` while bytes are missing.
+/// Returns where the body of a complete answer starts; `None` while bytes are missing.
 fn body(answer: &[u8]) -> Result<Option<usize>> {
     let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else { return Ok(None) };
     let head = std::str::from_utf8(&answer[..end]).context("the head is not text")?;

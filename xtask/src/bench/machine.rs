@@ -1,10 +1,10 @@
-//! What the figures were measured on.
+//! Describes the machine on which the figures were measured.
 
 use crate::process;
 use std::fs;
 use std::path::Path;
 
-/// One paragraph: processor, memory, kernel, compiler, revision.
+/// Describes processor, memory, kernel, compiler and revision in one paragraph.
 pub(super) fn describe(root: &Path) -> String {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn describe(root: &Path) -> String {
     )
 }
 
-/// The commit, and whether it is what was built.
+/// The commit, and whether the working tree matches it.
 fn revision(root: &Path) -> String {
     let commit = process::output(root, "git", &["rev-parse", "--short", "HEAD"]).unwrap_or_default();
     let changes =

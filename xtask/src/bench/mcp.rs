@@ -1,5 +1,5 @@
-//! How long an MCP client waits for `aethon-mcp`: from exec to its answer to `initialize`, alone and beside a server that
-//! runs on the same home. An editor starts the program with every window.
+//! The start-up time of `aethon-mcp`: from exec to its answer to `initialize`, alone and beside a server on the same home. An
+//! editor starts the program with every window.
 
 use super::figures::{Bench, median};
 use super::report::{Row, Unit};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
 const STARTS: usize = 21;
 
-/// The medians of a number of starts.
+/// Returns the medians of several starts.
 pub(super) fn figures(bench: &Bench) -> Result<Vec<Row>> {
     let program = bench.program("aethon-mcp");
     let home = bench.home()?;
@@ -37,7 +37,7 @@ fn starts(program: &Path, home: &Path) -> Result<f64> {
     Ok(median(times))
 }
 
-/// Starts the program, greets it, waits for its answer, and lets it end by closing its input.
+/// Starts the program, sends `initialize`, waits for the answer, and ends it by closing its input.
 fn answered(program: &Path, home: &Path) -> Result<Duration> {
     let arguments = ["--set", "model.provider=echo", "--log-level", "warn", "--home"];
     let mut command = process::command(home, &program.display().to_string(), &arguments);

@@ -1,6 +1,6 @@
-//! Runs the groups of figures one after the other and prints the table.
+//! Runs the groups of figures one after another and prints the table.
 //!
-//! A group that fails is a row that says so; the others are still measured.
+//! A failing group becomes a row that says so; the others are still measured.
 
 use super::channels;
 use super::command::Options;
@@ -41,7 +41,7 @@ on each. Loads on the two servers alternate, and the median of the rounds counts
 session is talked to over one socket. The engine's part is measured in a process of its own (the example `turn_cost`), \
 with a model that answers at once and a storage in memory, and so is the memory (the example `memory` of `aethon-store`).";
 
-/// Measures and prints; writes docs/performance.md where asked to.
+/// Measures and prints the figures; writes docs/performance.md on request.
 pub(crate) fn measure(root: &Path, options: &Options) -> Result<()> {
     let server = options.server.clone().context("name the program to measure with --server")?;
     if let Some(unknown) = options.only.iter().find(|name| GROUPS.iter().all(|(group, _)| group != name)) {
@@ -73,10 +73,10 @@ pub(crate) fn measure(root: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Five thousand sockets need as many descriptors, here and in the children that inherit the limit.
+/// Raises the limit of open files, here and for child processes: thousands of sockets need as many descriptors.
 fn raise_file_limit() {
     let limit = rustix::process::getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    // Where this is refused, the group that needs the sockets says so.
+    // If this fails, the group that needs the sockets reports it.
     let _ = rustix::process::setrlimit(Resource::Nofile, raised);
 }

@@ -1,8 +1,8 @@
 //! `cargo xtask bench`: speed and size of the release build, as ratios to a bare hyper server and as absolutes.
 //!
-//! `command` builds the server and this program in release and starts the latter as `measure`. That process is the
-//! load generator; the server and the bare hyper server (`bare`) are children of it, so that the CPU time of each is
-//! read from its own `/proc/PID/stat` and the generator's share never counts.
+//! `command` builds the server and this program in release mode and starts the latter as `measure`. That process is the load
+//! generator; the server and the bare hyper server (`bare`) are its children, so that the CPU time of each is read from its
+//! own `/proc/PID/stat` and the generator's share is excluded.
 
 mod command;
 

@@ -1,13 +1,13 @@
-//! How well the memory finds, and how long it takes among 100,000 memories.
+//! The quality of the memory's search, and its latency among 100,000 memories.
 //!
-//! The figures come from the example `memory` of `aethon-store`: a program of its own, built in release beside this one.
+//! The figures come from the example `memory` of `aethon-store`, a separate program built in release mode beside this one.
 
 use super::report::{Row, Unit};
 use crate::process;
 use anyhow::{Context, Result};
 use std::path::Path;
 
-/// Runs the example and takes its figures.
+/// Runs the example and extracts its figures.
 pub(super) fn figures(program: &Path) -> Result<Vec<Row>> {
     let printed = process::output(Path::new("."), &program.display().to_string(), &[])?;
     let find = |line: &str, word: &str| {
@@ -27,7 +27,7 @@ pub(super) fn figures(program: &Path) -> Result<Vec<Row>> {
     ])
 }
 
-/// The number behind a word, in the line that begins like this.
+/// Returns the number after a word in the line with this beginning.
 fn number(printed: &str, line: &str, word: &str) -> Option<f64> {
     let line = printed.lines().find(|printed| printed.starts_with(line))?;
     let mut words = line.split_whitespace().skip_while(|found| *found != word);

@@ -1,11 +1,11 @@
-//! The table: one row a figure, and where it is written.
+//! The table: one row per figure, and the document it is written to.
 
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// What stands around the generated part of docs/performance.md.
+/// The markers around the generated part of docs/performance.md.
 const BEGIN: &str = "<!-- written by `cargo xtask bench --write` -->";
 const END: &str = "<!-- end -->";
 
@@ -13,19 +13,19 @@ const END: &str = "<!-- end -->";
 pub(super) struct Row {
     /// What was measured.
     name: String,
-    /// What came out, with its unit.
+    /// The result with its unit.
     value: String,
-    /// The same of the bare hyper server, where it has one.
+    /// The same figure for the bare hyper server, if it has one.
     bare: String,
-    /// The ratio of the two, where it has one.
+    /// The ratio of the two, if there is one.
     ratio: String,
-    /// What was promised, where something was.
+    /// The goal, if there is one.
     goal: String,
-    /// Whether it was kept.
+    /// Whether the goal was met.
     kept: Option<bool>,
 }
 
-/// How a number is written.
+/// The format of a number.
 #[derive(Clone, Copy)]
 pub(super) enum Unit {
     /// `1234/s`
@@ -74,28 +74,28 @@ impl Row {
         }
     }
 
-    /// The same figure of bare hyper, and the ratio.
+    /// Adds the same figure for bare hyper, and the ratio.
     pub(super) fn against(mut self, unit: Unit, value: f64, bare: f64) -> Self {
         self.bare = unit.write(bare);
         self.ratio = Unit::Times.write(value / bare);
         self
     }
 
-    /// At most so much.
+    /// Sets an upper limit as the goal.
     pub(super) fn at_most(mut self, unit: Unit, value: f64, limit: f64) -> Self {
         self.goal = format!("at most {}", unit.write(limit));
         self.kept = Some(value <= limit);
         self
     }
 
-    /// At least so much.
+    /// Sets a lower limit as the goal.
     pub(super) fn at_least(mut self, unit: Unit, value: f64, limit: f64) -> Self {
         self.goal = format!("at least {}", unit.write(limit));
         self.kept = Some(value >= limit);
         self
     }
 
-    /// A figure that could not be measured, with the reason.
+    /// A figure that could not be measured, and why.
     pub(super) fn missing(name: impl Into<String>, reason: &anyhow::Error) -> Self {
         let mut row = Self::new(name, Unit::Times, 0.0);
         row.value = format!("not measured: {reason:#}").replace(['\n', '|'], " ");
@@ -103,13 +103,13 @@ impl Row {
         row
     }
 
-    /// Whether a goal was missed.
+    /// Returns whether a goal was missed.
     pub(super) fn is_over(&self) -> bool {
         self.kept == Some(false)
     }
 }
 
-/// The rows as a Markdown table.
+/// Formats the rows as a Markdown table.
 pub(super) fn table(rows: &[Row]) -> String {
     let mut text =
         String::from("| figure | value | bare hyper | ratio | goal | |\n|---|---|---|---|---|---|\n");
@@ -126,7 +126,7 @@ pub(super) fn table(rows: &[Row]) -> String {
     text
 }
 
-/// Replaces the generated part of a document, or adds it at the end.
+/// Replaces the generated part of a document, or appends it.
 pub(super) fn write(document: &Path, generated: &str) -> Result<()> {
     let text = fs::read_to_string(document).unwrap_or_default();
     let whole = replaced(&text, generated);

@@ -1,4 +1,4 @@
-//! The load generator for WebSockets: thousands that are idle, and one that talks.
+//! The WebSocket load generator: thousands of idle sockets, and one in conversation.
 
 use anyhow::{Context, Result, bail};
 use futures_util::{SinkExt, StreamExt};
@@ -12,10 +12,10 @@ use tokio_tungstenite::tungstenite::Message;
 /// A masked close frame with code 1000 and a mask of zeros.
 const CLOSE: [u8; 8] = [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8];
 
-/// How many handshakes are under way at once.
+/// The number of concurrent handshakes.
 const AT_ONCE: usize = 64;
 
-/// Opens so many sockets, each on a session of its own, by hand: an idle peer needs no buffers.
+/// Opens idle sockets, each on its own session, without a WebSocket library: an idle peer needs no buffers.
 pub(super) async fn open_idle(address: SocketAddr, count: usize) -> Result<Vec<TcpStream>> {
     let mut streams = Vec::with_capacity(count);
     let mut opening = JoinSet::new();
@@ -52,7 +52,7 @@ async fn open(address: SocketAddr, number: usize) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Opens so many sockets of the dashboard, which read what comes, subscribed to everything, until they are dropped.
+/// Opens dashboard sockets that subscribe to everything and read until they are dropped.
 pub(super) async fn watch(address: SocketAddr, count: usize) -> Result<JoinSet<()>> {
     let mut watching = JoinSet::new();
     for _ in 0..count {
@@ -65,7 +65,7 @@ pub(super) async fn watch(address: SocketAddr, count: usize) -> Result<JoinSet<(
     Ok(watching)
 }
 
-/// Closes the sockets in an orderly way.
+/// Closes the sockets with a close frame each.
 pub(super) async fn close(streams: Vec<TcpStream>) -> Result<()> {
     for mut stream in streams {
         stream.write_all(&CLOSE).await.context("a socket was closed before its time")?;
@@ -73,15 +73,15 @@ pub(super) async fn close(streams: Vec<TcpStream>) -> Result<()> {
     Ok(())
 }
 
-/// Sends so many messages into one session, each after the reply to the one before; the time of each. Connecting is not
-/// timed.
+/// Sends messages into one session, each after the reply to the previous one; returns the time of each. Connecting is not
+/// included.
 pub(super) async fn turns(address: SocketAddr, session: &str, count: usize) -> Result<Vec<Duration>> {
     let mut times = Vec::with_capacity(count);
     talk(address, session, count, &mut times).await?;
     Ok(times)
 }
 
-/// Sends so many messages over one socket.
+/// Sends the messages over one socket.
 async fn talk(address: SocketAddr, session: &str, count: usize, times: &mut Vec<Duration>) -> Result<()> {
     let stream = TcpStream::connect(address).await.context("cannot connect")?;
     stream.set_nodelay(true)?;
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// A server that answers each text with what `reply` makes of it, and counts the orderly ends of its sockets.
+    /// A server that answers each text by `reply`, and counts the sockets that were closed properly.
     async fn serve(listener: TcpListener, sockets: usize, reply: fn(&str) -> String) -> usize {
         let mut talks = JoinSet::new();
         for _ in 0..sockets {

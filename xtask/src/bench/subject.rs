@@ -1,4 +1,4 @@
-//! A process that is measured: starts it, reads its CPU time and memory from `/proc`, ends it.
+//! A process under measurement: starts it, reads its CPU time and memory from `/proc`, and stops it.
 
 use crate::process;
 use anyhow::{Context, Result, bail};
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// A running server; dropped, it is killed.
+/// A running server, killed on drop.
 pub(super) struct Subject {
     child: Child,
-    /// Where it listens.
+    /// The address it listens on.
     pub(super) address: SocketAddr,
 }
 
 impl Subject {
-    /// Starts `aethon-server` with a home and settings; returns when it has printed its address.
+    /// Starts `aethon-server` with a home and settings; returns once it has printed its address.
     pub(super) fn server(program: &Path, home: &Path, settings: &[&str]) -> Result<Self> {
         let mut command = process::command(home, &program.display().to_string(), &server_arguments(settings));
         command.arg("--home").arg(home);
@@ -55,7 +55,7 @@ impl Subject {
         }
     }
 
-    /// CPU time used so far, user and system, by all threads.
+    /// The CPU time used so far, user and system, by all threads.
     pub(super) fn cpu(&self) -> Result<Duration> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         let ticks = cpu_ticks(&stat).context("cannot read /proc/PID/stat")?;
@@ -63,7 +63,7 @@ impl Subject {
         Ok(Duration::from_secs_f64(ticks as f64 / per_second as f64))
     }
 
-    /// Resident memory in bytes.
+    /// The resident memory in bytes.
     pub(super) fn resident(&self) -> Result<u64> {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.child.id()))?;
         let line = rollup.lines().find_map(|line| line.strip_prefix("Rss:")).context("no Rss line")?;
@@ -71,7 +71,7 @@ impl Subject {
         Ok(kib * 1024)
     }
 
-    /// Asks the process to end and says how long that took.
+    /// Asks the process to exit and returns how long that took.
     pub(super) fn stop(mut self) -> Result<Duration> {
         let pid = Pid::from_child(&self.child);
         let asked = Instant::now();
@@ -87,20 +87,20 @@ impl Subject {
 
 impl Drop for Subject {
     fn drop(&mut self) {
-        // Both fail when the process has ended already, which is what is wanted.
+        // Both fail if the process has already ended, which is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Arguments that every measured server gets: the `echo` model, and logs that do not matter.
+/// The arguments of every measured server: the `echo` model, and no logging to speak of.
 fn server_arguments<'a>(settings: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec!["--set", "model.provider=echo", "--log-level", "warn"];
     arguments.extend(settings.iter().flat_map(|setting| ["--set", setting]));
     arguments
 }
 
-/// utime and stime of a line of `/proc/PID/stat`, whose second field may hold blanks and brackets.
+/// Parses utime and stime from `/proc/PID/stat`, whose second field may contain blanks and brackets.
 fn cpu_ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     let user: u64 = fields.next()?.parse().ok()?;

@@ -1,15 +1,15 @@
-//! What a rule of `tidy` found: the place, the rule, what is wrong there and what to do about it.
+//! A finding of a `tidy` rule: the place, the rule, the problem and the remedy.
 
 use std::fmt;
 
-/// One thing to mend.
+/// One problem to fix.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     /// Path from the root of the workspace, with `/` on every platform.
     pub(crate) path: String,
-    /// Line, from 1; 0 when the whole file is meant.
+    /// Line, from 1; 0 for the whole file.
     pub(crate) line: usize,
-    /// Name of the rule, for a person to look up in `tidy::rules`.
+    /// Name of the rule, to look up in `tidy::rules`.
     pub(crate) rule: &'static str,
     /// What is wrong.
     pub(crate) message: String,

@@ -1,16 +1,16 @@
-//! A `Cargo.toml` as the rules of `tidy` see it: which package it describes, where that package stands in the
-//! house, and what it depends on.
+//! A `Cargo.toml` as the rules of `tidy` see it: which package it describes, the package's floor in the architecture, and its
+//! dependencies.
 
 use std::collections::BTreeMap;
 
-/// Where a package stands in the house of `docs/architecture.md`.
+/// The floor of a package in `docs/architecture.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Floor {
     /// `crates/aethon-core`: words and traits.
     Core,
     /// `web`: the embedded pages.
     Web,
-    /// The other crates: each sees the core only.
+    /// The other crates: each sees only the core.
     Leaf,
     /// `crates/aethon`: configuration in, object graph out.
     Facade,
@@ -23,7 +23,7 @@ pub(crate) enum Floor {
 }
 
 impl Floor {
-    /// The floor of the package in a folder, from the folder alone.
+    /// The floor of the package in a folder, by the folder alone.
     pub(crate) fn of(folder: &str) -> Option<Self> {
         match folder {
             "crates/aethon-core" => Some(Self::Core),
@@ -47,11 +47,11 @@ pub(crate) struct Manifest {
     pub(crate) folder: String,
     /// Name of the package.
     pub(crate) name: String,
-    /// Where it stands.
+    /// Its floor.
     pub(crate) floor: Option<Floor>,
-    /// What it depends on, by package name; development and build dependencies included.
+    /// Its dependencies by package name, including development and build dependencies.
     pub(crate) dependencies: Vec<Dependency>,
-    /// The whole document, for rules with a question of their own.
+    /// The whole document, for rules with special questions.
     pub(crate) document: toml::Table,
     lines: Vec<String>,
 }
@@ -59,18 +59,18 @@ pub(crate) struct Manifest {
 /// One dependency.
 #[derive(Debug)]
 pub(crate) struct Dependency {
-    /// Package name, a rename undone.
+    /// Package name, with renames resolved.
     pub(crate) name: String,
-    /// Whether tests alone need it.
+    /// Whether it is a development dependency.
     pub(crate) development: bool,
-    /// Features asked for here.
+    /// Features enabled here.
     pub(crate) features: Vec<String>,
     /// Line of the manifest.
     pub(crate) line: usize,
 }
 
 impl Manifest {
-    /// Reads a package's manifest; a manifest without a package (the root) is `None`.
+    /// Parses a package's manifest; `None` for a manifest without a package (the root).
     pub(crate) fn parse(path: &str, text: &str) -> Result<Option<Self>, String> {
         let document: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
         let name = document.get("package").and_then(|package| package.get("name"));
@@ -89,7 +89,7 @@ impl Manifest {
         Ok(Some(manifest))
     }
 
-    /// The line on which a key is written, or 1.
+    /// The line of a key, or 1.
     pub(crate) fn line_of(&self, key: &str) -> usize {
         let starts = |line: &String| {
             line.trim_start().strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', '.', '=']))
@@ -128,12 +128,12 @@ fn features(dependency: &toml::Value) -> Vec<String> {
     list.into_iter().flatten().filter_map(toml::Value::as_str).map(str::to_owned).collect()
 }
 
-/// A package of the lock with its licence.
+/// A locked package with its licence.
 #[derive(Debug, Clone)]
 pub(crate) struct Locked {
     /// `name version`.
     pub(crate) package: String,
-    /// SPDX expression as its manifest writes it, where it has one.
+    /// SPDX expression from its manifest, if it has one.
     pub(crate) licence: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What only cargo knows: the licences of the locked packages.
+//! The licences of the locked packages, which only cargo knows.
 
 use super::manifest::Locked;
 use crate::process;
@@ -19,7 +19,7 @@ struct Package {
     source: Option<String>,
 }
 
-/// The locked packages of others, for every platform, from `cargo metadata`.
+/// Returns the locked third-party packages for all platforms, from `cargo metadata`.
 pub(crate) fn locked(root: &Path) -> Result<Vec<Locked>> {
     let output = process::output(root, "cargo", &["metadata", "--format-version", "1", "--locked"])?;
     let metadata: Metadata = serde_json::from_str(&output).context("cannot read `cargo metadata`")?;

@@ -1,4 +1,4 @@
-//! Runs every rule over the workspace and prints what they find.
+//! Runs every rule on the workspace and prints the findings.
 
 use super::rules::RULES;
 use super::tree::Tree;
@@ -6,7 +6,7 @@ use super::{finding::Finding, metadata};
 use anyhow::{Result, bail};
 use std::path::Path;
 
-/// Reads the workspace, applies every rule, prints the findings; fails when there are any.
+/// Reads the workspace, applies every rule and prints the findings; fails if there are any.
 pub(crate) fn run(root: &Path) -> Result<()> {
     let tree = Tree::read(root, metadata::locked(root)?)?;
     let found = check(&tree);
@@ -25,7 +25,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     bail!("tidy: {} findings in {files} files", found.len())
 }
 
-/// What all rules find, by place.
+/// The findings of all rules, ordered by place.
 fn check(tree: &Tree) -> Vec<Finding> {
     let mut found: Vec<Finding> = tree
         .unreadable
@@ -51,7 +51,7 @@ mod tests {
         assert!(found.iter().any(|finding| finding.rule == "parses"), "{found:?}");
     }
 
-    /// A workspace in which everything is wrong.
+    /// A workspace that breaks every rule.
     fn disorder() -> Tree {
         let core = "[package]\nname = \"aethon-core\"\n[dependencies]\nureq = \"3\"\naethon-store = \"1\"";
         let store = "[package]\nname = \"aethon-store\"\n[lib]\npath = \"../a.rs\"";

@@ -1,9 +1,9 @@
-//! A Rust source file as the rules of `tidy` see it: its syntax tree, the paths it names and the string
-//! literals it holds, each with its line and whether it is test code.
+//! A Rust source file as the rules of `tidy` see it: its syntax tree, and the paths and string literals it contains, each with
+//! its line and whether it is test code.
 //!
-//! Paths are read from the token stream rather than from the tree, so that the inside of a macro call counts
-//! too, and `use a::{b, c::d}` is spelled out to `a::b` and `a::c::d`. Comments are no tokens and never match;
-//! doc comments are told apart from other literals and left out.
+//! Paths are read from the token stream, not from the tree, so that the contents of macro calls count too; `use a::{b, c::d}`
+//! is expanded to `a::b` and `a::c::d`. Comments are not tokens and never match; doc comments are recognised and left out of
+//! the literals.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::ops::RangeInclusive;
@@ -22,26 +22,26 @@ pub(crate) struct RustSource {
     tests: Vec<RangeInclusive<usize>>,
 }
 
-/// A path or a literal with its place.
+/// A path or literal with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
     /// The path with `::`, or the content of the literal.
     pub(crate) text: String,
     /// Its line, from 1.
     pub(crate) line: usize,
-    /// Whether it stands in code that only tests are built with.
+    /// Whether it is in code that is built for tests only.
     pub(crate) test: bool,
 }
 
 impl Named {
-    /// Whether this path is `root` or something below it.
+    /// Returns whether this path is `root` or below it.
     pub(crate) fn is_under(&self, root: &str) -> bool {
         self.text.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
     }
 }
 
 impl RustSource {
-    /// Parses a file; `all_tests` says that the whole file is test code.
+    /// Parses a file; `all_tests` marks the whole file as test code.
     pub(crate) fn parse(text: &str, all_tests: bool) -> Result<Self, String> {
         let ast = syn::parse_file(text).map_err(|error| error.to_string())?;
         let tokens = TokenStream::from_str(text).map_err(|error| error.to_string())?;
@@ -59,7 +59,7 @@ impl RustSource {
         Ok(source)
     }
 
-    /// Whether a line belongs to code that only tests are built with.
+    /// Returns whether a line belongs to code that is built for tests only.
     pub(crate) fn is_test(&self, line: usize) -> bool {
         self.tests.iter().any(|range| range.contains(&line))
     }
@@ -100,7 +100,7 @@ fn attributes(item: &syn::Item) -> &[syn::Attribute] {
     }
 }
 
-/// `#[test]`, `#[tokio::test]`, `#[cfg(test)]`, `#[cfg(any(test, ...))]`.
+/// Matches `#[test]`, `#[tokio::test]`, `#[cfg(test)]`, `#[cfg(any(test, ...))]`.
 fn is_test_attribute(attribute: &syn::Attribute) -> bool {
     let last = attribute.path().segments.last().map(|segment| segment.ident.to_string());
     match last.as_deref() {
@@ -121,7 +121,7 @@ fn mentions(tokens: TokenStream, word: &str) -> bool {
     })
 }
 
-/// Reads paths and literals off a token stream.
+/// Extracts paths and literals from a token stream.
 #[derive(Default)]
 struct SourceReader {
     paths: Vec<(String, usize)>,
@@ -129,7 +129,7 @@ struct SourceReader {
 }
 
 impl SourceReader {
-    /// Reads one stream; `prefix` is the path before the braces of a `use` group.
+    /// Reads a stream; `prefix` is the path before the braces of a `use` group.
     fn read(&mut self, stream: TokenStream, prefix: &str) {
         let trees: Vec<TokenTree> = stream.into_iter().collect();
         let mut at = 0;
@@ -153,7 +153,7 @@ impl SourceReader {
         }
     }
 
-    /// Reads a path that starts at `at`; returns where reading goes on.
+    /// Reads a path that starts at `at`; returns the position after it.
     fn path(&mut self, trees: &[TokenTree], mut at: usize, prefix: &str) -> usize {
         let mut text = prefix.to_owned();
         let mut line = 0;
@@ -186,7 +186,7 @@ impl SourceReader {
     }
 }
 
-/// Whether the group at `at` is the `[doc = "..."]` that a doc comment becomes.
+/// Returns whether the group at `at` is the `[doc = "..."]` of a doc comment.
 fn is_doc(trees: &[TokenTree], at: usize) -> bool {
     let Some(TokenTree::Group(group)) = trees.get(at) else { return false };
     let attribute = at > 0

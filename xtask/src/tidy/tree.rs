@@ -1,5 +1,5 @@
-//! The workspace as data: files, manifests and the locked packages. Rules look at a `Tree` and at nothing else,
-//! so that their tests can make one up.
+//! The workspace as data: files, manifests and the locked packages. Rules look only at a `Tree`, so that their tests can make
+//! one up.
 
 use super::manifest::{Locked, Manifest};
 use super::source::RustSource;
@@ -7,22 +7,22 @@ use anyhow::{Context, Result};
 use std::fs;
 use std::path::Path;
 
-/// Folders that hold nothing of ours.
+/// Folders without files of ours.
 const SKIPPED: [&str; 3] = ["target", "node_modules", ".git"];
 
-/// Kinds of file that some rule reads.
+/// The types of files that some rule reads.
 const READ: [&str; 10] = ["rs", "toml", "js", "css", "html", "md", "sh", "sql", "lock", "svg"];
 
-/// Everything the rules look at.
+/// The input of all rules.
 #[derive(Default)]
 pub(crate) struct Tree {
     /// The files, sorted by path.
     pub(crate) files: Vec<File>,
     /// The packages of the workspace.
     pub(crate) manifests: Vec<Manifest>,
-    /// The packages of `Cargo.lock`, ours left out.
+    /// The third-party packages in `Cargo.lock`.
     pub(crate) locked: Vec<Locked>,
-    /// Files that could not be parsed, with the reason.
+    /// Files that could not be parsed, and why.
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct File {
 }
 
 impl Tree {
-    /// Reads the workspace below `root`; `locked` comes from `cargo metadata`.
+    /// Reads the workspace at `root`; `locked` comes from `cargo metadata`.
     pub(crate) fn read(root: &Path, locked: Vec<Locked>) -> Result<Self> {
         let mut found = Vec::new();
         collect(root, root, &mut found)?;
@@ -69,7 +69,7 @@ impl Tree {
         self.files.iter().filter_map(|file| Some((file, file.rust.as_ref()?)))
     }
 
-    /// The package that a file belongs to: the one with the longest folder above it.
+    /// The package of a file: the one with the longest folder that contains it.
     pub(crate) fn package_of(&self, path: &str) -> Option<&Manifest> {
         let holds = |manifest: &&Manifest| {
             path.strip_prefix(manifest.folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
@@ -94,14 +94,14 @@ impl Tree {
     }
 }
 
-/// Whether a file is built for tests only.
+/// Returns whether a file is built for tests only.
 fn is_test_file(path: &str) -> bool {
     path.starts_with("tests/")
         || ["/tests/", "/benches/", "/testkit/"].iter().any(|folder| path.contains(folder))
         || ["/tests.rs", "/testkit.rs"].iter().any(|name| path.ends_with(name))
 }
 
-/// Whether a file was written by others and is kept as it came.
+/// Returns whether a file is third-party and kept unchanged.
 pub(crate) fn is_vendored(path: &str) -> bool {
     path.split('/').any(|part| part == "vendor")
 }

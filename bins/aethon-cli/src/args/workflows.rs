@@ -1,4 +1,4 @@
-//! What can be asked about SOPs, timed jobs and work.
+//! The command line for SOPs, scheduled jobs and multi-turn work.
 
 use std::path::PathBuf;
 

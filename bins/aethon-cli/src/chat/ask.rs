@@ -1,4 +1,4 @@
-//! One question, one answer, for scripts and pipes.
+//! One question and its answer, for scripts and pipes.
 
 use std::io::{IsTerminal, Read};
 
@@ -15,10 +15,10 @@ use super::interrupts::{Interrupt, Interrupts};
 use super::screen::{Screen, put, style};
 use super::turn::LEAVE;
 
-/// The largest input that is read from a pipe.
+/// The maximum size of piped input, in bytes.
 const MOST_INPUT: u64 = 512 * 1024;
 
-/// What to ask: the argument, and below it what is piped in.
+/// The question: the argument, followed by piped input.
 pub(crate) fn question(text: Option<String>) -> Result<String> {
     let mut piped = String::new();
     if !std::io::stdin().is_terminal() {
@@ -44,8 +44,8 @@ pub(crate) fn question(text: Option<String>) -> Result<String> {
     Ok(parts.join("\n\n"))
 }
 
-/// Asks; returns whether the turn ended as it should. Questions for approval are denied: nobody is there to see them. Who
-/// is told to stop stops the turn, which keeps what was said, and leaves when that is done.
+/// Asks a question, and returns whether its turn succeeded. Approval requests are denied, as nobody is there to see them. On a
+/// signal the turn is stopped, and the program exits once the text so far is stored.
 pub(crate) async fn run(
     mut backend: Box<dyn Backend>,
     session: &str,
@@ -56,7 +56,7 @@ pub(crate) async fn run(
     let interrupts = Interrupts::watch()?;
     let turn = backend.say(text, effort).await?;
     let mut events = Events { interrupts, turn, leaving: None };
-    // Only a person wants to see it come; a program wants the answer and nothing else.
+    // Only a person wants to watch the answer arrive; a program wants the answer and nothing else.
     let outcome = match !as_json && std::io::stdout().is_terminal() {
         true => shown(&mut *backend, &mut events).await?,
         false => {
@@ -72,16 +72,16 @@ pub(crate) async fn run(
     Ok(outcome.stop_reason == "end")
 }
 
-/// What happens in the turn, and what is done about it without asking anybody.
+/// The events of the turn, handled without asking anybody.
 struct Events {
     interrupts: Interrupts,
-    /// The turn that answers the question, once it is known. Others of the session are none of ours.
+    /// The turn that answers the question, once known. Other turns of the session are ignored.
     turn: Option<String>,
-    /// Until when a stopped turn may end.
+    /// The deadline for a stopped turn to end.
     leaving: Option<Instant>,
 }
 
-/// What concerns the question.
+/// An event that matters to the question.
 enum Heard {
     Event(ChatEvent),
     Resize,
@@ -118,7 +118,7 @@ impl Events {
         }
     }
 
-    /// The event, where it is one of the question's own turn.
+    /// Returns the event if it belongs to the question's turn.
     fn concerns(&mut self, Told { turn, event }: Told) -> Result<Option<ChatEvent>> {
         match event {
             ChatEvent::Lost(why) | ChatEvent::Refused(why) => bail!("{}", readable(&why)),
@@ -132,7 +132,7 @@ impl Events {
     }
 }
 
-/// The turn on a terminal, as it comes.
+/// Shows the turn on a terminal as it arrives.
 async fn shown(backend: &mut dyn Backend, events: &mut Events) -> Result<Outcome> {
     let mut screen = Screen::new(style());
     loop {
@@ -147,12 +147,12 @@ async fn shown(backend: &mut dyn Backend, events: &mut Events) -> Result<Outcome
     }
 }
 
-/// What a turn said, for those who do not watch.
+/// The answer of a turn, collected for a program.
 #[derive(Default)]
 struct Said {
-    /// The text so far, from the last response of the model on.
+    /// The text so far, from the model's last response on.
     said: String,
-    /// Whether a tool was called since.
+    /// Whether a tool was called since then.
     is_after_tool: bool,
     failure: Option<String>,
 }
@@ -179,7 +179,7 @@ async fn heard(backend: &mut dyn Backend, events: &mut Events) -> Result<(Said, 
 }
 
 impl Said {
-    /// The answer as it was written, except what could drive a terminal; what went wrong is not part of it.
+    /// Prints the answer as written, without characters that could control a terminal. Failures are not part of it.
     fn print(&self, outcome: &Outcome) {
         let answer = if self.failure.is_some() { &self.said } else { &outcome.text };
         if !answer.is_empty() {

@@ -1,4 +1,4 @@
-//! The way to the assistant, whichever it is.
+//! The connection to the assistant, whether to a daemon or in this process.
 
 use aethon::core::approval::Answer;
 use aethon::core::model::Effort;
@@ -7,36 +7,36 @@ use async_trait::async_trait;
 
 use super::event::Told;
 
-/// What a person can look up about the assistant.
+/// What a user can look up about the assistant.
 #[async_trait]
 pub(crate) trait Overview: Send {
-    /// What there is of something: names and titles.
+    /// Lists names and titles.
     async fn list(&mut self, what: Listing) -> Result<Vec<(String, String)>>;
 
-    /// What the assistant can read and run here, a sentence each.
+    /// Describes what the assistant can read and run, one sentence each.
     async fn reach(&mut self) -> Result<Vec<String>>;
 }
 
-/// A way to the assistant.
+/// A connection to the assistant.
 #[async_trait]
 pub(crate) trait Backend: Overview {
-    /// What the assistant is and how it is reached, in a line.
+    /// Describes the assistant and the connection in one line.
     fn describe(&self) -> String;
 
-    /// Goes to a session, `NAME` of `webchat:NAME`: what is said goes there, and what others say there is told.
+    /// Enters the session `webchat:NAME`: messages go there, and the messages of others there are reported.
     async fn enter(&mut self, session: &str) -> Result<()>;
 
-    /// Says something in the session, perhaps with an effort of its own. Returns the turn that answers it where that is known
-    /// at once; otherwise [`super::event::ChatEvent::Accepted`] tells it.
+    /// Sends a message to the session, optionally with an effort. Returns the turn that answers it if that is known at once;
+    /// otherwise [`super::event::ChatEvent::Accepted`] reports it.
     async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>>;
 
-    /// The next thing that happens. The future may be dropped and asked for again; nothing is lost.
+    /// Waits for the next event. Cancel-safe: dropping the future loses nothing.
     async fn next(&mut self) -> Told;
 
-    /// Passes on what the person wants.
+    /// Passes on the user's wish.
     async fn tell(&mut self, wish: Wish) -> Result<()>;
 
-    /// Leaves in order.
+    /// Closes the connection in order.
     async fn close(&mut self);
 }
 
@@ -49,16 +49,16 @@ pub(crate) enum Listing {
     Sops,
 }
 
-/// What a person may want of a turn.
+/// What a user can ask of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Wish {
-    /// End this turn. Without one: what was said and has no turn yet, else whatever runs and waits in the session.
+    /// Stop this turn. Without an id: messages not yet assigned to a turn, else everything running or queued in the session.
     Stop(Option<String>),
-    /// The answer to a question.
+    /// Answer an approval request.
     Decide {
-        /// The question's id.
+        /// The request's id.
         id: String,
-        /// The answer, with the arguments as the person changed them if they did.
+        /// The answer, with the arguments if the user edited them.
         answer: Answer,
     },
 }

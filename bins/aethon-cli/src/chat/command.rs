@@ -1,6 +1,6 @@
-//! What a line of the chat is: a command, a message, or a slip of the pen.
+//! Parses a line of the chat: a command, a message, or a typing mistake.
 
-/// What `/help` says.
+/// The text of `/help`.
 pub(super) const HELP: &str = "\
 /new [NAME]      start a new conversation, or continue the one with that name
 /sessions        list your conversations
@@ -17,33 +17,33 @@ A paste stays one message. Ctrl-C stops a reply, and leaves when pressed again.
 
 ";
 
-/// What a person typed.
+/// A line that the user typed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// Something for the assistant.
+    /// A message to the assistant.
     Message(&'a str),
-    /// Show what there is.
+    /// Show the help.
     Help,
-    /// Leave.
+    /// Leave the chat.
     Quit,
-    /// End what runs.
+    /// Stop what is running.
     Stop,
-    /// Another conversation; empty for a new one.
+    /// Switch to another conversation; empty for a new one.
     New(&'a str),
-    /// An effort; empty to ask for it.
+    /// Set the effort; empty to show it.
     Effort(&'a str),
     /// List the conversations.
     Sessions,
     /// List the SOPs.
     Sops,
-    /// Tell what the assistant can read and run.
+    /// Show what the assistant can read and run.
     Status,
-    /// A command of the assistant, such as the name of a SOP, or one that does not exist.
+    /// A command of the assistant, such as the name of a SOP, or an unknown one.
     Unknown(&'a str),
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line, which may have several.
+    /// Parses the input, which may span several lines.
     pub(super) fn parse(text: &'a str) -> Self {
         let line = text.trim_start();
         if !line.starts_with('/') {

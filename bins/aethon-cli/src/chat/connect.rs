@@ -1,4 +1,4 @@
-//! Which way to the assistant is taken.
+//! Chooses the connection to the assistant.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ use super::remote::{Audience, Remote};
 use super::socket::Broken;
 use crate::daemon::Finder;
 
-/// How long a daemon that has the home, and does not answer, may be about to start or to stop.
+/// How long to wait for a daemon that holds the home but does not answer: it may be starting or stopping.
 const COMING: Duration = Duration::from_secs(30);
 
-/// The pause between two looks.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The running daemon of this home (or the one named), else an assistant in this process; in this session.
+/// Connects to the running daemon of this home (or the one named), else opens an assistant in this process, in this session.
 pub(crate) async fn open(
     prepared: Prepared,
     finder: Finder,
@@ -35,7 +35,7 @@ pub(crate) async fn open(
     })
 }
 
-/// The daemon, as soon as it answers; `None` once none has the home.
+/// Connects to the daemon once it answers; `None` once no daemon holds the home.
 async fn reach(finder: &Finder, session: &str, audience: Audience) -> Result<Option<Remote>> {
     let deadline = Instant::now() + COMING;
     loop {
@@ -51,7 +51,7 @@ async fn reach(finder: &Finder, session: &str, audience: Audience) -> Result<Opt
         if !finder.is_expected() {
             return Ok(None);
         }
-        // Whoever names an address wants to know that it is the wrong one.
+        // If the user named an address, its failure must be reported.
         if finder.is_named() || Instant::now() >= deadline {
             bail!("{why}");
         }

@@ -1,117 +1,117 @@
-//! What a turn shows, as the terminal needs it.
+//! Chat events, reduced to what the terminal shows.
 //!
-//! It is read from the frames of the chat socket. An assistant in this process says the same frames, so that both ways
-//! show the same, and a new frame is understood in this one place.
+//! They are parsed from frames of the chat socket. An assistant in this process emits the same frames, so both connections
+//! look the same, and a new frame is handled only here.
 
 use serde_json::Value;
 
-/// Something that happened, and in which turn; the turn is empty for what belongs to none.
+/// An event, and the turn in which it happened; the turn is empty for events outside of turns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Told {
     /// The turn's id.
     pub(crate) turn: String,
-    /// What happened.
+    /// The event.
     pub(crate) event: ChatEvent,
 }
 
 impl Told {
-    /// What a frame of the chat socket tells; `None` for those that a terminal does not show.
+    /// Parses a frame of the chat socket; `None` for frames that a terminal does not show.
     pub(crate) fn of(frame: &Value) -> Option<Self> {
         let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
         Some(Self { turn, event: ChatEvent::of(frame)? })
     }
 
-    /// What happened outside of any turn.
+    /// An event outside of any turn.
     pub(crate) fn outside(event: ChatEvent) -> Self {
         Self { turn: String::new(), event }
     }
 }
 
-/// What a turn shows, as the terminal needs it.
+/// An event, reduced to what the terminal shows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ChatEvent {
-    /// The message is stored, and this turn answers it; so many turns come before it.
+    /// The message is stored and this turn will answer it, after `queued` other turns.
     Accepted {
-        /// How many.
+        /// The number of turns before it.
         queued: u64,
     },
-    /// The message was not taken.
+    /// The message was rejected.
     Refused(String),
-    /// The turn begins again: what was shown of its answer does not count.
+    /// The turn starts over: the answer shown so far is void.
     Again,
     /// More of the reply.
     Text(String),
-    /// A tool call changed its state.
+    /// A tool call has a new state.
     Tool {
         /// The tool.
         name: String,
         /// `running`, `ok`, `error` or `denied`.
         state: String,
-        /// The arguments, while it runs.
+        /// The arguments, while the tool runs.
         input: Option<Value>,
-        /// The result, at its end.
+        /// The result, once the tool has ended.
         output: Option<String>,
     },
-    /// Somebody must decide.
+    /// An approval is needed.
     Approval {
-        /// The question's id.
+        /// The request's id.
         id: String,
         /// The tool.
         tool: String,
         /// The exact arguments.
         input: Value,
-        /// What would happen.
+        /// A summary of what would happen.
         summary: String,
-        /// What it would change, as a diff, where the tool can tell.
+        /// The change as a diff, if the tool can tell.
         preview: Option<String>,
-        /// What an answer for the rest of the conversation would allow.
+        /// What an approval for the rest of the conversation would allow.
         session_scope: String,
     },
-    /// The arguments as the person changed them break a rule; the question is still open.
+    /// The user's edited arguments break a rule; the request is still pending.
     EditRefused {
-        /// The question's id.
+        /// The request's id.
         id: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The question is settled, here or elsewhere.
+    /// The request is settled, here or in another client.
     ApprovalDone {
-        /// The question's id.
+        /// The request's id.
         id: String,
-        /// Why: `user`, `timeout` or `stopped`.
+        /// How it was settled: `user`, `timeout` or `stopped`.
         reason: String,
-        /// The arguments that run, where a person has changed them.
+        /// The arguments that will run, if the user edited them.
         edited: Option<Value>,
     },
-    /// Something the person should know.
+    /// A notice for the user.
     Notice(String),
-    /// Something went wrong.
+    /// An error.
     Error(String),
     /// The turn is over.
     Done(Outcome),
-    /// A turn of the session that somebody else asked for is over.
+    /// A turn that somebody else started in the session is over.
     Other(Other),
-    /// Something about the way to the assistant, in a few words.
+    /// News about the connection, in a few words.
     Link(String),
-    /// The way to the assistant broke for good.
+    /// The connection broke for good.
     Lost(String),
 }
 
-/// What somebody else said in the session, and the answer.
+/// A message of somebody else in the session, and its answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Other {
-    /// What was said, where it is known.
+    /// The message, if known.
     pub(crate) said: String,
-    /// The reply.
+    /// The answer.
     pub(crate) outcome: Outcome,
 }
 
-/// How a turn ended.
+/// The outcome of a turn.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Outcome {
     /// The turn's id.
     pub(crate) turn: String,
-    /// The whole reply.
+    /// The complete reply.
     pub(crate) text: String,
     /// `end`, `stopped`, `limit`, `budget` or `error`.
     pub(crate) stop_reason: String,
@@ -120,7 +120,7 @@ pub(crate) struct Outcome {
 }
 
 impl ChatEvent {
-    /// What a frame of the chat socket shows; `None` for those that a terminal does not show.
+    /// Parses a frame of the chat socket; `None` for frames that a terminal does not show.
     fn of(frame: &Value) -> Option<Self> {
         let text = |key: &str| frame[key].as_str().unwrap_or_default().to_owned();
         Some(match frame["type"].as_str()? {
@@ -159,7 +159,7 @@ impl ChatEvent {
     }
 }
 
-/// What is said when older messages were folded into a summary.
+/// The notice that older messages were compacted into a summary.
 fn folded(messages: u64) -> String {
     let were = if messages == 1 { "older message was" } else { "older messages were" };
     format!("{messages} {were} summarised for the model; the conversation keeps them")

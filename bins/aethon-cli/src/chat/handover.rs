@@ -1,6 +1,6 @@
-//! An assistant in this process until a daemon runs on the home, and that daemon from the next message on.
+//! Starts with an assistant in this process, and switches to the daemon as soon as one runs on the home.
 //!
-//! Both may write to one home, but only the daemon shows the others in the session what is said here, and only in it does a
+//! Both may write to one home, but only the daemon shows messages to the session's other participants, and only there does a
 //! turn outlive the terminal.
 
 use aethon::core::model::Effort;
@@ -13,10 +13,10 @@ use super::local::Local;
 use super::remote::{Audience, Remote};
 use crate::daemon::Finder;
 
-/// A way that changes once.
+/// A connection that switches once.
 pub(super) struct Handover {
     way: Box<dyn Backend>,
-    /// Where a daemon may be found; `None` once it was.
+    /// Looks for a daemon; `None` once one was found.
     finder: Option<Finder>,
     session: String,
     audience: Audience,
@@ -29,7 +29,7 @@ impl Handover {
         Self { way, finder: Some(finder), session, audience, news: None }
     }
 
-    /// Goes over to a daemon, if one answers. One that only starts is met by the next message.
+    /// Switches to a daemon if one answers. If it is still starting, the next message tries again.
     async fn meet(&mut self) {
         let Some(finder) = &self.finder else { return };
         let Ok(Some(daemon)) = finder.find() else { return };

@@ -1,4 +1,4 @@
-//! A line from standard input that one may stop waiting for.
+//! Reads a line from standard input, cancellably.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How often a wait looks whether it is still wanted.
+/// How often a wait checks whether it was cancelled.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Reads one line; `None` at the end of input. Dropping the future gives up, without swallowing what is typed later.
+/// Reads one line; `None` at the end of input. Dropping the future cancels the read without swallowing later input.
 pub(super) async fn line() -> Option<String> {
     let wanted = Arc::new(AtomicBool::new(true));
     let _guard = Unwanted(wanted.clone());
@@ -25,7 +25,7 @@ impl Drop for Unwanted {
 }
 
 fn read_line(wanted: &AtomicBool) -> Option<String> {
-    // Read without a buffer: what a buffer held back, the poll would not see.
+    // Unbuffered, because poll cannot see what a buffer holds.
     let stdin = std::io::stdin();
     let mut line = Vec::new();
     while wanted.load(Ordering::Relaxed) {

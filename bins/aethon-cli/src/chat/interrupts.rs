@@ -1,20 +1,20 @@
-//! Signals by which a person or the system speaks to the terminal.
+//! Signals that interrupt the terminal.
 
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Which it was.
+/// The kind of signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interrupt {
     /// Ctrl-C.
     Stop,
-    /// The program is to end.
+    /// The program must exit.
     End,
-    /// The window has another size.
+    /// The window was resized.
     Resize,
 }
 
-/// The signals that are watched.
+/// The signals being watched.
 pub(super) struct Interrupts {
     stop: Signal,
     end: Signal,
@@ -22,7 +22,7 @@ pub(super) struct Interrupts {
 }
 
 impl Interrupts {
-    /// Watches them.
+    /// Starts watching.
     pub(super) fn watch() -> Result<Self> {
         Ok(Self {
             stop: signal(SignalKind::interrupt()).context("Ctrl-C cannot be watched")?,
@@ -32,7 +32,7 @@ impl Interrupts {
         })
     }
 
-    /// The next one.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) -> Interrupt {
         tokio::select! {
             _ = self.stop.recv() => Interrupt::Stop,

@@ -1,7 +1,7 @@
-//! The keyboard while a reply comes in.
+//! The keyboard while a reply arrives.
 //!
-//! What is typed then is not shown in the middle of the reply; it waits for the next prompt, and a paste stays a paste. Only
-//! Ctrl-C and its like have their effect at once.
+//! Type-ahead is not echoed into the reply; it waits for the next prompt, and a paste remains a paste. Only Ctrl-C and the
+//! like take effect at once.
 
 use std::io::IsTerminal;
 use std::os::fd::AsFd;
@@ -12,17 +12,17 @@ use rustix::termios::{
 
 use super::screen::put;
 
-/// Marks what is pasted, and stops marking.
+/// Switches bracketed paste on and off.
 const MARK_PASTES: &str = "\u{1b}[?2004h";
 const LEAVE_PASTES: &str = "\u{1b}[?2004l";
 
-/// A keyboard that is quiet until this is dropped.
+/// Keeps the terminal from echoing until it is dropped.
 pub(super) struct Quiet {
     before: Option<Termios>,
 }
 
 impl Quiet {
-    /// Makes it quiet; without a terminal there is nothing to do.
+    /// Switches echo off; does nothing without a terminal.
     pub(super) fn keep() -> Self {
         let stdin = std::io::stdin();
         let before = stdin.is_terminal().then(|| tcgetattr(stdin.as_fd()).ok()).flatten();
@@ -30,7 +30,7 @@ impl Quiet {
             let mut quiet = before.clone();
             quiet.local_modes -= LocalModes::ECHO | LocalModes::ICANON;
             quiet.input_modes -= InputModes::ICRNL;
-            // Without it, what is typed is shown: a blemish and no fault.
+            // On failure, type-ahead is echoed: ugly but harmless.
             let _ = tcsetattr(stdin.as_fd(), OptionalActions::Now, &quiet);
             put(MARK_PASTES);
         }
@@ -47,7 +47,7 @@ impl Drop for Quiet {
     }
 }
 
-/// Forgets what was typed ahead: an answer must follow its question.
+/// Discards type-ahead, so that an answer cannot precede its question.
 pub(super) fn forget_typed() {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {

@@ -1,4 +1,4 @@
-//! An assistant in this very process, for when no daemon runs.
+//! An assistant in this process, for when no daemon runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::backend::{Backend, Listing, Overview, Wish};
 use super::event::{ChatEvent, Told};
 
-/// How long a turn may take to store what it had when the terminal leaves.
+/// How long a turn may take to store its text when the user leaves.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// A chat with an assistant of our own.
+/// A chat with an assistant in this process.
 pub(super) struct Local {
     aethon: Aethon,
     surface: Arc<Terminal>,
@@ -33,9 +33,9 @@ impl Local {
     pub(super) async fn open(prepared: Prepared, session: &str) -> Result<Self> {
         let session = SessionId::of("webchat", session)?;
         let aethon = prepared.open().await?;
-        // The servers that tools are borrowed from start while the person still types.
+        // Starts the MCP servers while the user is still typing.
         drop(aethon.assistant());
-        // Unbounded, but filled only as fast as one model writes to one person, and emptied by a terminal.
+        // Unbounded, but one model writing to one user fills it slowly, and the terminal drains it.
         let (sender, events) = unbounded_channel();
         Ok(Self { aethon, surface: Arc::new(Terminal { sender }), events, session })
     }
@@ -93,7 +93,7 @@ impl Backend for Local {
             Wish::Decide { id, answer } => {
                 let answered = self.aethon.approvals().answer(&id, answer.by("the terminal")).await;
                 if let Err(AnswerError::Refused(why)) = answered {
-                    // The screen is gone when the program leaves.
+                    // Fails only if the screen is gone because the program is exiting.
                     let _ = self.surface.sender.send(Told::outside(ChatEvent::EditRefused { id, why }));
                 }
             }
@@ -106,7 +106,7 @@ impl Backend for Local {
     }
 }
 
-/// The surface of a terminal: events go into the queue that the screen reads, and questions are answered at the desk.
+/// The surface of a terminal: queues events for the screen, and sends approval requests to `PendingApprovals`.
 struct Terminal {
     sender: UnboundedSender<Told>,
 }
@@ -117,7 +117,7 @@ impl Surface for Terminal {
         for mut frame in aethon::frames_of(&event) {
             frame["turn"] = turn.as_str().into();
             if let Some(told) = Told::of(&frame) {
-                // The screen is gone when the program leaves; nothing is lost, the turn is stored.
+                // Fails only if the screen is gone because the program is exiting; the turn is stored.
                 let _ = self.sender.send(told);
             }
         }

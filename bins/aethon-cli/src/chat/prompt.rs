@@ -1,7 +1,7 @@
-//! The line editor: what the person types, pastes and remembers.
+//! The line editor: typing, pasting and history.
 //!
-//! It blocks on the terminal, so it reads on a thread of its own. What happens in the session meanwhile is printed above the
-//! line, which stays as it is.
+//! It blocks on the terminal, so it reads on its own thread. Events of the session are printed above the line meanwhile, which
+//! stays intact.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -20,24 +20,24 @@ use tokio::task::JoinHandle;
 
 use super::screen::{put, style};
 
-/// How many lines are remembered.
+/// The number of lines kept in the history.
 const HISTORY: usize = 2000;
 
-/// How many texts wait to be printed above the line. The editor takes them ten times a second; more are dropped, because the
-/// transcript has them.
+/// How many texts can wait to be printed above the line. The editor takes them ten times a second; any excess is dropped,
+/// because the transcript has it.
 const PRINTED: usize = 256;
 
 /// The line editor.
 pub(super) struct Editor {
-    /// Away while a line is read.
+    /// `None` while a line is being read.
     line: Option<Reedline>,
     above: SyncSender<String>,
-    /// The last texts that were given to it, of which it may not have taken all.
+    /// The last texts given to the editor, some of which it may not have printed yet.
     given: VecDeque<String>,
     leave: Arc<AtomicBool>,
 }
 
-/// A line that is being read.
+/// A line being read.
 pub(super) type Reading = JoinHandle<(Reedline, std::io::Result<Signal>)>;
 
 impl Editor {
@@ -60,13 +60,13 @@ impl Editor {
             .with_break_signal(leave.clone());
         let line = match FileBackedHistory::with_file(HISTORY, history) {
             Ok(history) => line.with_history(Box::new(history)),
-            // A history that cannot be read is a comfort lost, and no reason not to chat.
+            // An unreadable history is inconvenient, but no reason not to chat.
             Err(_) => line,
         };
         Self { line: Some(line), above, given: VecDeque::new(), leave }
     }
 
-    /// Starts to read a line. `None` while one is read.
+    /// Starts reading a line. `None` if one is already being read.
     pub(super) fn read(&mut self, session: &str) -> Option<Reading> {
         let mut line = self.line.take()?;
         let prompt = Prompt(session.to_owned());
@@ -76,7 +76,7 @@ impl Editor {
         }))
     }
 
-    /// What was read.
+    /// Takes the editor back and returns the line.
     pub(super) fn finish(
         &mut self,
         read: Result<(Reedline, std::io::Result<Signal>), tokio::task::JoinError>,
@@ -89,7 +89,7 @@ impl Editor {
         signal.context("the terminal cannot be read")
     }
 
-    /// Prints above the line that is being read.
+    /// Prints a text above the line being read.
     pub(super) fn print(&mut self, text: String) {
         if self.above.try_send(text.clone()).is_ok() {
             self.given.push_back(text);
@@ -99,8 +99,8 @@ impl Editor {
         }
     }
 
-    /// Prints what the editor had not taken when the line was sent. It would show it above the next line only, behind what happened
-    /// after it. How much that is nobody can ask; the room that is left in the queue tells.
+    /// Prints the texts that the editor had not printed when the line was submitted; it would print them above the next line, out
+    /// of order. The editor cannot be asked how many there are, so the free space in the queue is counted.
     fn print_the_rest(&mut self) {
         let free = std::iter::from_fn(|| self.above.try_send(String::new()).ok()).take(PRINTED).count();
         let waiting = self.given.len().min(PRINTED - free);
@@ -110,13 +110,13 @@ impl Editor {
         self.given.clear();
     }
 
-    /// Ends the reading of a line.
+    /// Cancels reading a line.
     pub(super) fn stop_reading(&self) {
         self.leave.store(true, Ordering::Relaxed);
     }
 }
 
-/// The keys of Emacs; a paste comes in without characters that would drive the terminal when they are shown.
+/// Emacs key bindings; characters that would control the terminal are replaced in pasted text.
 struct Plain(Emacs);
 
 impl EditMode for Plain {
@@ -139,7 +139,7 @@ impl EditMode for Plain {
     }
 }
 
-/// A control character as its picture, such as ␛, so that what is seen is what is sent.
+/// The visible symbol of a control character, such as ␛, so that what is seen is what is sent.
 fn shown(c: char) -> char {
     match u32::from(c) {
         _ if c == '\n' || c == '\t' => c,
@@ -150,7 +150,7 @@ fn shown(c: char) -> char {
     }
 }
 
-/// A backslash at the end, or an open code fence, means that the message goes on.
+/// Continues the message after a trailing backslash or within an open code fence.
 struct Continued;
 
 impl Validator for Continued {
@@ -164,7 +164,7 @@ impl Validator for Continued {
     }
 }
 
-/// The prompt: the conversation's name where it is not the usual one.
+/// The prompt, which names the conversation unless it is the default one.
 struct Prompt(String);
 
 impl reedline::Prompt for Prompt {

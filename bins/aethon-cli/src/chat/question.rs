@@ -1,5 +1,5 @@
-//! A question that a turn waits for, and the ways to answer it: yes, no, yes for the rest of the conversation, or yes with
-//! other arguments. What is changed is judged by the assistant's rules; if they refuse it, the person hears why and is asked
+//! Answers an approval request that a turn is waiting for: yes, no, yes for the rest of the conversation, or yes with edited
+//! arguments. The assistant checks edited arguments against its rules; if they are rejected, the user sees why and is asked
 //! again.
 
 use aethon::core::approval::{Answer, Decision, Scope};
@@ -15,7 +15,7 @@ use super::keys::forget_typed;
 use super::screen::put;
 use super::turn::Following;
 
-/// What is asked.
+/// An approval request.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     id: String,
@@ -27,7 +27,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// The question that this is, if it is one.
+    /// The request in this event, if any.
     pub(super) fn of(event: &ChatEvent) -> Option<Self> {
         let ChatEvent::Approval { id, tool, input, summary, preview, session_scope } = event.clone() else {
             return None;
@@ -36,19 +36,19 @@ impl Question {
     }
 }
 
-/// What came first.
+/// What happened first.
 enum Heard {
-    /// What the person typed; `None` at the end of input.
+    /// The user's line; `None` at the end of input.
     Line(Option<String>),
-    /// The question is settled, or nobody waits for an answer any more.
+    /// The request is settled, or no longer needs an answer.
     Settled(Told),
-    /// The changed arguments were refused.
+    /// The edited arguments were rejected.
     Refused(String),
-    /// The person stopped the turn.
+    /// The user stopped the turn.
     Stopped,
 }
 
-/// Waits for an answer, or until the question is settled without one; returns what settled it.
+/// Waits for an answer, or until the request is settled without one; returns what settled it.
 pub(super) async fn decide(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
@@ -90,7 +90,7 @@ pub(super) async fn decide(
     }
 }
 
-/// What became of an edit.
+/// The result of an edit.
 enum Edited {
     Input(Value),
     Nothing,
@@ -98,7 +98,7 @@ enum Edited {
     Stopped,
 }
 
-/// Asks for other arguments: for the value of the one that matters, else for all of them as JSON.
+/// Asks for other arguments: a new value for the main one, else all of them as JSON.
 async fn edit(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
@@ -125,7 +125,7 @@ async fn edit(
     })
 }
 
-/// The argument that a person would change: a command, or the only one.
+/// The argument that a user would edit: a command, or the only one.
 fn one_argument(input: &Value) -> Option<String> {
     let fields = input.as_object()?;
     let is_line = |value: &Value| value.as_str().is_some_and(|text| !text.contains('\n'));
@@ -134,7 +134,7 @@ fn one_argument(input: &Value) -> Option<String> {
     only.filter(|name| fields.get(*name).is_some_and(is_line)).cloned()
 }
 
-/// The arguments as they were typed; `None` when nothing was.
+/// The edited arguments; `None` if nothing was typed.
 fn changed(input: &Value, one: Option<&str>, line: &str) -> Option<Result<Value, String>> {
     if line.trim().is_empty() {
         return None;
@@ -148,7 +148,7 @@ fn changed(input: &Value, one: Option<&str>, line: &str) -> Option<Result<Value,
     Some(Ok(input))
 }
 
-/// Waits for what comes first: a line, if one is asked for, the end of the question, or the word that an edit is refused.
+/// Waits for whichever comes first: a line if wanted, the end of the request, or the rejection of an edit.
 async fn hear(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
@@ -177,7 +177,7 @@ async fn hear(
     }
 }
 
-/// Waits until the question is settled elsewhere, or cannot be answered any more, or an edit is refused.
+/// Waits until the request is settled elsewhere, can no longer be answered, or an edit is rejected.
 async fn settled(backend: &mut dyn Backend, following: &Following, id: &str) -> Heard {
     loop {
         let told = backend.next().await;

@@ -1,20 +1,20 @@
-//! When to try to connect again, how long to go on trying, and what to say of it.
+//! Decides when to reconnect, when to give up, and what to tell the user.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The first pause, and the longest.
+/// The first and the longest pause.
 const SHORTEST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// A daemon that is away for longer than this is worth a word.
+/// How long a daemon may be unreachable before the user is told.
 const WORTH_A_WORD: Duration = Duration::from_secs(3);
 
-/// The way back to a daemon that went away.
+/// The state of reconnecting to a daemon.
 #[derive(Debug)]
 pub(super) struct Reconnect {
-    /// For how long to try; for ever without.
+    /// How long to keep trying; for ever if `None`.
     patience: Option<Duration>,
     lost: Option<Instant>,
     due: Instant,
@@ -27,16 +27,16 @@ impl Reconnect {
         Self { patience, lost: None, due: Instant::now(), tries: 0, was_said: false }
     }
 
-    /// When to try next.
+    /// The time of the next attempt.
     pub(super) fn due(&self) -> Instant {
         self.due
     }
 
-    /// The connection broke, or could not be made again. Returns what to say when it is time to give up.
+    /// Records that the connection broke or could not be restored. Returns the message to show when it is time to give up.
     pub(super) fn failed(&mut self, now: Instant, why: &str) -> Option<String> {
         let lost = *self.lost.get_or_insert(now);
         let pause = SHORTEST.saturating_mul(1 << self.tries.min(8)).min(LONGEST);
-        // Terminals that lost the same daemon do not all come back at once.
+        // Spreads the attempts of terminals that lost the same daemon.
         let spread = pause.mul_f64(f64::from(std::process::id() % 50) / 100.0);
         self.due = now + pause + spread;
         self.tries += 1;
@@ -44,14 +44,14 @@ impl Reconnect {
         is_over.then(|| format!("aethon-server did not come back: {why}"))
     }
 
-    /// What to say when the daemon stays away; once.
+    /// Returns the message to show, once, when the daemon stays unreachable.
     pub(super) fn is_late(&mut self, now: Instant) -> Option<String> {
         let is_late = self.lost.is_some_and(|lost| now - lost >= WORTH_A_WORD);
         (is_late && !std::mem::replace(&mut self.was_said, true))
             .then(|| "aethon-server is away; trying to reach it again".to_owned())
     }
 
-    /// The connection stands again. Returns what to say.
+    /// Records that the connection was restored. Returns the message to show.
     pub(super) fn succeeded(&mut self) -> String {
         *self = Self::new(self.patience);
         "connected to aethon-server again".to_owned()

@@ -1,7 +1,7 @@
-//! The chat: a prompt, a turn, and again.
+//! The chat loop: a prompt, a turn, and again.
 //!
-//! Between turns the line editor has the terminal, and what others say in the session is printed above the line. During a
-//! turn the reply has it. Ctrl-C stops the turn, or clears the line; a second one right after it leaves.
+//! Between turns the line editor owns the terminal, and messages of others in the session are printed above the line. During
+//! a turn the reply owns it. Ctrl-C stops the turn, or clears the line; a second one right after it leaves.
 
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -21,7 +21,7 @@ use super::prompt::Editor;
 use super::screen::{elsewhere, put, style};
 use super::turn::{End, follow};
 
-/// Chats until the person leaves.
+/// Chats until the user leaves.
 pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: PathBuf) -> Result<()> {
     let mut chat = Chat {
         session: session.to_owned(),
@@ -40,10 +40,10 @@ pub(crate) async fn run(mut backend: Box<dyn Backend>, session: &str, history: P
 
 struct Chat {
     session: String,
-    /// How much the model is to think, by conversation, where it differs from the configuration.
+    /// The effort by conversation, where it differs from the configuration.
     efforts: HashMap<String, Effort>,
     interrupts: Interrupts,
-    /// Whether the last thing that the person did was to press Ctrl-C.
+    /// Whether the user's last action was Ctrl-C.
     was_interrupted: bool,
 }
 
@@ -70,7 +70,7 @@ impl Chat {
         }
     }
 
-    /// Reads a line, and shows what happens in the session meanwhile.
+    /// Reads a line and meanwhile shows events of the session.
     async fn line(&mut self, backend: &mut dyn Backend, editor: &mut Editor) -> Result<Signal> {
         let Some(mut reading) = editor.read(&self.session) else { anyhow::bail!("a line is read already") };
         let mut lost = None;
@@ -97,7 +97,7 @@ impl Chat {
         }
     }
 
-    /// Handles one line. `false` to leave.
+    /// Handles one line. Returns `false` to leave.
     async fn take(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
         match Line::parse(text) {
             Line::Help => put(HELP),
@@ -127,7 +127,7 @@ impl Chat {
         Ok(true)
     }
 
-    /// Sets how much the model is to think in this conversation; without a word, only tells it.
+    /// Sets the effort of this conversation, or shows it if `word` is empty.
     fn set_effort(&mut self, word: &str) -> String {
         match (word, Effort::parse(word)) {
             ("default", _) => drop(self.efforts.remove(&self.session)),
@@ -139,7 +139,7 @@ impl Chat {
         format!("effort {effort}")
     }
 
-    /// One turn. `false` to leave.
+    /// Runs one turn. Returns `false` to leave.
     async fn say(&mut self, backend: &mut dyn Backend, text: &str) -> Result<bool> {
         let turn = backend.say(text, self.efforts.get(&self.session).copied()).await?;
         let end = follow(backend, &mut self.interrupts, turn).await?;
@@ -147,7 +147,7 @@ impl Chat {
         Ok(end != End::Leave)
     }
 
-    /// Without a terminal, every line is a message and every reply is printed.
+    /// Reads messages line by line and prints every reply, for use without a terminal.
     async fn piped(&mut self, backend: &mut dyn Backend) -> Result<()> {
         loop {
             let mut line = std::pin::pin!(input::line());
@@ -180,20 +180,20 @@ async fn show(backend: &mut dyn Backend, what: Listing) -> Result<()> {
     Ok(())
 }
 
-/// Whether a word calls a SOP, or answers the question of one.
+/// Returns whether a word calls a SOP, or is `/cancel`, which answers a SOP's question.
 async fn calls_sop(backend: &mut dyn Backend, word: &str) -> Result<bool> {
     let name = word.trim_start_matches('/');
     Ok(name == "cancel" || backend.list(Listing::Sops).await?.iter().any(|(known, _)| known == name))
 }
 
-/// What is printed above the line that is being typed.
+/// The text to print above the line being typed.
 fn above(told: Told) -> Option<String> {
     let aside = |text: &str| Some(style().dim(&format!("· {}", readable(text))));
     match told.event {
         ChatEvent::Other(other) => Some(elsewhere(&other, style())),
         ChatEvent::Link(text) | ChatEvent::Notice(text) => aside(&text),
         ChatEvent::Refused(text) => aside(&format!("a message was not taken: {text}")),
-        // A turn that was stopped and not waited for.
+        // The end of a turn that was stopped and not waited for.
         ChatEvent::Done(outcome) => aside(&format!("the earlier reply has ended ({})", outcome.stop_reason)),
         _ => None,
     }

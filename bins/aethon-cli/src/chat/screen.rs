@@ -1,8 +1,7 @@
-//! A turn on the terminal: the reply as it comes, tool calls in a line, questions with their exact arguments.
+//! Shows a turn on the terminal: the reply as it arrives, each tool call in a line, questions with their exact arguments.
 //!
-//! A block of the reply is printed for good when the next one begins. On a terminal the block that is still coming in is
-//! drawn below, and taken back when more of it is there: so the program must know how many rows it takes in a window that
-//! may have changed its width meanwhile.
+//! A block of the reply is final once the next one begins. On a terminal, the unfinished block is drawn below and erased when
+//! more of it arrives; so the program must know how many rows it occupies, in a window that may have been resized meanwhile.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -14,16 +13,16 @@ use super::event::{ChatEvent, Other, Outcome};
 use super::question::Question;
 use crate::render::{Stream, Style, columns_of, markdown, rows_of};
 
-/// The widest a reply is set; longer lines are hard to read.
+/// The maximum width of a reply; longer lines are hard to read.
 const WIDEST: usize = 100;
 
-/// How often the block that is still coming in is drawn again.
+/// How often the unfinished block is redrawn.
 const FRAME: Duration = Duration::from_millis(50);
 
 /// How many lines of a running tool's output are shown.
 const LIVE_LINES: usize = 6;
 
-/// The arguments that say most about a call, the most telling first. The page has the same list.
+/// The most informative arguments of a call, in order. Keep in sync with the list of the page.
 const TELLING: [&str; 14] = [
     "command",
     "path",
@@ -41,33 +40,33 @@ const TELLING: [&str; 14] = [
     "title",
 ];
 
-/// How much of what somebody else said is shown, in columns.
+/// How much of somebody else's message is shown, in columns.
 const SAID: usize = 200;
 
-/// What one turn shows.
+/// The display of one turn.
 pub(super) struct Screen {
     style: Style,
-    /// Whether what was drawn can be taken back.
+    /// Whether drawn lines can be erased.
     is_live: bool,
     stream: Stream,
     said: bool,
-    /// The lines on the screen that are taken back when more comes in.
+    /// The drawn lines to be erased when more arrives.
     draft: Vec<String>,
     drawn: Option<Instant>,
 }
 
-/// The style of standard output, as wide as the window is now.
+/// The style of standard output, at the window's current width.
 pub(crate) fn style() -> Style {
     let colour = is_live() && !crate::environment::no_color();
     Style { colour, width: window().0.clamp(20, WIDEST) }
 }
 
-/// Whether standard output is a terminal that can move its cursor.
+/// Returns whether standard output is a terminal that can move its cursor.
 fn is_live() -> bool {
     std::io::stdout().is_terminal() && !crate::environment::is_dumb()
 }
 
-/// The columns and rows of the window.
+/// The size of the window in columns and rows.
 fn window() -> (usize, usize) {
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
     (usize::from(columns).max(1), usize::from(rows).max(1))
@@ -79,7 +78,7 @@ impl Screen {
         Self { style, is_live: is_live(), stream, said: false, draft: Vec::new(), drawn: None }
     }
 
-    /// Shows an event; returns the outcome at the end.
+    /// Shows an event. Returns the outcome when the turn ends.
     pub(super) fn show(&mut self, event: ChatEvent) -> Option<Outcome> {
         match event {
             ChatEvent::Text(text) => {
@@ -96,7 +95,7 @@ impl Screen {
             ChatEvent::Error(text) => {
                 self.settle();
                 put(&format!("{}\n", self.style.alarm(&format!("error: {}", readable(&text)))));
-                // The outcome says the same again.
+                // The outcome repeats it.
                 self.said = true;
             }
             ChatEvent::Again => self.begin_again(),
@@ -120,7 +119,7 @@ impl Screen {
         None
     }
 
-    /// What runs in the place of what was asked: somebody has changed it, here or at another door.
+    /// Shows the arguments that will run instead of the requested ones, edited here or in another client.
     fn edited(&mut self, input: &Value) {
         self.aside("approved with changes; this runs:");
         for line in exact(&serde_json::to_string_pretty(input).unwrap_or_default()).lines() {
@@ -128,7 +127,7 @@ impl Screen {
         }
     }
 
-    /// The question, as exact as it will be carried out.
+    /// Shows the request exactly as it would be carried out.
     pub(super) fn question(&mut self, question: &Question) {
         self.settle();
         let Question { tool, input, summary, preview, .. } = question;
@@ -146,14 +145,14 @@ impl Screen {
         }
     }
 
-    /// Draws again what is coming in, in a window of another size.
+    /// Redraws the unfinished block after the window was resized.
     pub(super) fn resize(&mut self) {
         self.style.width = style().width;
         self.stream.set_width(self.style.width);
         self.draw();
     }
 
-    /// The end of a turn that had no outcome.
+    /// Ends a turn that had no outcome.
     pub(super) fn end(&mut self) {
         self.settle();
         put("\n");
@@ -163,8 +162,8 @@ impl Screen {
         self.settle();
         match outcome.stop_reason.as_str() {
             "stopped" => self.aside("stopped"),
-            // Nothing was streamed where the program itself had something to say, or where the end came while the
-            // connection was broken.
+            // Nothing was streamed, because the program itself had something to say or the turn ended while the connection
+            // was broken.
             _ if !self.said && !outcome.text.trim().is_empty() => {
                 let text = markdown(&outcome.text, self.style);
                 self.paragraph(&text);
@@ -175,7 +174,7 @@ impl Screen {
         outcome
     }
 
-    /// What was shown of the answer does not count any more.
+    /// Discards the answer shown so far.
     fn begin_again(&mut self) {
         self.take_back();
         if self.said {
@@ -199,7 +198,7 @@ impl Screen {
         put(&format!("{}\n", self.style.dim(line.trim_end())));
     }
 
-    /// The end of what a running tool has put out, below its line, on a terminal. It goes when the tool has ended.
+    /// Shows the end of a running tool's output below its line, on a terminal. It is erased when the tool ends.
     fn running(&mut self, output: &str) {
         if !self.is_live {
             return;
@@ -220,7 +219,7 @@ impl Screen {
         put(&format!("{}\n", self.style.dim(&format!("· {}", readable(text)))));
     }
 
-    /// Draws the block that is still coming in, on a terminal: as much of its end as the window holds.
+    /// Draws the unfinished block on a terminal: as much of its end as the window holds.
     fn draw(&mut self) {
         if !self.is_live {
             return;
@@ -247,8 +246,8 @@ impl Screen {
         self.drawn = Some(Instant::now());
     }
 
-    /// Erases what was drawn and not settled, from the first column on. A window that was made narrower has wrapped it into
-    /// more rows.
+    /// Erases the unfinished lines, from the first column on. They occupy more rows if the window was narrowed since, because it
+    /// wraps them.
     fn take_back(&mut self) {
         if self.draft.is_empty() {
             return;
@@ -277,7 +276,7 @@ impl Screen {
     }
 }
 
-/// What somebody else said in the session and what was answered, quietly marked at the margin.
+/// Formats somebody else's message and its answer, dimmed and marked at the margin.
 pub(super) fn elsewhere(other: &Other, style: Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2).max(20), ..style };
     let mut text = match other.said.trim() {
@@ -294,7 +293,7 @@ pub(super) fn elsewhere(other: &Other, style: Style) -> String {
     format!("{marked}\n")
 }
 
-/// The argument that says most about a call; the whole input where none of them is a text.
+/// The most informative argument of a call; the whole input if none of them is a text.
 fn telling(input: &Value) -> String {
     let text = |name: &&str| input.get(*name)?.as_str().filter(|text| !text.trim().is_empty());
     let known = TELLING.iter().find_map(text);
@@ -306,7 +305,7 @@ fn telling(input: &Value) -> String {
     }
 }
 
-/// A text in one line of so many columns at most.
+/// Shortens a text to one line of at most this many columns.
 fn shortened(text: &str, columns: usize) -> String {
     let line = text.replace('\n', " ");
     if columns_of(&line) <= columns {
@@ -320,7 +319,7 @@ fn shortened(text: &str, columns: usize) -> String {
     line.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// Writes to standard output at once. A closed pipe ends what is shown and nothing else.
+/// Writes to standard output at once. If the pipe is closed, only the display is lost.
 pub(super) fn put(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

@@ -13,28 +13,28 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::daemon::Daemon;
 
-/// How long the other side may say nothing. It sends a ping every 30 seconds.
+/// How long the server may be silent. It sends a ping every 30 seconds.
 const SILENCE: Duration = Duration::from_secs(95);
 
-/// How long a frame may take to go out.
+/// The time limit for sending a frame.
 const SENDING: Duration = Duration::from_secs(10);
 
-/// Why a connection is no more.
+/// Why a connection broke.
 #[derive(Debug)]
 pub(super) enum Broken {
-    /// Another one may work.
+    /// A new connection may succeed.
     Lost(String),
-    /// Another one would end in the same way.
+    /// A new connection would fail in the same way.
     Refused(String),
 }
 
 impl Broken {
-    /// Lost, and why.
+    /// A lost connection, with the reason.
     pub(super) fn lost(why: impl std::fmt::Display) -> Self {
         Self::Lost(why.to_string())
     }
 
-    /// Why a request failed: an answer of the daemon will be the same again, unless that is stopping.
+    /// Classifies a failed request: the daemon's answers are final, unless it is stopping.
     pub(super) fn of(error: anyhow::Error) -> Self {
         let why = format!("{error:#}");
         if crate::daemon::is_final(&error) { Self::Refused(why) } else { Self::Lost(why) }
@@ -68,7 +68,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Sends a frame.
+    /// Sends a frame within the time limit.
     pub(super) async fn send(&mut self, frame: &Value) -> Result<(), Broken> {
         match timeout(SENDING, self.inner.send(Message::text(frame.to_string()))).await {
             Ok(Ok(())) => Ok(()),
@@ -77,7 +77,7 @@ impl Socket {
         }
     }
 
-    /// The next frame. Dropping the future loses nothing.
+    /// Waits for the next frame. Cancel-safe: dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Result<Value, Broken> {
         loop {
             let Ok(message) = timeout_at(self.heard + SILENCE, self.inner.next()).await else {
@@ -108,7 +108,7 @@ impl Socket {
         }
     }
 
-    /// Leaves. The other side sees the connection end either way.
+    /// Closes the connection. If that fails, the server sees it end all the same.
     pub(super) async fn close(&mut self) {
         let _ = timeout(Duration::from_secs(1), self.inner.close(None)).await;
     }

@@ -1,4 +1,4 @@
-//! One turn of the chat, from what was said to the end of its answer.
+//! One turn of the chat, from the message to the end of its answer.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use super::keys::Quiet;
 use super::question::{Question, decide};
 use super::screen::{Screen, style};
 
-/// How long a stopped turn may take to end before the terminal goes on without it.
+/// How long a stopped turn may take to end before the terminal moves on.
 pub(super) const LEAVE: Duration = Duration::from_secs(3);
 
-/// How a turn ended for the person.
+/// How a turn ended for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// By itself.
+    /// It ended by itself.
     Over,
-    /// The person stopped it.
+    /// The user stopped it.
     Stopped,
-    /// The person, or the system, wants to leave.
+    /// The user or the system ends the program.
     Leave,
 }
 
-/// Follows the turn that answers what was just said; what others say in the session meanwhile is shown between.
+/// Follows the turn that answers the last message, and shows messages of others in between.
 pub(super) async fn follow(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
@@ -66,10 +66,10 @@ pub(super) async fn follow(
 }
 
 pub(super) struct Following {
-    /// The turn, once it is known.
+    /// The turn, once known.
     turn: Option<String>,
     screen: Screen,
-    /// Since when it is to end, and why.
+    /// Why and since when the turn is being stopped.
     stopping: Option<(Interrupt, Instant)>,
 }
 
@@ -95,7 +95,7 @@ impl Following {
         }
     }
 
-    /// Shows what happened; whether the turn is over.
+    /// Shows an event, and returns whether the turn is over.
     fn show(&mut self, told: Told) -> Result<bool> {
         match told.event {
             ChatEvent::Lost(why) => anyhow::bail!("{why}"),
@@ -106,7 +106,7 @@ impl Following {
                 return Ok(true);
             }
             event @ (ChatEvent::Other(_) | ChatEvent::Link(_)) => drop(self.screen.show(event)),
-            // Something about the session, or what is left of an earlier turn that was not waited for.
+            // An event of the session, or of our own turn; events of earlier turns that were not waited for are dropped.
             event if told.turn.is_empty() || self.turn.as_deref() == Some(told.turn.as_str()) => {
                 return Ok(self.screen.show(event).is_some());
             }

@@ -1,7 +1,7 @@
-//! `channels list|test|pair|pairings|approve|revoke`: how messengers are doing, and who may write through them.
+//! `channels list|test|pair|pairings|approve|revoke`: the state of the messengers, and who may write through them.
 //!
-//! How they are doing, the daemon knows; all else is in the configuration and the database, which this program and the daemon
-//! share.
+//! Only the daemon knows their state; everything else is in the configuration and the database, which this program shares with
+//! the daemon.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::{print, print_json, told};
 use crate::args::{ChannelsCommand, Common};
 use crate::daemon::Daemon;
 
-/// What a name is worth that no channel has.
+/// The exit status for an unknown channel.
 const UNKNOWN: u8 = 2;
 
 pub(crate) async fn run(common: &Common, command: ChannelsCommand) -> Result<ExitCode> {

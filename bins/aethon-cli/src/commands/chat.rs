@@ -11,12 +11,12 @@ use crate::args::Common;
 use crate::chat::{self, Audience, ask as question, repl};
 use crate::daemon::Finder;
 
-/// The configuration, and where to look for the daemon. Says so when flags are given that it knows nothing of.
+/// Loads the configuration and finds the daemon. Warns of flags that a running daemon ignores.
 fn way(common: &Common) -> Result<(Prepared, Finder)> {
     let prepared = crate::prepared(common)?;
     let finder = Finder::new(&prepared, common.connect.as_deref());
     let daemon = finder.find()?;
-    // The token is needed to get in, so it does have an effect.
+    // The token is used to sign in to the daemon, so it does have an effect.
     let is_idle = |set: &&String| !set.trim_start().starts_with("dashboard.auth_token");
     if let (Some(daemon), Some(set)) = (&daemon, common.sets.iter().find(is_idle)) {
         eprintln!(
@@ -27,7 +27,7 @@ fn way(common: &Common) -> Result<(Prepared, Finder)> {
     Ok((prepared, finder))
 }
 
-/// Chats in a session until the person leaves.
+/// Chats in a session until the user leaves.
 pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
     let (prepared, finder) = way(common)?;
     prepared.home().prepare()?;
@@ -39,7 +39,7 @@ pub(crate) async fn chat(common: &Common, session: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks once. Exit status 1 when the assistant could not answer.
+/// Asks once. The exit status is 1 if the assistant could not answer.
 pub(crate) async fn ask(
     common: &Common,
     text: Option<String>,
@@ -55,7 +55,7 @@ pub(crate) async fn ask(
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// What is typed is private, so the file exists with its mode before the editor writes to it.
+/// Creates the history file with private permissions before the editor writes to it.
 fn private(history: &std::path::Path) -> Result<()> {
     if !history.exists() {
         aethon::config::private_file::write(history, b"")?;

@@ -48,7 +48,7 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
         ConfigCommand::Edit => edit(common)?,
         ConfigCommand::Check => {
             let prepared = crate::prepared(common)?;
-            // What aethon-server would refuse to start with is not fine either.
+            // A configuration with which aethon-server would refuse to start is not fine.
             crate::runtime()?.block_on(prepared.preflight())?;
             print("the configuration is fine\n")?;
         }
@@ -56,7 +56,7 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A slip in a key is pointed out now, and not at the next start. Other faults of the file were there before.
+/// Prints warnings, so that a misspelt key is noticed now and not at the next start.
 fn warn(common: &Common) {
     if let Ok(prepared) = crate::builder(common).load() {
         for warning in prepared.warnings() {
@@ -65,8 +65,8 @@ fn warn(common: &Common) {
     }
 }
 
-/// Has the person change a copy, which takes the place of the file when nothing in it is wrong. What is refused is kept and
-/// gone on with the next time.
+/// Opens a copy in the user's editor, and replaces the file by it if it has no problem. A rejected copy is kept, and the next
+/// edit continues with it.
 fn edit(common: &Common) -> Result<()> {
     let sources = sources(common)?;
     let file = sources.config_file();
@@ -100,14 +100,14 @@ fn edit(common: &Common) -> Result<()> {
     print(&format!("{} is changed; {TAKEN_UP}\n", file.display()))
 }
 
-/// The keys that have changed since then; the file, where nothing can be said of keys. Never a value.
+/// The keys changed since then, or the file if the keys cannot be determined. Never a value.
 fn edited(common: &Common, was: Option<&aethon::Prepared>) -> String {
     let is = crate::builder(common).load().ok();
     let keys = was.zip(is.as_ref()).map(|(was, is)| changed_keys(was.config(), is.config()).join(", "));
     keys.filter(|keys| !keys.is_empty()).unwrap_or_else(|| "config.toml".to_owned())
 }
 
-/// An editor may be named with arguments, such as `code --wait`, so a shell reads it, as everywhere.
+/// Runs the editor through a shell, as is usual, because its name may include arguments, such as `code --wait`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the person's own editor has the terminal, and ends when they do"
@@ -129,7 +129,7 @@ fn refused(error: aethon::config::Error) -> anyhow::Error {
     aethon::Error::refused(error.to_string()).into()
 }
 
-/// The dump as TOML, which has no null: a key without a value is left out.
+/// Formats the dump as TOML, leaving out keys without a value because TOML has no null.
 fn as_toml(dump: &serde_json::Value) -> Result<String> {
     Ok(toml::to_string_pretty(&without_nulls(dump))?)
 }

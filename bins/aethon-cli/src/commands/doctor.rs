@@ -1,4 +1,4 @@
-//! `doctor`: what is wrong, and how to mend it.
+//! `doctor`: what is wrong, and how to fix it.
 
 use std::process::ExitCode;
 

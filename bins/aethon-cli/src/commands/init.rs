@@ -1,4 +1,4 @@
-//! `init`: a first configuration by a few questions. Never replaces one silently.
+//! `init`: creates a first configuration from a few questions. Never replaces one silently.
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -55,7 +55,7 @@ pub(crate) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the new configuration lets the assistant do, a line each.
+/// Describes what the new configuration lets the assistant do, one line each.
 fn reach(common: &Common) -> Result<String> {
     let prepared = crate::builder(common).load()?;
     Ok(prepared.reach().iter().map(|reach| format!("- {}\n", reach.sentence())).collect())
@@ -87,8 +87,8 @@ fn choose(given: Option<String>) -> Result<Provider> {
         .ok_or_else(|| aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into())
 }
 
-/// Whether the assistant is to ask before it acts: what was given, what the person says, and the default of the program where
-/// nobody can say anything.
+/// Whether the assistant asks before it acts: as given by the flag, else the user's answer, else the default if nobody can
+/// answer.
 fn asks_first(given: Option<bool>) -> Result<bool> {
     if let Some(given) = given {
         return Ok(given);
@@ -102,7 +102,7 @@ fn asks_first(given: Option<bool>) -> Result<bool> {
     Ok(!matches!(answer.to_lowercase().as_str(), "n" | "no"))
 }
 
-/// Asks on a terminal; elsewhere the default stands.
+/// Asks on a terminal; otherwise the answer is empty, which means the default.
 fn asked(question: &str) -> Result<String> {
     if !std::io::stdin().is_terminal() {
         return Ok(String::new());

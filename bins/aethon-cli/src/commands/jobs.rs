@@ -1,4 +1,4 @@
-//! `jobs list|add|rm|run|runs`: timed jobs, through the daemon where one runs, else in this process.
+//! `jobs list|add|rm|run|runs`: scheduled jobs, through the daemon if one runs, else in this process.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use super::{confirm, print, print_json};
 use crate::args::{Common, JobArgs, JobsCommand};
 use crate::daemon::encoded;
 
-/// How far apart the daemon is asked whether a run has ended.
+/// How often the daemon is asked whether a run has ended.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// How many runs are listed.
@@ -44,7 +44,7 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
             }
         }
         JobsCommand::Rm { id, yes } => {
-            // Nobody is asked about what is not there.
+            // Fails for an unknown job before asking for confirmation.
             source.runs(&id).await?;
             if !confirm(&format!("remove the job {id} with what is known of its runs"), yes)? {
                 return Ok(ExitCode::FAILURE);
@@ -74,7 +74,7 @@ pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// The jobs, and their runs.
+/// The scheduled jobs and their runs.
 struct TimedJobs(Source);
 
 impl TimedJobs {
@@ -116,7 +116,7 @@ impl TimedJobs {
         }
     }
 
-    /// Runs a job, and waits until the run has ended. A turn has a limit of its own, so the wait does.
+    /// Runs a job and waits for the run to end. Turns have a time limit, and so does this wait.
     async fn run(&self, id: &str) -> Result<Value> {
         match &self.0 {
             Source::Daemon(daemon) => {
@@ -128,7 +128,7 @@ impl TimedJobs {
                     let mut known = runs["runs"].as_array().into_iter().flatten();
                     match known.find(|known| known["run_id"] == run["run_id"]) {
                         Some(known) => run = known.clone(),
-                        // The job was removed meanwhile.
+                        // The job has been removed meanwhile.
                         None => break,
                     }
                 }
@@ -152,7 +152,7 @@ impl TimedJobs {
     }
 }
 
-/// A refusal of the schedule: one that the person can mend is none of a failure's.
+/// Turns a refusal of the schedule into an error.
 fn refused(refusal: JobRefusal) -> anyhow::Error {
     anyhow::Error::msg(refusal.to_string())
 }

@@ -1,4 +1,4 @@
-//! `mcp`: the tools for an MCP client, over standard input and output.
+//! `mcp`: serves the tools to an MCP client over standard input and output.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Common;
 
-/// Serves one client to its end. Standard output carries the protocol and nothing else.
+/// Serves one client until it disconnects. Standard output carries only the protocol.
 pub(crate) fn run(common: &Common) -> Result<ExitCode> {
     let prepared = crate::builder(common).load()?;
     tracing::subscriber::set_global_default(prepared.logging(common.log_format, true).subscriber())
@@ -27,7 +27,7 @@ pub(crate) fn run(common: &Common) -> Result<ExitCode> {
         };
         Ok(aethon::serve_mcp(prepared, tokio::io::stdin(), tokio::io::stdout(), stop).await?)
     });
-    // A thread that still reads standard input must not hold the exit up.
+    // A thread still reading standard input must not delay the exit.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `memory list|search|show|add|rm`: through the daemon where one runs, else on the database itself.
+//! `memory list|search|show|add|rm`: through the daemon if one runs, else on the database.
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use super::{confirm, print, print_json};
 use crate::args::{Common, MemoryCommand};
 use crate::daemon::encoded;
 
-/// The longest text that is read from standard input.
+/// The maximum size of a text from standard input.
 const MOST_INPUT: u64 = 1 << 20;
 
 pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitCode> {
@@ -40,7 +40,7 @@ pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitC
         }
         MemoryCommand::Rm { id, yes } => {
             let id = parse(&id)?;
-            // Nobody is asked about what is not there.
+            // Fails for an unknown memory before asking for confirmation.
             source.show(id).await?;
             if !confirm(&format!("remove memory {id} with its history"), yes)? {
                 return Ok(ExitCode::FAILURE);
@@ -68,7 +68,7 @@ fn input(text: String) -> Result<String> {
     Ok(text)
 }
 
-/// What the assistant remembers.
+/// The memories.
 struct Memories(Source);
 
 impl Memories {
@@ -165,7 +165,7 @@ fn day(entry: &Value, key: &str) -> String {
 
 fn line(entry: &Value) -> String {
     let (id, category) = (text(entry, "id"), text(entry, "category"));
-    // The owner's own are not named; what others have told is.
+    // Memories of the owner are not labelled; those of others are.
     let whose = entry["scope"].as_str().map(|_| format!("{}: ", text(entry, "scope"))).unwrap_or_default();
     format!("{id:>6}  {}  {category:<12}  {whose}{}\n", day(entry, "updated_at"), text(entry, "content"))
 }

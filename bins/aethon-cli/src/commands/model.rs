@@ -1,4 +1,4 @@
-//! `model test`: what the configured models really do.
+//! `model test`: tests what the configured models really do.
 
 use std::io::IsTerminal;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `model list|update`: what is known of models, and a newer table of them.
+//! `model list|update`: lists what is known of models, and installs a newer table.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{print, print_json};
 use crate::args::Common;
 
-/// Shows the models of one vendor, or all.
+/// Lists the models of one vendor, or all.
 pub(crate) fn list(common: &Common, vendor: Option<&str>, as_json: bool) -> Result<ExitCode> {
     let prepared = crate::prepared(common)?;
     let mut models = prepared.catalog().models();

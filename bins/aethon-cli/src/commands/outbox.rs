@@ -1,4 +1,4 @@
-//! `outbox list|retry|rm`: messages that have not arrived, through the daemon where one runs, else in this process.
+//! `outbox list|retry|rm`: undelivered messages, through the daemon if one runs, else in this process.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -16,10 +16,10 @@ use super::{confirm, print, print_json};
 use crate::args::{Common, OutboxCommand};
 use crate::daemon::encoded;
 
-/// How many are listed.
+/// The maximum number listed.
 const LISTED: usize = 500;
 
-/// How long a message may take that is sent again.
+/// How long delivery of a retried message may take.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 
 pub(crate) async fn run(common: &Common, command: OutboxCommand) -> Result<ExitCode> {
@@ -35,7 +35,7 @@ pub(crate) async fn run(common: &Common, command: OutboxCommand) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// What waits and what was given up.
+/// The pending and failed deliveries.
 struct Outbox(Source);
 
 impl Outbox {

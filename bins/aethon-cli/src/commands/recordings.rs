@@ -1,4 +1,4 @@
-//! `recordings list|show|verify|resume`: through the daemon where one runs, else in this process.
+//! `recordings list|show|verify|resume`: through the daemon if one runs, else in this process.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use super::{print, print_json};
 use crate::args::{Common, RecordingsCommand};
 use crate::daemon::encoded;
 
-/// The most events that are shown at once.
+/// The maximum number of events shown at once.
 const MOST_EVENTS: usize = 1_000;
 
 pub(crate) async fn run(common: &Common, command: RecordingsCommand) -> Result<ExitCode> {
@@ -68,7 +68,7 @@ impl Library {
         }
     }
 
-    /// A recording with its snapshots and the first of its events.
+    /// Returns a recording with its snapshots and first events.
     async fn show(&self, name: &RecordingName, limit: usize) -> Result<Value> {
         let (mut document, snapshots, events) = match &self.0 {
             Source::Daemon(daemon) => (
@@ -110,7 +110,7 @@ impl Library {
         count.with_context(|| format!("the recording {name} has no snapshot to go on from"))
     }
 
-    /// Says whether a recording is as it must be; 1 if it is not.
+    /// Reports whether a recording is valid; the exit status is 1 if it is not.
     async fn verify(&self, name: &RecordingName, as_json: bool) -> Result<ExitCode> {
         let checked = match &self.0 {
             Source::Daemon(daemon) => daemon.get(path(name, "/verify")).await,
@@ -151,7 +151,7 @@ impl Library {
     }
 }
 
-/// Whether it is the recording that is at fault.
+/// Returns whether the recording itself is at fault.
 fn is_refusal(error: &anyhow::Error) -> bool {
     let here = error.downcast_ref::<Error>().is_some_and(Error::is_invalid);
     here || crate::daemon::status_of(error) == Some(422)

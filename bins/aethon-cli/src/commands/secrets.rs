@@ -1,4 +1,4 @@
-//! `secrets set|list|rm`: one file a secret under `HOME/credentials/`, for `${credential:NAME}`.
+//! `secrets set|list|rm`: one file per secret under `HOME/credentials/`, for `${credential:NAME}`.
 
 use std::io::{IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use super::{confirm, note, print, print_json};
 use crate::args::{Common, SecretsCommand};
 
-/// The longest secret, in bytes.
+/// The maximum length of a secret, in bytes.
 const LONGEST: u64 = 64 * 1024;
 
 pub(crate) fn run(common: &Common, command: SecretsCommand) -> Result<ExitCode> {
@@ -80,7 +80,7 @@ fn read_piped() -> Result<String> {
     Ok(value)
 }
 
-/// Reads a line without showing it.
+/// Reads a line without echoing it.
 fn read_hidden(name: &str) -> Result<String> {
     use crossterm::event::{Event, KeyCode, KeyEventKind, KeyModifiers, read};
     eprint!("value of {name} (not shown): ");

@@ -1,4 +1,4 @@
-//! `sessions list|show|export|rm`: through the daemon where one runs, else on the database itself.
+//! `sessions list|show|export|rm`: through the daemon if one runs, else on the database.
 
 use std::process::ExitCode;
 
@@ -38,7 +38,7 @@ pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<Exi
         }
         SessionsCommand::Rm { id, yes } => {
             let id = parse(&id)?;
-            // Nobody is asked about what is not there.
+            // Fails for an unknown session before asking for confirmation.
             source.show(&id, 1).await?;
             if !confirm(&format!("remove the session {id} with all its messages"), yes)? {
                 return Ok(ExitCode::FAILURE);
@@ -122,7 +122,7 @@ fn table(page: &Value) -> String {
     if out.is_empty() { "no sessions yet\n".to_owned() } else { out }
 }
 
-/// A document of a conversation as Markdown, without what could drive a terminal.
+/// Formats a session as Markdown, without characters that could control a terminal.
 fn transcript(session: &Value) -> Result<String> {
     let transcript =
         serde_json::from_value(session.clone()).context("aethon-server sent another form than expected")?;

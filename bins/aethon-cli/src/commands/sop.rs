@@ -1,4 +1,4 @@
-//! `sop list|show|run|check|runs|resume`: workflows in Markdown, through the daemon where one runs, else in this process.
+//! `sop list|show|run|check|runs|resume`: workflows in Markdown, through the daemon if one runs, else in this process.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::{print, print_json};
 use crate::args::{Common, SopCommand};
 use crate::daemon::encoded;
 
-/// How many runs are listed.
+/// The maximum number of runs listed.
 const LISTED_RUNS: usize = 50;
 
 pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode> {
@@ -23,7 +23,7 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
         SopCommand::Check { files } => return check(common, files),
         SopCommand::Run { name, text, session, json } => {
             let missing = missing(&Workflows::open(common).await?.show(&name).await?, &text);
-            // Asked for what is missing, nobody could answer: this ends with one reply.
+            // The SOP would ask for missing parameters, but this command ends after one reply.
             if !missing.is_empty() {
                 bail!("/{name} needs to know more; add{missing}");
             }
@@ -50,7 +50,7 @@ pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// The SOPs, and their runs.
+/// The SOPs and their runs.
 struct Workflows(Source);
 
 impl Workflows {
@@ -100,7 +100,7 @@ impl Workflows {
             }
             Source::Here(aethon) => {
                 let turn = aethon.sop_runner().resume(run).await?;
-                // In this process the turn has to be waited for.
+                // In this process the turn must finish before the program exits.
                 aethon.shutdown(aethon.turn_timeout()).await;
                 Ok(format!("the run went on in the turn {turn}\n"))
             }
@@ -108,7 +108,7 @@ impl Workflows {
     }
 }
 
-/// Checks files, and says what is wrong with each.
+/// Checks files and reports the faults of each.
 fn check(common: &Common, files: Vec<PathBuf>) -> Result<ExitCode> {
     let files = if files.is_empty() { workspace_files(common)? } else { files };
     let mut out = String::new();
@@ -144,12 +144,12 @@ fn faults(path: &Path) -> Vec<SopFault> {
     aethon::check_sop(path).err().unwrap_or_default()
 }
 
-/// What a SOP cannot do without, as it is written behind its name.
+/// The required parameters of a SOP as written after its name.
 fn needs(sop: &Value) -> String {
     required(sop).map(written).collect()
 }
 
-/// The same of what these words do not say: each parameter needs its pair, and words in front of the pairs stand for one that has none.
+/// The required parameters missing from these words: each needs a `NAME=` pair, and free text before the pairs counts for one.
 fn missing(sop: &Value, words: &[String]) -> String {
     let text = words.join(" ");
     let names = |name: &str| text.split_whitespace().position(|word| is_pair(word, name));
@@ -158,7 +158,7 @@ fn missing(sop: &Value, words: &[String]) -> String {
     required(sop).filter(|name| names(name).is_none()).skip(usize::from(has_free_text)).map(written).collect()
 }
 
-/// Whether a word begins the pair of a parameter.
+/// Returns whether a word begins the pair of a parameter.
 fn is_pair(word: &str, name: &str) -> bool {
     word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
 }

@@ -1,4 +1,4 @@
-//! Where a command finds what is the owner's: in the daemon of the home where one runs, else in this process.
+//! The source of the owner's data: the daemon of the home if one runs, else this process.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use anyhow::Result;
 use crate::args::Common;
 use crate::daemon::Daemon;
 
-/// How long turns and writes that a command left behind may take to end.
+/// How long turns and writes that a command started may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The one or the other. Each command that knows both is a type around it, with a method for each thing that it does.
+/// The daemon or this process. Each command that supports both wraps it in a type with a method for each operation.
 pub(super) enum Source {
     Daemon(Daemon),
     Here(Box<Aethon>),
@@ -28,14 +28,14 @@ impl Source {
         })
     }
 
-    /// Notes in the audit that this was removed here; the daemon notes what it removes itself.
+    /// Records in the audit log that this was removed here; the daemon records its own removals.
     pub(super) async fn note_removal(&self, subject: &str) {
         if let Self::Here(aethon) = self {
             super::told(aethon.note(AuditAction::Deletion, subject, "done").await);
         }
     }
 
-    /// Stores what waits.
+    /// Stores pending writes and closes the home.
     pub(super) async fn close(self) {
         if let Self::Here(aethon) = self {
             aethon.shutdown(GRACE).await;
@@ -43,7 +43,7 @@ impl Source {
     }
 }
 
-/// Opens the home. A new one is fine on a first day, and a mistyped path on any other, so a person is told of it.
+/// Opens the home. Reports a new home, which is expected on the first day and a mistyped path on any other.
 pub(super) async fn opened(prepared: Prepared) -> Result<Aethon> {
     let home = prepared.home().path().to_owned();
     let is_new = !home.exists();

@@ -1,5 +1,4 @@
-//! `tasks list|show|cancel|pause|resume`: work that takes more than one turn, through the daemon where one runs, else as it is
-//! kept.
+//! `tasks list|show|cancel|pause|resume`: multi-turn work, through the daemon if one runs, else on the database.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -14,7 +13,7 @@ use super::{print, print_json};
 use crate::args::{Common, TasksCommand};
 use crate::daemon::encoded;
 
-/// How many pieces of work are listed.
+/// The maximum number listed.
 const LISTED: usize = 50;
 
 pub(crate) async fn run(common: &Common, command: TasksCommand) -> Result<ExitCode> {
@@ -24,7 +23,7 @@ pub(crate) async fn run(common: &Common, command: TasksCommand) -> Result<ExitCo
     done
 }
 
-/// The pieces of work.
+/// The multi-turn work.
 struct Works(Source);
 
 impl Works {

@@ -1,10 +1,10 @@
-//! Printing and asking, as every command does it.
+//! Printing and prompting, shared by all commands.
 
 use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
 
-/// Prints to standard output; a closed pipe (`| head`) is no failure.
+/// Prints to standard output; a closed pipe (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -18,7 +18,7 @@ pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
     print(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Asks before something is removed; without a terminal `--yes` is needed.
+/// Asks for confirmation of a removal; without a terminal `--yes` is required.
 pub(crate) fn confirm(what: &str, yes: bool) -> Result<bool> {
     if yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! What a command changed, as a row of the audit. A change that was made is made: a row that cannot be written is a warning.
+//! Audit rows for what a command changed. By then the change is made, so failing to write the row is only a warning.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use aethon::Home;
 use aethon::core::audit::AuditAction;
 use anyhow::Result;
 
-/// Notes a change of a file of this home: of what kind, what it is about, and what was done. Never a value.
+/// Records a change to a file of this home: its kind, its subject, and what was done. Never a value.
 pub(crate) fn note(home: &Path, action: AuditAction, (subject, outcome): (&str, &str)) -> Result<()> {
     let home = Home::at(home);
     let noted = aethon::audit::note(&home, action, subject, outcome);
@@ -14,7 +14,7 @@ pub(crate) fn note(home: &Path, action: AuditAction, (subject, outcome): (&str, 
     Ok(())
 }
 
-/// Warns where a row could not be written.
+/// Warns if a row could not be written.
 pub(crate) fn told(noted: aethon::Result<()>) {
     if let Err(error) = noted {
         let words = aethon::core::visible::readable(&error.to_string());

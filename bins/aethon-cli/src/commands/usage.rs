@@ -1,4 +1,4 @@
-//! `usage`: what the models took, through the daemon where one runs, else from the database itself.
+//! `usage`: what the models used and cost, from the daemon if one runs, else from the database.
 
 use std::process::ExitCode;
 
@@ -27,7 +27,7 @@ pub(crate) async fn run(common: &Common, days: u32, json: bool) -> Result<ExitCo
 const HEAD: [&str; 9] =
     ["day", "model", "kind", "requests", "failed", "tokens in", "cached", "tokens out", "cost"];
 
-/// Where the columns of numbers begin.
+/// The index of the first numeric column.
 const NUMBERS: usize = 3;
 
 fn table(usage: &Value) -> String {
@@ -60,7 +60,7 @@ fn table(usage: &Value) -> String {
     format!("{out}{}{}\n", saved(&usage["total"]), budget(&usage["budget"]))
 }
 
-/// What the providers' caches were good for.
+/// What the providers' caches saved.
 fn saved(total: &Value) -> String {
     let count = |key: &str| total[key].as_u64().unwrap_or(0);
     let (cached, input) = (count("cached_tokens"), count("input_tokens"));
@@ -99,7 +99,7 @@ fn numbers(sum: &Value) -> [String; 6] {
     ]
 }
 
-/// What is left of the day, in words.
+/// Describes what is left of the daily budget.
 fn budget(budget: &Value) -> String {
     let (spent, ceiling) = (money(&budget["spent_usd"]), budget["daily_usd"].as_f64().unwrap_or(0.0));
     if ceiling <= 0.0 {

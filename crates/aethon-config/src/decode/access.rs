@@ -1,4 +1,4 @@
-//! Walking into tables and lists, leaving out what was found wrong before.
+//! Walks into tables and lists, leaving out values found wrong in an earlier pass.
 
 use figment::value::{Dict, Value};
 use serde::de::value::StrDeserializer;

@@ -1,4 +1,4 @@
-//! The error of the decoder: which key, what stands there, what may.
+//! The decoder's error: which key, what was found, what is allowed.
 
 use std::fmt;
 
@@ -8,36 +8,36 @@ use super::Node;
 use crate::path::KeyPath;
 use crate::reference::Unresolved;
 
-/// Why a value was not taken.
+/// Why a value was rejected.
 #[derive(Debug, Default)]
 pub(super) struct Fault {
-    /// The key; `None` until the fault reaches a node that knows.
+    /// The key; `None` until the fault reaches a node that knows it.
     pub(super) key: Option<KeyPath>,
-    /// What stands there.
+    /// What was found.
     pub(super) found: String,
-    /// What may.
+    /// What is allowed.
     pub(super) allowed: String,
-    /// Whether the kind of value is wrong, and not what it says.
+    /// Whether the value has the wrong type, as opposed to the wrong content.
     is_kind: bool,
 }
 
 impl Fault {
-    /// A value of a wrong kind or content.
+    /// A value of the wrong type or content.
     pub(super) fn wrong(node: &Node<'_>, found: String, allowed: &str) -> Self {
         Self { key: Some(node.trail.path()), found, allowed: allowed.to_owned(), is_kind: false }
     }
 
-    /// A value of a wrong kind where a string was wanted.
+    /// A value of the wrong type where a string was expected.
     pub(super) fn wrong_kind(node: &Node<'_>, found: String, allowed: &str) -> Self {
         Self { is_kind: true, ..Self::wrong(node, found, allowed) }
     }
 
-    /// A reference that resolves to nothing.
+    /// A reference that cannot be resolved.
     pub(super) fn unresolved(node: &Node<'_>, reference: Unresolved) -> Self {
         Self::wrong(node, reference.found, &reference.allowed)
     }
 
-    /// Gives a fault of a visitor, which cannot know, its place and what stands there.
+    /// Adds the key and the value found to a fault of a visitor, which knows neither.
     pub(super) fn or_at(self, node: &Node<'_>) -> Self {
         match self.key {
             Some(_) => self,
@@ -45,7 +45,7 @@ impl Fault {
         }
     }
 
-    /// Narrows "a string" to the words that are allowed there.
+    /// Narrows "a string" to the words allowed there.
     pub(super) fn with_allowed_type(self, allowed: &str) -> Self {
         if self.is_kind { Self { allowed: allowed.to_owned(), ..self } } else { self }
     }
@@ -77,7 +77,7 @@ impl de::Error for Fault {
     }
 }
 
-/// The words that are allowed, for a message. An empty word is an alias nobody needs to know.
+/// Lists the allowed words for a message. An empty word is an alias not worth mentioning.
 pub(super) fn one_of(words: &[&str]) -> String {
     let words: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
     format!("one of {}", words.join(", "))

@@ -1,4 +1,4 @@
-//! Taking one value as the type that is wanted, and describing it when it cannot be.
+//! Reads one value as the type wanted, and describes it if that fails.
 
 use figment::value::Value;
 
@@ -7,7 +7,7 @@ use super::{DATE, Node};
 use crate::limits;
 
 impl Node<'_> {
-    /// The value as a string, its references resolved.
+    /// Reads the value as a string and resolves its references.
     pub(super) fn string(&self) -> Result<String, Fault> {
         let text = match (self.value, self.given_text()) {
             (Value::String(_, text), _) => text.as_str(),
@@ -35,7 +35,7 @@ impl Node<'_> {
         Ok(expanded.text.into_owned())
     }
 
-    /// The text to read a number or truth value from: given by a variable or `--set`, or made by a reference.
+    /// The text from which to parse a number or boolean, if a variable, `--set` or a reference supplied one.
     fn text(&self) -> Result<Option<String>, Fault> {
         match self.value {
             Value::String(_, text) if self.given_text().is_some() || text.contains("${") => {
@@ -45,7 +45,7 @@ impl Node<'_> {
         }
     }
 
-    /// The value as true or false.
+    /// Reads the value as a boolean.
     pub(super) fn truth(&self) -> Result<bool, Fault> {
         if let Value::Bool(_, value) = self.value {
             return Ok(*value);
@@ -61,7 +61,7 @@ impl Node<'_> {
         }
     }
 
-    /// The value as a whole number.
+    /// Reads the value as a whole number.
     pub(super) fn whole_number<T: TryFrom<i128>>(&self, least: i128, most: i128) -> Result<T, Fault> {
         let number = match self.integer_value() {
             Some(number) => Some(number),
@@ -74,7 +74,7 @@ impl Node<'_> {
         })
     }
 
-    /// The value as a finite number.
+    /// Reads the value as a finite number.
     pub(super) fn number(&self) -> Result<f64, Fault> {
         let number = match self.value.to_f64().or(self.integer_value().map(|number| number as f64)) {
             Some(number) => Some(number),
@@ -87,17 +87,17 @@ impl Node<'_> {
         })
     }
 
-    /// The value when it is a whole number already.
+    /// The value, if it is a whole number already.
     pub(super) fn integer_value(&self) -> Option<i128> {
         self.value.to_i128().or_else(|| self.value.to_u128().and_then(|number| i128::try_from(number).ok()))
     }
 
-    /// A fault: this value, and what is allowed instead.
+    /// Creates a fault for this value, with what is allowed instead.
     pub(super) fn wrong(&self, allowed: &str) -> Fault {
         Fault::wrong(self, self.described(), allowed)
     }
 
-    /// What stands here, for a message. Never what a reference resolved to, and nothing of a secret.
+    /// Describes the value for a message. Never shows the result of a reference, nor any part of a secret.
     pub(super) fn described(&self) -> String {
         if self.is_secret {
             return self.kind().to_owned();
@@ -129,7 +129,7 @@ impl Node<'_> {
 }
 
 fn whole_range(least: i128, most: i128) -> String {
-    // The upper end of the wide types says nothing to anybody.
+    // The upper bound of a wide type tells the reader nothing.
     if most > i128::from(u32::MAX) {
         format!("a whole number of at least {least}")
     } else {

@@ -1,4 +1,4 @@
-//! `[approval]`: asking a person before an action.
+//! `[approval]`: approval by a person before an action.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

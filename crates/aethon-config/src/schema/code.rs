@@ -1,4 +1,4 @@
-//! `[lsp]` and `[repo_map]`: what knows code.
+//! `[lsp]` and `[repo_map]`: language servers, and the map of the code.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! Every key the service knows, one file a section.
+//! Every key the service knows, one file per section.
 //!
-//! The doc comment of a field is what the JSON Schema, the configuration page and the unknown-key hints say about it,
-//! and its `Default` is the built-in layer. Ranges of numbers live in `crate::limits`, not here, so that refusing a
-//! value and describing it cannot disagree.
+//! The doc comment of a field becomes its description in the JSON Schema, on the configuration page and in hints about unknown
+//! keys; its `Default` is the built-in layer. The ranges of numbers are in `crate::limits`, not here, so that validation and
+//! description cannot disagree.
 
 mod agent;
 mod approval;

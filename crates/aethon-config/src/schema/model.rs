@@ -18,7 +18,7 @@ pub struct Model {
     #[schemars(schema_with = "crate::json_schema::provider")]
     pub provider: Provider,
     /// The model's name at the provider. Empty: the provider's usual one.
-    // Read as empty when absent, and not as the default of the default provider: the loader fills it in afterwards.
+    // Absent means empty here, not the default provider's default; the loader fills it in afterwards.
     #[serde(default)]
     pub model_id: String,
     /// The key. Empty: the provider's usual environment variable, such as `OPENAI_API_KEY`.

@@ -1,14 +1,13 @@
-//! Who does what a provider may offer besides answers: one of those that offer it in the table of `aethon_core::provider`,
-//! or nobody.
+//! Chooses the provider of a service other than answers: one that offers it in the table of `aethon_core::provider`, or none.
 
 use aethon_core::provider::Provider;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
-/// The word for nobody.
+/// The word for no provider.
 const NOBODY: &str = "none";
 
-/// The model with which a provider does it, where it does.
+/// Returns the model with which a provider offers the service, if it does.
 type Offer = fn(Provider) -> Option<&'static str>;
 
 fn words(offer: Offer) -> Vec<&'static str> {
@@ -31,19 +30,19 @@ fn write<S: Serializer>(provider: Option<Provider>, serializer: S) -> Result<S::
     serializer.serialize_str(provider.map_or(NOBODY, Provider::name))
 }
 
-/// One offer, as serde and the schema ask for it.
+/// Generates the module that serde and the schema need for one service.
 macro_rules! offers {
     ($(#[$doc:meta])* $name:ident, $offer:path) => {
         $(#[$doc])*
         pub(crate) mod $name {
             use super::{Deserializer, Provider, Serializer};
 
-            /// The words of the configuration.
+            /// The allowed words.
             pub(crate) fn words() -> Vec<&'static str> {
                 super::words($offer)
             }
 
-            /// Reads one of the words; an empty one means nobody.
+            /// Reads one of the words; an empty one means none.
             pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
                 deserializer: D,
             ) -> Result<Option<Provider>, D::Error> {

@@ -1,4 +1,4 @@
-//! `[runtime_tools]`: tools made while running.
+//! `[runtime_tools]`: tools created at run time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[scheduler]`: timed jobs.
+//! `[scheduler]`: scheduled jobs.
 
 use std::collections::BTreeMap;
 

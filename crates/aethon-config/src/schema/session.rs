@@ -1,4 +1,4 @@
-//! `[session]`: conversations and how they are kept short.
+//! `[session]`: conversations, and how they are compacted.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[agent.specialists]`: the agents that the main one asks for a part of its work.
+//! `[agent.specialists]`: the agents to which the main one delegates.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! `[tools]`: how much tools may do at once, and services that they use, with the keys that open them.
+//! `[tools]`: how much tools may do at once, and the services they use, with their keys.
 
 use aethon_core::secret::Secret;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `[transcription]`: voice messages into words.
+//! `[transcription]`: the transcription of voice messages.
 
 use aethon_core::provider::Provider;
 use aethon_core::secret::Secret;

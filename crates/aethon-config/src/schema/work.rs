@@ -1,4 +1,4 @@
-//! `[work]`: work that takes more than one turn, and what is done while nobody needs the assistant.
+//! `[work]`: multi-turn work, and what is done while nobody needs the assistant.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Addresses: of models, of messengers, of MCP servers, of proxies.
+//! Checks addresses: of models, messengers, MCP servers and proxies.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use url::{Host, Url};
 use super::Remarks;
 use crate::path::KeyPath;
 
-/// `host` below `section` must be an http or https address; plain http only on this machine unless it is permitted.
+/// Requires `host` below `section` to be an http or https address, with plain http only on this machine unless permitted.
 pub(super) fn model_host(section: &KeyPath, host: &str, is_http_allowed: bool, remarks: &mut Remarks) {
     if host.trim().is_empty() {
         return;
@@ -24,7 +24,7 @@ pub(super) fn model_host(section: &KeyPath, host: &str, is_http_allowed: bool, r
     }
 }
 
-/// `address` at `key` must be an http or https address; plain http beyond this machine is remarked on.
+/// Requires `address` at `key` to be an http or https address, and warns of plain http to other machines.
 pub(super) fn service(key: KeyPath, address: &str, remarks: &mut Remarks) {
     match parse(address) {
         Err(found) => remarks.problem(key, found, "an address such as https://service.example"),
@@ -35,7 +35,7 @@ pub(super) fn service(key: KeyPath, address: &str, remarks: &mut Remarks) {
     }
 }
 
-/// Reads an http or https address, or says what is wrong with it. A password in it is not repeated.
+/// Parses an http or https address, or says what is wrong with it without repeating a password.
 fn parse(address: &str) -> Result<Url, String> {
     let shown =
         if address.contains('@') { "an address".to_owned() } else { format!("the string {address:?}") };
@@ -55,7 +55,7 @@ fn parse(address: &str) -> Result<Url, String> {
     Ok(url)
 }
 
-/// Whether this name or address of a host is one of this machine.
+/// Returns whether this host name or address refers to this machine.
 pub(super) fn is_host_here(host: &str) -> bool {
     let bare = host.trim_matches(['[', ']']);
     let address = if bare.contains(':') { format!("http://[{bare}]") } else { format!("http://{bare}") };
@@ -74,7 +74,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether `text` is an address or a network such as `10.0.0.0/8`.
+/// Returns whether `text` is an address or a network such as `10.0.0.0/8`.
 pub(super) fn is_network(text: &str) -> bool {
     let (address, length) = match text.split_once('/') {
         Some((address, length)) => (address, Some(length)),
@@ -85,13 +85,13 @@ pub(super) fn is_network(text: &str) -> bool {
     length.is_none_or(|length| length.parse::<u8>().is_ok_and(|length| length <= most))
 }
 
-/// Whether `text` is an origin, as a browser sends it: scheme, host, perhaps a port, nothing else.
+/// Returns whether `text` is an origin as a browser sends it: scheme, host, perhaps a port, nothing else.
 pub(super) fn is_origin(text: &str) -> bool {
     let is_bare = text.split_once("://").is_some_and(|(_, host)| !host.contains(['/', '?', '#', '@', '*']));
     is_bare && parse(text).is_ok()
 }
 
-/// Whether `text` is the name or address of a host, without scheme, port or path.
+/// Returns whether `text` is a host name or address without scheme, port or path.
 pub(super) fn is_host(text: &str) -> bool {
     let bare = text.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(text);
     if bare.contains(':') || bare.len() != text.len() {

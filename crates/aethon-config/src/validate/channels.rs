@@ -1,4 +1,4 @@
-//! The channels: what to bind, whom to trust, and what a messenger needs to run.
+//! Checks the channels: what to bind, whom to trust, and what a messenger needs to run.
 
 use aethon_core::messenger::Streaming;
 use aethon_core::secret::Secret;
@@ -35,10 +35,10 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     owners(&config.security.owners, remarks);
 }
 
-/// An owner that is written in another form is nobody, and with that nobody at all is an owner.
+/// Checks the form of the owners. A misspelt entry matches nobody, which can leave the assistant without an owner.
 fn owners(owners: &[String], remarks: &mut Remarks) {
     for (index, owner) in owners.iter().enumerate() {
-        // The id is compared as it is.
+        // Ids are compared exactly.
         if household::split(owner).is_none_or(|(_, id)| id.trim() != id) {
             let key = KeyPath::of(["security", "owners"]).join(Step::Index(index));
             remarks.problem(key, format!("the string {owner:?}"), household::SENDER);
@@ -149,7 +149,7 @@ fn bot(name: &str, api_base: &str, remarks: &mut Remarks) {
     address::service(KeyPath::of(["channels", name, "api_base"]), api_base, remarks);
 }
 
-/// What one messenger alone has is for that one; `own` is what this one has besides.
+/// Rejects streaming modes that only other messengers support; `own` are the extra ones of this messenger.
 fn streams(name: &str, streaming: Streaming, own: &[Streaming], remarks: &mut Remarks) {
     let everywhere = [Streaming::Edit, Streaming::Off];
     if everywhere.contains(&streaming) || own.contains(&streaming) {
@@ -165,7 +165,7 @@ fn streams(name: &str, streaming: Streaming, own: &[Streaming], remarks: &mut Re
     );
 }
 
-/// Like a missing model key, a missing token does not stop the service: the channel says what to set.
+/// Warns of a missing token. Like a missing model key it does not stop the service: the channel says what to set.
 fn required(name: &str, key: &str, is_enabled: bool, secret: &Secret, remarks: &mut Remarks) {
     if is_enabled && secret.is_empty() {
         let key = KeyPath::of(["channels", name, key]);

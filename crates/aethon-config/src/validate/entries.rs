@@ -1,4 +1,4 @@
-//! What is named by its owner: jobs, MCP servers, prices; and the sandbox.
+//! Checks entries with owner-chosen names (jobs, MCP servers, prices), and the sandbox.
 
 use aethon_core::jiff::Timestamp;
 use aethon_core::jiff::tz::TimeZone;
@@ -9,13 +9,13 @@ use super::{Remarks, address};
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Job, McpServer};
 
-/// The highest price of a million tokens, in USD: a dollar a token. What is above it is a slip of the pen.
+/// The highest accepted price of a million tokens in USD: a dollar per token. Anything above is a typing error.
 const HIGHEST_PRICE: f64 = 1e6;
 
-/// The most retries of a job.
+/// The maximum number of retries of a job.
 const MOST_RETRIES: u32 = 10;
 
-/// What a price may be.
+/// Describes valid prices.
 const PRICES: &str = "a price in USD per million tokens, not below 0 and at most 1000000";
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
@@ -42,7 +42,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
             ("cache_write", price.cache_write),
         ];
         for (name, price) in prices {
-            // What is no number is in no range.
+            // NaN is in no range.
             if let Some(price) = price.filter(|price| !(0.0..=HIGHEST_PRICE).contains(price)) {
                 let key = KeyPath::of(["budget", "pricing", model, name]);
                 remarks.problem(key, price.to_string(), PRICES);
@@ -96,7 +96,7 @@ fn cron(key: &KeyPath, text: &str, zone: &TimeZone, remarks: &mut Remarks) {
     }
     match Cron::parse(text) {
         Err(error) => remarks.problem(key, format!("the string {text:?} ({error})"), ALLOWED),
-        // Whether it ever comes does not depend on where the search begins.
+        // Whether the job ever runs does not depend on where the search begins.
         Ok(cron) if cron.next_after(Timestamp::UNIX_EPOCH, zone).is_none() => {
             remarks.problem(key, format!("{text:?}, which never comes"), "an expression that comes");
         }
@@ -106,7 +106,7 @@ fn cron(key: &KeyPath, text: &str, zone: &TimeZone, remarks: &mut Remarks) {
 
 fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
     let key = KeyPath::of(["mcp", "servers", name]);
-    // Models take no other characters in the name of a tool, and `__` separates server from tool.
+    // Models accept no other characters in tool names, and `__` separates server from tool.
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.is_empty() || name.len() > 32 || name.contains("__") || !name.bytes().all(is_name) {
         let allowed =
@@ -129,7 +129,7 @@ fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
     }
 }
 
-/// Whether docker may know this name. A leading dash would be read as an option of docker.
+/// Returns whether Docker can have an object of this name. A leading dash would be parsed as an option.
 fn is_dockers(name: &str) -> bool {
     !(name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace))
 }

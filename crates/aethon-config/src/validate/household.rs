@@ -1,4 +1,4 @@
-//! The household: names, senders that are one person's, and who is nobody.
+//! Checks the household: names, senders assigned to one person, and senders who belong to nobody.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use super::Remarks;
 use crate::path::{KeyPath, Step};
 use crate::schema::Config;
 
-/// The channels whose senders differ.
+/// The channels that distinguish senders.
 const CHANNELS: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
 pub(super) const SENDER: &str = "CHANNEL:SENDER, where the channel is telegram, matrix, discord, slack, whatsapp or email: telegram:123456789";
 
-/// The longest name of a conversation, in characters.
+/// The maximum length of a conversation's name, in characters.
 const LONGEST: usize = 64;
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
@@ -52,7 +52,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     guests(config, &known, remarks);
 }
 
-/// Who may write and is nobody, which is seldom meant.
+/// Warns of senders who may write but belong to no person, which is rarely intended.
 fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks) {
     if config.household.people.is_empty() {
         return;
@@ -63,7 +63,7 @@ fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks
             let named = same(&format!("{channel}:{sender}"));
             let is_somebody =
                 known.contains_key(&named) || security.owners.iter().any(|owner| same(owner) == named);
-            // A group is no sender.
+            // A group is not a sender.
             if CHANNELS.contains(&channel.as_str()) && !is_somebody && !sender.starts_with('-') {
                 let key = KeyPath::of(["security", "allowed_senders", channel]).join(Step::Index(index));
                 remarks
@@ -73,13 +73,13 @@ fn guests(config: &Config, known: &BTreeMap<String, &str>, remarks: &mut Remarks
     }
 }
 
-/// The channel and the sender there.
+/// Splits into the channel and the sender's id there.
 pub(super) fn split(sender: &str) -> Option<(&str, &str)> {
     let (channel, id) = sender.split_once(':')?;
     (CHANNELS.contains(&channel) && !id.trim().is_empty()).then_some((channel, id))
 }
 
-/// What is the same for two ways to write one sender: addresses and names are compared in any case.
+/// Normalises a sender so that two spellings compare equal: addresses and names are case-insensitive.
 fn same(sender: &str) -> String {
     match split(sender) {
         Some((channel, id)) if channel == "email" || id.starts_with('@') && channel == "telegram" => {
@@ -107,7 +107,7 @@ mod tests {
     use crate::schema::HouseholdPerson;
     use crate::validate::Remark;
 
-    /// What is said of a household, a line each.
+    /// The remarks about a household, one line each.
     fn said(people: &[(&str, &[&str], &str)], change: impl FnOnce(&mut Config)) -> Vec<String> {
         let mut config = Config::default();
         config.channels.telegram.enabled = true;

@@ -1,4 +1,4 @@
-//! What tools reach: allowed hosts, and the services that they use.
+//! Checks what tools can reach: allowed hosts, and the services they use.
 
 use aethon_core::egress::HostRule;
 

@@ -1,4 +1,4 @@
-//! The attack as a whole: who is attacked, with what, and in which order.
+//! The whole self-test: its target, its attacks and their order.
 
 use aethon_config::schema::Config;
 
@@ -7,7 +7,7 @@ use super::{AREA, flood, probes};
 use crate::builder::Builder;
 use crate::doctor::Finding;
 
-/// Attacks the daemon that runs on this home.
+/// Attacks the daemon running on this home.
 pub async fn examine(builder: Builder) -> Vec<Finding> {
     let prepared = match builder.load() {
         Ok(prepared) => prepared,
@@ -30,12 +30,12 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     let config = prepared.config();
     let mut findings = vec![credentials(config, &target)];
     findings.extend(probes::all(&target, config).await);
-    // Last, because the address of the attacker has to wait for a minute after it.
+    // Last: after these guesses the attacker's address is throttled for a minute.
     findings.extend(flood::all(&target, config).await);
     findings
 }
 
-/// Whether what listens asks for anything at all.
+/// Checks whether the listener asks for any credentials at all.
 fn credentials(config: &Config, target: &Target) -> Finding {
     let is_open = config.dashboard.auth_token.is_empty();
     match (is_open, target.is_loopback()) {

@@ -1,4 +1,4 @@
-//! Many connections, slow ones, and guesses at the token: the owner must still be served.
+//! Connection floods, slow requests and token guessing: the owner must still be served meanwhile.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::probes::held;
 use super::wire::{NO_HEADERS, PATIENCE, Target};
 use crate::doctor::Finding;
 
-/// How many connections are opened: enough to be felt, and fewer than a process may have by default.
+/// How many connections are opened: enough to be felt, and below the default limit of open files.
 const CONNECTIONS: usize = 400;
 
 /// How many wrong tokens are sent.
 const GUESSES: usize = 70;
 
-/// All of them.
+/// Runs all flood attacks.
 pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
     let mut findings = vec![slow(target, config).await, crowd(target).await];
     if !config.dashboard.auth_token.is_empty() {
@@ -27,7 +27,7 @@ pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
     findings
 }
 
-/// A request that never ends, a byte now and then.
+/// Sends a request that never ends, one byte at a time (slowloris).
 async fn slow(target: &Target, config: &Config) -> Finding {
     let what = "a request that is never finished";
     let limit = Duration::from_secs(config.server.header_timeout_seconds) + PATIENCE;
@@ -35,7 +35,7 @@ async fn slow(target: &Target, config: &Config) -> Finding {
         return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED);
     };
     let trickle = async {
-        // Once the other end has closed, one of the two fails; what it says before that is read away.
+        // Once the server has closed the connection, one of the two fails; earlier output is read and discarded.
         while stream.write_all(b"G").await.is_ok() {
             if let Ok(Ok(0) | Err(_)) = timeout(Duration::from_secs(1), stream.read(&mut [0; 512])).await {
                 return;
@@ -52,14 +52,14 @@ async fn slow(target: &Target, config: &Config) -> Finding {
     }
 }
 
-/// Connections that say nothing, and the owner beside them.
+/// Opens many silent connections while the owner makes a request.
 async fn crowd(target: &Target) -> Finding {
     let what = "hundreds of connections from one address";
     let mut open: Vec<TcpStream> = Vec::new();
     for _ in 0..CONNECTIONS {
         match target.connect().await {
             Ok(stream) => open.push(stream),
-            // This process has no more to open; what there is has to do.
+            // Our own limit of open files is reached; the connections so far have to do.
             Err(_) => break,
         }
     }
@@ -76,7 +76,7 @@ async fn crowd(target: &Target) -> Finding {
     }
 }
 
-/// Guesses at the token, one after another.
+/// Guesses the token repeatedly.
 async fn guesses(target: &Target) -> Finding {
     let what = "guesses at the token";
     for guess in 0..GUESSES {
@@ -85,7 +85,7 @@ async fn guesses(target: &Target) -> Finding {
             Ok(answer) if answer.status == 429 => {
                 return held(what, format_args!("made to wait after {guess}"));
             }
-            // Past the limit an answer comes after a wait.
+            // Beyond the limit, answers are delayed.
             Ok(answer) if answer.status == 401 => {}
             _ => return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED),
         }

@@ -1,9 +1,9 @@
-//! The program attacks its own listener, as a page in the owner's browser, a neighbour on the network or a bored stranger
-//! would, and says in words what held.
+//! The self-test: the program attacks its own listener as a page in the owner's browser, a neighbour on the network or a bored
+//! stranger would, and reports which defences held.
 //!
-//! Nothing that it sends would do anything if it came through: it asks for what is harmless, and posts what no handler takes.
-//! What has to hold follows from the configuration: with a token, nothing is told without it; without one, nobody but this
-//! machine reaches the listener, and no page of another site does.
+//! A request that gets through does no damage: the attacks read harmless data and post what no handler accepts. The
+//! configuration determines what must hold: with a token, nothing is disclosed without it; without one, only this machine
+//! reaches the listener, and pages of other sites do not.
 
 mod examine;
 mod flood;
@@ -12,5 +12,5 @@ mod wire;
 
 pub use self::examine::examine;
 
-/// What all findings are about.
+/// The area of all these findings.
 const AREA: &str = "attack";

@@ -1,4 +1,4 @@
-//! Single requests that must come to nothing.
+//! Single requests that must be refused.
 
 use std::io;
 
@@ -8,10 +8,10 @@ use super::AREA;
 use super::wire::{NO_HEADERS, RawAnswer, Target};
 use crate::doctor::Finding;
 
-/// A site that nobody allows.
+/// A site that no configuration allows.
 const SITE: &str = "rebind.attacker.example";
 
-/// All of them, one after another: the listener of a person's machine is not hurried.
+/// Runs all probes, one after another so as not to overload a personal machine.
 pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
     let attacker = Attacker { target: *target, config };
     vec![
@@ -40,14 +40,14 @@ impl Attacker<'_> {
         !self.config.dashboard.auth_token.is_empty()
     }
 
-    /// These headers, and the owner's, for attacks in which the owner's browser sends what it has.
+    /// Adds the owner's headers to these, for attacks through the owner's browser, which sends its credentials.
     fn with_owner(&self, headers: &[&str]) -> Vec<String> {
         let token = self.config.dashboard.auth_token.expose().trim();
         let owner = (!token.is_empty()).then(|| format!("Authorization: Bearer {token}"));
         headers.iter().map(|header| (*header).to_owned()).chain(owner).collect()
     }
 
-    /// The answers to plain requests for these paths.
+    /// Requests each path and returns the answers.
     async fn each(&self, paths: &[&str]) -> Vec<io::Result<RawAnswer>> {
         let mut answers = Vec::new();
         for path in paths {
@@ -210,7 +210,7 @@ impl Attacker<'_> {
 
 const CROSS: &str = "remove the site from channels.webchat.allowed_origins";
 
-/// Whether a socket was closed at once for breaking a rule: a close frame, its length, and 1008.
+/// Returns whether a WebSocket was closed at once for a policy violation: a close frame, its length, and code 1008.
 fn is_refused(answer: &RawAnswer) -> bool {
     answer.bytes.windows(4).any(|frame| matches!(frame, [0x88, _, 0x03, 0xf0]))
 }
@@ -219,7 +219,7 @@ pub(super) fn held(what: &str, how: impl std::fmt::Display) -> Finding {
     Finding::ok(AREA, format!("held: {what} ({how})"))
 }
 
-/// Whether an attack was answered with one of these statuses; 0 stands for a closed connection.
+/// Reports whether an attack was answered with one of these statuses; 0 stands for a closed connection.
 pub(super) fn judge(what: &str, answer: &io::Result<RawAnswer>, expected: &[u16], fix: &str) -> Finding {
     judge_all(what, std::slice::from_ref(answer), expected, fix)
 }

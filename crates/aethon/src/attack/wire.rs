@@ -1,4 +1,4 @@
-//! Requests as an attacker writes them: bytes on a socket, well-formed or not.
+//! Requests as an attacker writes them: raw bytes on a socket, well-formed or not.
 
 use std::fmt;
 use std::io;
@@ -9,35 +9,35 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long an answer may take.
+/// The time limit for an answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A request needs no more headers than a Host.
+/// No headers besides Host.
 pub(super) const NO_HEADERS: [&str; 0] = [];
 
-/// As much of an answer as is looked at.
+/// How much of an answer is read, in bytes.
 const MOST_READ: u64 = 1 << 16;
 
-/// What is attacked.
+/// The listener under attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Where the daemon says that it listens.
+    /// The address that the daemon publishes.
     published: SocketAddr,
-    /// Where it is reached from here.
+    /// The address at which this machine reaches it.
     reached: SocketAddr,
 }
 
-/// What came back.
+/// A raw response.
 #[derive(Debug, Default)]
 pub(super) struct RawAnswer {
-    /// The status; 0 where the connection was closed without one.
+    /// The status; 0 if the connection was closed without one.
     pub(super) status: u16,
-    /// All that came, as far as it was read.
+    /// The bytes received, up to the limit.
     pub(super) bytes: Vec<u8>,
 }
 
 impl Target {
-    /// The one at `http://ADDRESS:PORT`. A listener on all addresses is reached at the loopback one.
+    /// Parses `http://ADDRESS:PORT`. A listener on all addresses is attacked through the loopback one.
     pub(super) fn parse(base: &str) -> Option<Self> {
         let published: SocketAddr = base.strip_prefix("http://")?.trim_end_matches('/').parse().ok()?;
         let mut reached = published;
@@ -49,38 +49,38 @@ impl Target {
         Some(Self { published, reached })
     }
 
-    /// Where the daemon says that it listens.
+    /// The address that the daemon publishes.
     pub(super) fn published(self) -> SocketAddr {
         self.published
     }
 
-    /// Whether only this machine reaches it, as far as the published address tells: one on all addresses is reached from
-    /// everywhere, although the attack goes to the loopback one.
+    /// Returns whether only this machine reaches the published address. A listener on all addresses is reachable from anywhere,
+    /// although the attack uses the loopback one.
     pub(super) fn is_loopback(self) -> bool {
         self.published.ip().to_canonical().is_loopback()
     }
 
-    /// A connection.
+    /// Opens a connection.
     pub(super) async fn connect(self) -> io::Result<TcpStream> {
         timeout(PATIENCE, TcpStream::connect(self.reached)).await?
     }
 
-    /// Sends bytes, and reads what comes back until the connection is closed or nothing comes for a while.
+    /// Sends bytes, then reads until the connection is closed or the time limit passes.
     pub(super) async fn send(self, bytes: &[u8]) -> io::Result<RawAnswer> {
         let mut stream = self.connect().await?;
-        // A server that refuses early closes while there is more to send; what it said counts.
+        // A server that refuses early closes before we have sent everything; its answer still counts.
         let _ = timeout(PATIENCE, stream.write_all(bytes)).await?;
         Ok(RawAnswer::read(&mut stream).await)
     }
 
-    /// Sends a request of this line and these further headers, with the Host that a person would use.
+    /// Sends a request with this request line and these extra headers, and the Host header that a person would send.
     pub(super) async fn ask(self, line: &str, headers: &[impl AsRef<str>]) -> io::Result<RawAnswer> {
         let own = format!("Host: {self}");
         let all: Vec<&str> = std::iter::once(&*own).chain(headers.iter().map(AsRef::as_ref)).collect();
         self.ask_exactly(line, &all, "").await
     }
 
-    /// Sends a request of exactly this.
+    /// Sends exactly this request.
     pub(super) async fn ask_exactly(
         self,
         line: &str,
@@ -99,22 +99,22 @@ impl fmt::Display for Target {
 }
 
 impl RawAnswer {
-    /// What comes until the end, or until nothing comes for a while.
+    /// Reads until the end of the stream or the time limit.
     pub(super) async fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
         let mut limited = stream.take(MOST_READ);
-        // What came before a reset or the end of the patience is an answer too.
+        // Whatever arrived before a reset or the time limit is an answer too.
         let _ = timeout(PATIENCE, limited.read_to_end(&mut bytes)).await;
         Self { status: status(&bytes), bytes }
     }
 
-    /// Whether the text stands anywhere in it.
+    /// Returns whether the response contains this text.
     pub(super) fn has(&self, text: &str) -> bool {
         self.bytes.windows(text.len()).any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
     }
 }
 
-/// The status of the first line.
+/// Parses the status from the first line.
 fn status(bytes: &[u8]) -> u16 {
     let digits = bytes.strip_prefix(b"HTTP/1.1 ").and_then(|rest| rest.get(..3));
     digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok()).unwrap_or(0)

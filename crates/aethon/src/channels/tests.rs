@@ -1,4 +1,4 @@
-//! Channels that fail, panic, end and hang.
+//! Channels that fail, panic, end or hang.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ enum Step {
     Wait,
 }
 
-/// Does one step each time it is started, and says so.
+/// Performs one scripted step per start, and reports it.
 struct Scripted {
     steps: Mutex<VecDeque<Step>>,
     started: mpsc::UnboundedSender<Instant>,

@@ -1,4 +1,4 @@
-//! What is asked, kept and written down, with the deterministic embedder and the real storage.
+//! What is requested, cached and booked, with the deterministic embedder and the real storage.
 
 use std::sync::Mutex;
 
@@ -14,12 +14,12 @@ use tokio::sync::Notify;
 
 use super::*;
 
-/// The deterministic embedder, with a note of what it was asked.
+/// The deterministic embedder, recording its requests.
 struct Noting {
     inner: Arc<dyn Embedder>,
     asked: Mutex<Vec<Vec<String>>>,
     failure: Option<ModelErrorKind>,
-    /// Answers when it is told to; tells by the first that it was asked.
+    /// Signals with the first that a request arrived; answers when the second is notified.
     gate: Option<[Arc<Notify>; 2]>,
 }
 
@@ -42,7 +42,7 @@ impl Embedder for Noting {
     }
 }
 
-/// A cache that is out of order.
+/// A cache that always fails.
 struct Broken;
 
 #[async_trait]
@@ -73,7 +73,7 @@ impl Bench {
         Self { _folder: folder, store, clock, ledger, daily_usd }
     }
 
-    /// A dollar a token; vectors of this length.
+    /// An embedder that costs a dollar per token and makes vectors of this length.
     fn embedder(
         &self,
         dimensions: u32,
@@ -101,7 +101,7 @@ impl Bench {
         })
     }
 
-    /// Tokens, dollars and success of every call.
+    /// The tokens, dollars and success of every call.
     fn calls(&self) -> Vec<(u64, f64, bool)> {
         let brief = |entry: LedgerEntry| {
             assert_eq!((entry.provider.as_str(), entry.model.as_str()), ("fake", "words"));
@@ -120,7 +120,7 @@ async fn a_text_is_asked_for_once() {
     let first = embedder.embed(&texts).await.unwrap();
     assert_eq!(first, service.inner.embed(&texts).await.unwrap());
     assert_eq!(embedder.embed(&texts).await.unwrap(), first);
-    // Another embedder at the same storage, as after a restart.
+    // A new embedder on the same storage, as after a restart.
     let (later, embedder) = bench.embedder(8, None, None);
     let some = embedder.embed(&["", "new", "a dog"]).await.unwrap();
     assert_eq!((&some[0], &some[2]), (&first[3], &first[1]));

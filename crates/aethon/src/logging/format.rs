@@ -1,15 +1,15 @@
-//! How a log record looks on stderr and in the file.
+//! Formats log records for stderr and the log file.
 
 use std::fmt::Write as _;
 
 use aethon_core::log::{LogFormat, LogRecord};
 use serde_json::Value;
 
-/// One line, with its end.
+/// Formats a record as one line, including the line break.
 pub(super) fn line(format: LogFormat, record: &LogRecord) -> String {
     let mut line = match format {
         LogFormat::Text => text(record),
-        // A record is made of strings and JSON values, so this cannot fail; a bare message is better than nothing.
+        // A record consists of strings and JSON values, so this cannot fail; if it did, the bare message beats nothing.
         LogFormat::Json => serde_json::to_string(record).unwrap_or_else(|_| record.message.clone()),
     };
     line.push('\n');
@@ -18,7 +18,7 @@ pub(super) fn line(format: LogFormat, record: &LogRecord) -> String {
 
 fn text(record: &LogRecord) -> String {
     let mut line = format!("{:.3} {:5} {}", record.ts, record.level.as_str().to_uppercase(), record.target);
-    // Control characters would let a logged text forge lines or drive the terminal.
+    // Control characters would let logged text forge lines or control the terminal.
     let _ = write!(
         line,
         ": {}",

@@ -1,4 +1,4 @@
-//! The tracing layer: an event becomes one redacted record, and the record goes to every sink.
+//! The tracing layer: turns each event into one redacted record and sends it to every sink.
 
 use std::fmt;
 use std::io::Write;
@@ -22,43 +22,43 @@ use tracing_subscriber::reload;
 use super::format::line;
 use super::sink::LogFile;
 
-/// What the log is made of.
+/// The parts of the log.
 pub struct Logging {
-    /// How much is written at first.
+    /// The initial level.
     pub level: Level,
-    /// With it the level can be changed later.
+    /// Changes the level later.
     pub switch: LogLevel,
-    /// How lines look.
+    /// The format of the lines.
     pub format: LogFormat,
     /// Whether lines go to stderr.
     pub stderr: bool,
-    /// The folder of the log files and how many are kept; `None` for no file.
+    /// The log folder and the number of files to keep; `None` for no files.
     pub files: Option<(PathBuf, usize)>,
-    /// What must not be seen.
+    /// Masks secrets.
     pub redactor: Live<Redactor>,
     /// The newest records.
     pub book: LogBook,
-    /// Who watches live.
+    /// Publishes records to live watchers.
     pub bus: EventBus,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
-/// The level of a log that is installed. Cheap to clone; clones switch the same log.
+/// The level of an installed log. Cheap to clone; clones control the same log.
 #[derive(Clone, Default)]
 pub struct LogLevel(Arc<OnceLock<reload::Handle<Targets, Registry>>>);
 
 impl LogLevel {
-    /// Has the log written at this level from now on. Does nothing where no log is installed.
+    /// Sets the level of the installed log, if there is one.
     pub fn set(&self, level: Level) {
         if let Some(handle) = self.0.get() {
-            // An error means that the log is gone, and then nothing is written at any level.
+            // An error means that the log has been dropped, so nothing is written at any level.
             let _ = handle.reload(filter(level));
         }
     }
 }
 
-/// What is written at a level. What is not ours speaks up only at `info` and above.
+/// The filter of a level. Third-party crates are heard at `info` and above only.
 fn filter(level: Level) -> Targets {
     let ours = match level {
         Level::Trace => LevelFilter::TRACE,
@@ -69,16 +69,16 @@ fn filter(level: Level) -> Targets {
     };
     Targets::new()
         .with_default(ours.min(LevelFilter::INFO))
-        // It tells of every message, in the words of whoever sent it.
+        // Its log lines quote every message, including whatever a stranger wrote.
         .with_target("rmcp", ours.min(LevelFilter::ERROR))
         .with_target("aethon", ours)
 }
 
 impl Logging {
-    /// The subscriber for a program's main to install.
+    /// The subscriber for a program's `main` to install.
     pub fn subscriber(self) -> impl Subscriber + Send + Sync {
         let (filter, handle) = reload::Layer::new(filter(self.level));
-        // A second log of the same program would have a level of its own.
+        // A second log in the same program keeps a level of its own.
         let _ = self.switch.0.set(handle);
         let layer = RecordLayer {
             format: self.format,
@@ -117,7 +117,7 @@ impl<S: Subscriber> Layer<S> for RecordLayer {
         });
         let line = line(self.format, &record);
         if self.stderr {
-            // A closed stderr must not stop the program; the file still has the line.
+            // A closed stderr must not stop the program; the file still gets the line.
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }
         if let Some(file) = &self.file {

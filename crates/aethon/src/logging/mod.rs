@@ -1,8 +1,7 @@
-//! Where log records go: stderr, a file a day under `HOME/logs/`, and the newest in memory for the dashboard.
+//! Destinations of log records: stderr, a daily file under `HOME/logs/`, and a buffer of the newest ones for the dashboard.
 //!
-//! One layer formats each event once and redacts it before anything is written, so that no sink can forget to. This
-//! crate only makes the layer; a program's main installs it ([`Logging::subscriber`]), because an embedding program may
-//! have its own.
+//! One layer formats and redacts each event before any sink sees it, so that no sink can forget to. This crate only builds the
+//! layer; a program's `main` installs it ([`Logging::subscriber`]), because an embedding program may have a log of its own.
 
 mod format;
 mod layer;

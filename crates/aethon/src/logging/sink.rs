@@ -1,8 +1,8 @@
-//! The log file: one a day, the oldest removed, never more than `logging.keep_files`.
+//! The log file: one per day, at most `logging.keep_files`, the oldest removed first.
 //!
-//! Opened at the first record, so that a start costs nothing, and with mode 0600, because a log tells what its owner
-//! does. What is said before a new home has its folder waits for that. A file that cannot be written is reported once on
-//! stderr; the program goes on.
+//! It is opened at the first record, so that startup pays nothing, and with mode 0600, because logs reveal what the owner
+//! does. Records logged before a new home has its folder are held back until it exists. If the file cannot be written, that is
+//! reported once on stderr and the program continues.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use aethon_config::private_file;
 use aethon_core::log::LogRecord;
 
-/// How many lines wait for the folder of a new home.
+/// How many lines are held back until a new home has its folder.
 const MOST_WAITING: usize = 200;
 
 pub(super) struct LogFile {
@@ -64,7 +64,7 @@ impl LogFile {
         files.sort();
         let surplus = files.len().saturating_sub(self.keep);
         for path in files.drain(..surplus) {
-            // A file that somebody else removed first is gone, which is all that was wanted.
+            // A file that somebody else removed first is gone, as intended.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -72,7 +72,7 @@ impl LogFile {
     fn report(&mut self, error: &std::io::Error) {
         if !std::mem::replace(&mut self.broken, true) {
             let folder = self.folder.display();
-            // The last resort: when stderr fails too there is nobody left to tell.
+            // The last resort: if stderr fails too, nobody is left to tell.
             let _ = writeln!(std::io::stderr(), "the log file in {folder} cannot be written: {error}");
         }
     }

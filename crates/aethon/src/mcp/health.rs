@@ -1,4 +1,4 @@
-//! How the servers are that tools are borrowed from: a row for the list of features, and findings for `doctor`.
+//! The health of the configured MCP servers: a row on the feature board, and findings for `doctor`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::builder::Prepared;
 use crate::doctor::Finding;
 use crate::wiring;
 
-/// How long `doctor` waits for servers. One that is fetched from a registry takes its time.
+/// How long `doctor` waits for the servers. One that is fetched from a registry takes its time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the configuration says.
+/// The row as far as the configuration determines it.
 pub(crate) fn configured(config: &Config) -> Feature {
     let names: Vec<&str> =
         config.mcp.servers.iter().filter(|(_, server)| server.enabled).map(|(name, _)| &**name).collect();
@@ -26,7 +26,7 @@ pub(crate) fn configured(config: &Config) -> Feature {
     row(FeatureState::of_switch(!names.is_empty()), detail)
 }
 
-/// Puts how the servers are at the moment on the board.
+/// Reports the current state of the servers on the board.
 pub(crate) fn offer(board: &Features, servers: &Arc<Servers>) {
     let servers = servers.clone();
     board.offer(move || {
@@ -45,10 +45,10 @@ fn row(state: FeatureState, detail: String) -> Feature {
     Feature::new(("mcp", "MCP servers"), state, detail, "mcp.servers")
 }
 
-/// Connects to every server, and says how that went.
+/// Connects to every server and reports the result.
 pub(crate) async fn findings(prepared: &Prepared) -> Vec<Finding> {
     let servers = wiring::mcp::servers(prepared);
-    // Whatever is not settled by then is told as it is.
+    // A server that has not settled by then is reported in its current state.
     let _ = timeout(PATIENCE, servers.settled()).await;
     let states = servers.states();
     servers.stop().await;

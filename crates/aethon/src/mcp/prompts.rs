@@ -1,4 +1,4 @@
-//! SOPs as prompts of the MCP server. The client's own model works through one, so no run is recorded here.
+//! SOPs as prompts of the MCP server. The client's own model carries them out, so no run is recorded here.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use aethon_core::async_trait::async_trait;
 use aethon_core::sop::{Sop, SopCatalog, SopName};
 use aethon_mcp::server::{Prompt, PromptArgument, Prompts};
 
-/// The SOPs of a catalog.
+/// Offers the SOPs of a catalogue as prompts.
 pub(crate) struct SopPrompts(pub(crate) Arc<dyn SopCatalog>);
 
 #[async_trait]

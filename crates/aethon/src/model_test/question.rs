@@ -1,4 +1,4 @@
-//! One question to a model, and what came back, with the times.
+//! One timed request to a model, and its answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,29 +17,29 @@ use tokio::time::{Instant, timeout};
 use super::PATIENCE;
 use crate::error::{Error, Result};
 
-/// The tokens of the longest question, the one with the picture, at most.
+/// The upper bound of tokens in the longest request, the one with the picture.
 const LONGEST_QUESTION: u64 = 2_000;
 
-/// More than this of an answer is not read; a model that ignores its limit is stopped.
+/// How much of an answer is read; a model that ignores its token limit is stopped here.
 const MOST_CHARS: u64 = 64 * 1024;
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug, Clone)]
 pub(super) struct ModelAnswer {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
     pub(super) stop: StopReason,
     pub(super) usage: Option<Usage>,
-    /// The pieces of text.
+    /// The number of text pieces.
     pub(super) pieces: u64,
-    /// The characters of text and of thoughts that were shown.
+    /// The number of characters in the text and in visible thoughts.
     pub(super) seen_chars: u64,
-    /// When the first of them came.
+    /// When the first of them arrived.
     pub(super) first_piece: Option<Duration>,
     pub(super) took: Duration,
 }
 
-/// Asks one model, and counts what that takes.
+/// Sends requests to one model and adds up their cost.
 pub(super) struct Questions {
     models: Models,
     meter: Meter,
@@ -57,7 +57,7 @@ impl Questions {
         Ok(Self { models, meter, clock, session, asked: 0, uncounted: 0, usage })
     }
 
-    /// Asks once; nothing is repeated, so that what fails now and then is seen.
+    /// Sends one request without retrying, so that intermittent failures show.
     pub(super) async fn ask(
         &mut self,
         content: Vec<Block>,
@@ -122,7 +122,7 @@ async fn read(
         }
     }
     answer.took = start.elapsed();
-    // An answer that is cut off says nothing about the model when the limit was what the day had left.
+    // An answer cut off by what was left of the daily budget says nothing about the model.
     call.why_so_short().await.map_or(Ok(answer), |failure| Err(CallError::Money(failure)))
 }
 

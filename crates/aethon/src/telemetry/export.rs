@@ -1,7 +1,7 @@
-//! Sends what was measured to a collector: OTLP over HTTP, in its JSON form, as spans.
+//! Exports telemetry to a collector: spans as OTLP over HTTP, in the JSON encoding.
 //!
-//! Batches wait in a short queue. A collector that is away for a moment is asked again; what finds the queue full, or is
-//! refused, is dropped and told in the log, at most once an hour. Nothing else ever waits for it.
+//! Batches wait in a short queue. If the collector is briefly unavailable, the batch is retried; batches that find the queue
+//! full or are rejected are dropped, which is logged at most once an hour. Nothing else ever waits for the export.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,26 +17,26 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::span::{self, Numbers};
 
-/// How many batches wait.
+/// How many batches the queue holds.
 const QUEUE: usize = 32;
 
-/// How long a collector may take to answer.
+/// The time limit for the collector's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How often a batch is sent, and the first pause, which doubles.
+/// How often a batch is sent, and the first pause between, which doubles.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause that a collector can ask for.
+/// The longest pause that a collector can request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// How long what waits may take at the end.
+/// How long shutdown waits for queued batches.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// How far apart it is told that something was dropped.
+/// The minimum time between two log lines about dropped batches.
 const TOLD: Duration = Duration::from_secs(3600);
 
-/// Where to.
+/// A collector and how to reach it.
 pub(crate) struct Collector {
     exchange: Arc<dyn Exchange>,
     url: String,
@@ -44,14 +44,14 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// The one of the configuration; `None` when there is none.
+    /// The collector in the configuration, if any.
     pub(crate) fn of(section: &schema::Telemetry) -> Option<Self> {
         let base = section.otlp_endpoint.trim().trim_end_matches('/');
         if base.is_empty() {
             return None;
         }
         let exchange = aethon_providers::exchange(base, PATIENCE)
-            // The configuration was checked, so this says what was overlooked there.
+            // The configuration was checked, so this reports what the check missed.
             .inspect_err(|error| tracing::error!(%error, "telemetry.otlp_endpoint cannot be used"))
             .ok()?;
         let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
@@ -61,12 +61,12 @@ impl Collector {
     }
 }
 
-/// What is told now and then, however often it happens.
+/// Limits how often a recurring problem is logged.
 #[derive(Default)]
 struct Hourly(Option<Instant>);
 
 impl Hourly {
-    /// Whether it is time again; if so, it is told now.
+    /// Returns whether it is time to log again; if so, the time is noted.
     fn is_due(&mut self) -> bool {
         let is_due = self.0.is_none_or(|last| last.elapsed() >= TOLD);
         if is_due {
@@ -89,7 +89,7 @@ impl Exporter {
         Self { sender, task: tokio::spawn(run(collector, receiver)), told: Hourly::default() }
     }
 
-    /// Hands over a copy of a batch, if there is room for it.
+    /// Queues a copy of a batch if there is room for it.
     pub(crate) fn offer(&mut self, batch: &[TelemetryEvent]) {
         let is_taken = self.sender.try_send(batch.to_vec()).is_ok();
         if !is_taken && self.told.is_due() {
@@ -99,7 +99,7 @@ impl Exporter {
         }
     }
 
-    /// Sends what waits, for a moment.
+    /// Sends the queued batches within a short time limit.
     pub(crate) async fn stop(self) {
         drop(self.sender);
         let abort = self.task.abort_handle();
@@ -115,13 +115,13 @@ async fn run(collector: Collector, mut receiver: Receiver<Vec<TelemetryEvent>>) 
         if let Err(why) = send(&collector, span::request(&batch, &numbers)).await
             && told.is_due()
         {
-            // Not as an error: errors are measured, and this would go round in circles.
+            // Not logged as an error: errors are telemetry events, so this would feed itself.
             tracing::warn!(why, "telemetry.otlp_endpoint does not take what was measured; it is kept here");
         }
     }
 }
 
-/// Sends a batch until it is taken; else why it is not.
+/// Sends a batch, retrying until it is accepted; otherwise returns the reason.
 async fn send(collector: &Collector, request: Value) -> Result<(), String> {
     let body = request.to_string().into_bytes();
     let mut pause = PAUSE;
@@ -150,7 +150,7 @@ async fn send(collector: &Collector, request: Value) -> Result<(), String> {
 enum Reception {
     Taken,
     Refused(String),
-    /// To be asked again, after this pause if the collector names one.
+    /// Retry, after this pause if the collector names one.
     Later(String, Option<Duration>),
 }
 
@@ -163,7 +163,7 @@ async fn post(collector: &Collector, body: Vec<u8>) -> Reception {
             let status = response.status;
             let after =
                 response.header("retry-after").and_then(|after| after.parse().ok()).map(Duration::from_secs);
-            // Read to its end, so that the connection can be used again; it is short.
+            // The body is short; reading it to the end lets the connection be reused.
             for _ in 0..16 {
                 if response.body.next().await.is_none() {
                     break;

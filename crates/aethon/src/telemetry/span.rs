@@ -1,12 +1,12 @@
-//! What was measured as spans of OpenTelemetry, in the JSON form of OTLP.
+//! Telemetry events as OpenTelemetry spans, in the JSON encoding of OTLP.
 //!
-//! A turn is a trace: its id is that of the turn, which is a UUID and so has the 128 bits of a trace id, and the turn's
-//! own span has the second half of it as its id. What happened within the turn names that span as its parent before it is
-//! sent, so nothing has to be kept between batches.
+//! A turn is a trace. Its trace id is the turn's id, a UUID and therefore 128 bits long; the turn's own span uses the second
+//! half of it as its id. Spans within the turn name that span as their parent before it is sent, so no state is needed
+//! between batches.
 //!
-//! What leaves the machine is what was done, how long it took and how it came out. The sentence of an error names files, hosts
-//! and people, and so does the name of a conversation: of the first only the class is told, and the second has a number that
-//! means nothing elsewhere. Forms and names:
+//! What leaves the machine is what was done, how long it took and how it ended. Error messages and session names can contain
+//! files, hosts and people, so an error is reduced to its class, and a session to a number that means nothing elsewhere.
+//! Encoding and names:
 //! <https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding> and
 //! <https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-agent-spans/>.
 
@@ -17,15 +17,15 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 use serde_json::{Value, json};
 
-/// Kinds of spans: work of our own, and a question to somebody else.
+/// Span kinds: internal work, and a request to another service.
 const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
 
-/// Status codes of spans.
+/// Span status codes.
 const OK: u8 = 1;
 const ERROR: u8 = 2;
 
-/// The numbers of conversations: the same for the same one while the program runs, and nobody can count back from them.
+/// Assigns numbers to sessions: stable while the program runs, and not reversible by others.
 #[derive(Default)]
 pub(super) struct Numbers([RandomState; 2]);
 
@@ -36,7 +36,7 @@ impl Numbers {
     }
 }
 
-/// A request body with these events.
+/// Builds a request body with these events.
 pub(super) fn request(events: &[TelemetryEvent], numbers: &Numbers) -> Value {
     let resource = [text("service.name", "aethon"), text("service.version", env!("CARGO_PKG_VERSION"))];
     let scope = json!({ "name": "aethon", "version": env!("CARGO_PKG_VERSION") });
@@ -63,7 +63,7 @@ fn span(event: &TelemetryEvent, numbers: &Numbers) -> Value {
         "spanId": id,
         "name": name,
         "kind": kind,
-        // The JSON form has 64-bit numbers as text.
+        // The JSON encoding writes 64-bit numbers as strings.
         "startTimeUnixNano": start.to_string(),
         "endTimeUnixNano": end.to_string(),
         "attributes": attributes(event, numbers),
@@ -75,7 +75,7 @@ fn span(event: &TelemetryEvent, numbers: &Numbers) -> Value {
     span
 }
 
-/// Whether a turn's id is one that this program made: 32 hexadecimal digits, of which neither half is nothing.
+/// Returns whether a turn id was made by this program: 32 hexadecimal digits, neither half all zeros.
 fn is_trace_id(turn: &str) -> bool {
     turn.len() == 32
         && turn.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -144,7 +144,7 @@ fn call_attributes(call: &ModelFacts) -> [Value; 7] {
     ]
 }
 
-/// The well-known name of a provider; ours for those that have none.
+/// Maps a provider to its well-known name, or to ours if it has none.
 fn provider(name: &str) -> &str {
     match name {
         "bedrock" => "aws.bedrock",
@@ -158,12 +158,12 @@ fn status(event: &TelemetryEvent) -> Value {
     match event.status {
         TelemetryStatus::Ok => json!({ "code": OK }),
         TelemetryStatus::Error => json!({ "code": ERROR, "message": class(event) }),
-        // Somebody said no or stopped it: nothing failed.
+        // Refused or stopped by a person: not a failure.
         _ => json!({}),
     }
 }
 
-/// What has failed, in one of a few words.
+/// Classifies a failure in a few words.
 fn class(event: &TelemetryEvent) -> &'static str {
     match event.kind {
         TelemetryKind::ToolCall => "tool_error",

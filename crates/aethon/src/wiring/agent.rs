@@ -1,4 +1,4 @@
-//! The engine with its tools and hooks. The order of the hooks is set here and nowhere else.
+//! Builds the engine with its tools and hooks. The order of the hooks is set here and nowhere else.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,18 +30,18 @@ pub(crate) struct Common<'s> {
     pub(crate) meter: Meter,
     pub(crate) approvals: &'s PendingApprovals,
     pub(crate) wake: &'s DeliveryWake,
-    /// Where tools come from.
+    /// The tool sources.
     pub(crate) tools: Vec<Arc<dyn ToolSource>>,
-    /// What keeps secrets out of what is kept.
+    /// Keeps secrets out of long-term memory.
     pub(crate) guard: MemoryGuard,
     pub(crate) memory: Option<Arc<dyn Memory>>,
-    /// What keeps runs of SOPs up to date, and what ends work that has reached its limits.
+    /// The hook that updates SOP runs, and the limits that end multi-turn work.
     pub(crate) sops: (Arc<dyn Hook>, WorkLimits),
-    /// What each agent does.
+    /// The board of what each agent is doing.
     pub(crate) board: AgentBoard,
-    /// Where specialists are kept that are made while the program runs.
+    /// The folder of specialists created at run time.
     pub(crate) folder: Option<Arc<SpecialistFolder>>,
-    /// What records turns, where that is wanted.
+    /// Records turns, if enabled.
     pub(crate) recorder: Option<Arc<dyn Hook>>,
 }
 
@@ -74,8 +74,8 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 
-/// Every hook, in the one order: what may refuse comes first, what changes output next, what an embedder
-/// added after that, and the recorder last.
+/// All hooks in their fixed order: first those that may refuse, then those that change output, then the embedder's, and
+/// the recorder last.
 fn hooks(
     prepared: &Prepared,
     (guard, verify): (MemoryGuard, Option<Arc<VerifyEdits>>),
@@ -100,20 +100,20 @@ fn hooks(
         Arc::new(OutputCap::keeping(Arc::new(super::tools::outputs(prepared)))),
         sops,
     ];
-    // Before the marks are taken off, because it goes by them.
+    // Before `Unmarked`, which removes the markers that `Taint` looks for.
     let taint = (prepared.config.security.taint_requires_approval)
         .then(|| Arc::new(Taint::along(board.clone())) as Arc<dyn Hook>);
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();
-    // Before what takes secrets out of output and cuts it: what a check writes is output as well.
+    // Before the hooks that redact and truncate output, because the output of a check needs both.
     let verify = verify.map(|verify| verify as Arc<dyn Hook>);
     let brought = prepared.parts.hooks.iter().cloned();
-    // The recorder sees what all others have made of it.
+    // The recorder must see the results of all others.
     Hooks::new(verify.into_iter().chain(built_in).chain(last).chain(brought).chain(recorder).collect())
 }
 
-/// What lets the model know what is remembered, where that is wanted.
+/// The hook that shows relevant memories to the model, if enabled.
 fn recall(prepared: &Prepared, memory: Option<Arc<dyn Memory>>) -> Option<Arc<dyn Hook>> {
     let options = &prepared.config.memory;
     let memory = memory.filter(|_| options.auto_recall)?;

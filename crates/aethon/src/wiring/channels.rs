@@ -1,7 +1,7 @@
-//! The channels of an assistant, and the way out to them for what a turn sends while it runs.
+//! The channels of an assistant, and the way by which a running turn sends to them.
 //!
-//! Channels need the assistant, and its tools need the channels; so the tools hold a cell, which is filled when the channels
-//! are made. A program that runs beside the daemon has the same channels in its cell: what it stores, the daemon delivers.
+//! Channels need the assistant, and its tools need the channels; so the tools hold a cell that is filled once the channels
+//! exist. A program beside the daemon fills its cell with the same channels: the daemon delivers what it stores.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use aethon_core::live::Live;
 use aethon_http::ws::{Hub, WebChat};
 use async_trait::async_trait;
 
-/// Every channel that is set up: the page, and those of the embedder.
+/// All configured channels: the page, the messengers, and those of the embedding program.
 pub(crate) fn channels(
     config: &Config,
     assistant: Arc<dyn Assistant>,
@@ -27,23 +27,23 @@ pub(crate) fn channels(
     Channels::new(webchat.into_iter().chain(others.iter().cloned()))
 }
 
-/// What is on its way to channels.
+/// What deliveries to channels need.
 #[derive(Clone, Default)]
 pub(crate) struct Deliveries {
-    /// Wakes the worker that delivers.
+    /// Wakes the delivery worker.
     pub(crate) wake: DeliveryWake,
-    /// The channels, once they are made.
+    /// The channels, once they exist.
     pub(crate) channels: Live<Channels>,
 }
 
 impl Deliveries {
-    /// The way out through this outbox.
+    /// Creates the courier that sends through this outbox.
     pub(crate) fn courier(&self, outbox: Arc<dyn Outbox>) -> Arc<dyn Courier> {
         Arc::new(ThroughOutbox { deliveries: self.clone(), outbox })
     }
 }
 
-/// With more than so many on their way, all recipients count as waiting.
+/// With more deliveries than this under way, every recipient counts as busy.
 const MOST_WAITING: usize = 64;
 
 struct ThroughOutbox {

@@ -1,4 +1,4 @@
-//! The outbox as the HTTP application and the terminal see it: one that wakes the worker when something is due again.
+//! The outbox for the HTTP application and the terminal, which wakes the delivery worker when something is made due again.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-/// An outbox whose worker hears of what is due at once.
+/// An outbox that wakes its worker at once when something becomes due.
 pub(crate) struct Waking {
     pub(crate) outbox: Arc<dyn Outbox>,
     pub(crate) wake: DeliveryWake,

@@ -1,4 +1,4 @@
-//! `[memory.embedding]` to the embedder behind it, and what it costs.
+//! Builds the embedder from `[memory.embedding]`, with its price.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use aethon_providers::{AwsEnvironment, Options, Provider, TextKeys};
 use crate::builder::Prepared;
 use crate::embedding::{CachedEmbedder, Parts};
 
-/// The service itself and its price, where one is configured: nothing is kept, and nothing written down.
+/// The bare service and its price, if configured: without cache and without booking.
 pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {
     let embedding = &prepared.config.memory.embedding;
     let provider = embedding.provider?;

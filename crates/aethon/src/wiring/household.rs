@@ -1,4 +1,4 @@
-//! `[household]` to who is who among the senders of a messenger.
+//! Maps messenger senders to people according to `[household]`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use aethon_config::Config;
 use aethon_core::feature::{Feature, FeatureState};
 use aethon_core::person::Person;
 
-/// Who is who on a channel; `None` without a household. The configuration was checked.
+/// The members on a channel; `None` without a household. The configuration was checked.
 pub(crate) fn members(config: &Config, channel: &str) -> Option<Vec<Member>> {
     let people = &config.household.people;
     if people.is_empty() {
@@ -21,7 +21,7 @@ pub(crate) fn members(config: &Config, channel: &str) -> Option<Vec<Member>> {
     for (name, person) in people {
         let Some(own) = Person::member(name) else { continue };
         let conversation = Some(person.conversation.trim()).filter(|name| !name.is_empty());
-        // What several people read is for everybody, as in a group.
+        // A conversation read by several people counts as shared, like a group.
         let is_shared = conversation.is_some_and(|name| takers.get(name).is_some_and(|count| *count > 1));
         let whose = if is_shared { Person::everybody() } else { own };
         members.extend(senders(&person.senders, channel).map(|sender| Member {
@@ -30,7 +30,7 @@ pub(crate) fn members(config: &Config, channel: &str) -> Option<Vec<Member>> {
             conversation: conversation.map(str::to_owned),
         }));
     }
-    // The owner need not be named twice. Whoever is somebody already was found before this.
+    // The owner need not be listed twice. The first match wins, so senders listed above keep their person.
     let owners = senders(&config.security.owners, channel);
     members.extend(owners.map(|sender| Member { sender, person: Person::default(), conversation: None }));
     Some(members)
@@ -38,11 +38,11 @@ pub(crate) fn members(config: &Config, channel: &str) -> Option<Vec<Member>> {
 
 fn senders<'s>(all: &'s [String], channel: &'s str) -> impl Iterator<Item = String> + 's {
     let here = all.iter().filter_map(move |sender| sender.strip_prefix(channel)?.strip_prefix(':'));
-    // The case of an address says nothing, and senders of mail come in lower case.
+    // Mail addresses are compared without case, and the channel delivers senders in lower case.
     here.map(move |id| if channel == "email" { id.trim().to_lowercase() } else { id.to_owned() })
 }
 
-/// What the household is, in words.
+/// Describes the household.
 pub(crate) fn sentence(config: &Config) -> String {
     let names: Vec<&str> = config.household.people.keys().map(String::as_str).collect();
     match names.as_slice() {
@@ -51,7 +51,7 @@ pub(crate) fn sentence(config: &Config) -> String {
     }
 }
 
-/// Its row.
+/// The household's row on the feature board.
 pub(crate) fn feature(config: &Config) -> Feature {
     let state = FeatureState::of_switch(!config.household.people.is_empty());
     Feature::new(("household", "Household"), state, sentence(config), "household.people")

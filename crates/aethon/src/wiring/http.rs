@@ -1,11 +1,11 @@
-//! `[channels.webchat]`, `[dashboard]`, `[webhook]`, `[budget]` and `[server]` to the HTTP application's options.
+//! Builds the options of the HTTP application from `[channels.webchat]`, `[dashboard]`, `[webhook]`, `[budget]` and `[server]`.
 
 use std::time::Duration;
 
 use aethon_config::Config;
 use aethon_http::options::{Limits, Network, Options, Webhooks};
 
-/// How much longer connections get than turns, so that a turn that is stopped at the end of the grace can say so.
+/// How much longer connections live than turns at shutdown, so that a turn stopped at the end of the grace can report it.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 pub(crate) fn webhooks(config: &Config) -> Webhooks {
@@ -18,7 +18,7 @@ pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
         host: webchat.host.clone(),
         port: webchat.port,
         token: config.dashboard.auth_token.clone(),
-        // The home has it, and not the configuration.
+        // The key comes from the home, not from the configuration.
         sign_in_key: aethon_core::secret::Secret::default(),
         sign_ins: None,
         webhooks: webhooks(config),
@@ -26,7 +26,7 @@ pub(crate) fn options(config: &Config, is_demo: bool) -> Options {
         mark_untrusted: config.security.mark_untrusted_content,
         allowed_origins: webchat.allowed_origins.clone(),
         allowed_hosts: webchat.allowed_hosts.clone(),
-        // Entries that are no network have been refused by the preflight.
+        // The preflight refused entries that are not networks.
         trusted_proxies: server.trusted_proxies.iter().filter_map(|proxy| Network::parse(proxy)).collect(),
         budget: super::prices::limits(&config.budget),
         limits: Limits {

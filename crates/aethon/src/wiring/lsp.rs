@@ -1,4 +1,4 @@
-//! `[lsp]` to the language servers.
+//! Builds the language servers from `[lsp]`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use aethon_tools::{ConfinedPrograms, LanguageServer, LanguageServers, LspOptions
 
 use crate::builder::Prepared;
 
-/// The usual servers, for files with these endings.
+/// The default servers, by file extension.
 const USUAL: [(&str, &str, &[&str], &[&str]); 5] = [
     ("rust", "rust-analyzer", &[], &["rs"]),
     ("python", "pyright-langserver", &["--stdio"], &["py", "pyi"]),
@@ -22,8 +22,8 @@ const USUAL: [(&str, &str, &[&str], &[&str]); 5] = [
     ("c", "clangd", &[], &["c", "h", "cc", "cpp", "cxx", "hpp", "hh"]),
 ];
 
-/// The language servers of the configuration. Some run what stands in a project, such as build scripts, and the model writes
-/// that; so there are none where a command needs a person's word and nothing else holds it.
+/// The configured language servers. Some execute project files such as build scripts, which the model can write; so there are
+/// none if commands need approval and no sandbox contains them, nor in an assistant that another one started.
 pub(crate) fn servers(prepared: &Prepared) -> Option<Arc<LanguageServers>> {
     let config = &prepared.config.lsp;
     let may_run = super::verification::may_detect(&prepared.config) && !prepared.flags.is_nested;

@@ -1,4 +1,4 @@
-//! `[channels.email]` to the channel for mail.
+//! Builds the mail channel from `[channels.email]`.
 
 use std::time::Duration;
 
@@ -30,24 +30,24 @@ pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
         poll: Duration::from_secs(section.poll_seconds),
         folder: section.folder.clone(),
     };
-    // A mail cannot be changed, so a reply is sent when it is whole.
+    // A mail cannot be edited, so the reply is sent when it is complete.
     let common = common!(section, GroupMode::Off, Streaming::Off);
     let rules = common.rules(NAME, config, around);
     let rules = Rules { owners: rules.owners.map(lowered), ..rules };
     Some(email::channel(options, rules, around.surroundings.clone()))
 }
 
-/// A list of addresses as senders come.
+/// Normalises a list of addresses to the form in which senders arrive.
 pub(super) fn lowered(list: Vec<String>) -> Vec<String> {
     list.into_iter().map(|entry| entry.trim().to_lowercase()).collect()
 }
 
-/// What the account signs in by in place of a password, if anything.
+/// The source of access tokens, if the account signs in with them instead of a password.
 fn tokens(section: &Email, around: &Surroundings) -> Option<TokenSource> {
     let Some((command, args)) = section.oauth_command.split_first() else {
         return (!section.oauth_token.is_empty()).then(|| TokenSource::Given(section.oauth_token.clone()));
     };
-    // It reads what its owner keeps for it, which no sandbox shows it.
+    // The program reads credentials that its owner keeps, and that no sandbox shows it.
     let program =
         Program { command: command.clone(), args: args.to_vec(), environment: Vec::new(), sandbox: None };
     Some(TokenSource::Command { program, programs: around.programs.clone() })

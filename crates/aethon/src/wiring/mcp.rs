@@ -1,4 +1,4 @@
-//! `[mcp]` to the servers that tools are borrowed from.
+//! Builds the MCP servers from `[mcp]`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use aethon_tools::ConfinedPrograms;
 use super::tools;
 use crate::builder::Prepared;
 
-/// The longest that a call may take, whatever a turn may.
+/// The longest duration of a call, whatever the limit of a turn.
 const LONGEST_CALL: Duration = Duration::from_secs(300);
-/// How long a server behind an address may be silent. Its stream of news is silent most of the time.
+/// How long a remote server may be silent. Its event stream is silent most of the time.
 const SILENCE: Duration = Duration::from_secs(600);
 
-/// The servers of the configuration. None is started yet.
+/// The configured servers. None is started yet.
 pub(crate) fn servers(prepared: &Prepared) -> Servers {
     let config = &prepared.config;
     let programs = ConfinedPrograms::new(&tools::options(prepared), &prepared.flags.locale);
     let enabled = config.mcp.servers.iter().filter(|(_, server)| server.enabled);
     let mut servers: Vec<_> = enabled.filter_map(|(name, server)| entry(name, server)).collect();
     if prepared.flags.is_nested && !servers.is_empty() {
-        // A server may be this program again, on a home of its own, with servers of its own.
+        // A server may be this very program on another home with MCP servers of its own, and so on without end.
         tracing::warn!("another assistant started this one, so it starts no MCP servers");
         servers.clear();
     }
@@ -58,7 +58,7 @@ fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
                 return None;
             }
         },
-        // The configuration was checked.
+        // Checked with the configuration.
         (None, None) => return None,
     };
     Some(ServerOptions { name: name.to_owned(), address })

@@ -1,4 +1,4 @@
-//! `[memory]` to the memory behind its guard.
+//! Builds the guarded memory from `[memory]`.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use crate::builder::Prepared;
 use crate::error::{Error, Result};
 use crate::memory::GuardedMemory;
 
-/// What keeps secrets out. The owner's patterns were checked before the start.
+/// The guard that keeps secrets out. The owner's patterns were checked before the start.
 pub(crate) fn guard(prepared: &Prepared) -> Result<MemoryGuard> {
     let patterns = &prepared.config.memory.guard_patterns;
     MemoryGuard::new(prepared.shared.redactor.clone(), patterns)
         .map_err(|error| Error::refused(format!("memory.guard_patterns: {error}")).because(error))
 }
 
-/// The memory, unless it is switched off.
+/// The memory, if enabled.
 pub(crate) fn memory(
     prepared: &Prepared,
     storage: &Storage,
@@ -28,7 +28,7 @@ pub(crate) fn memory(
     Ok(is_on.then(|| GuardedMemory::new(storage.memory.clone(), guard, embedder)))
 }
 
-/// What the memory does, in a sentence.
+/// Describes what the memory does.
 pub(crate) fn sentence(prepared: &Prepared) -> String {
     let memory = &prepared.config.memory;
     if !memory.enabled {
@@ -46,7 +46,7 @@ pub(crate) fn sentence(prepared: &Prepared) -> String {
     format!("{found}; {recall}")
 }
 
-/// How much there is, for `doctor`.
+/// Counts the memories, for `doctor`.
 pub(crate) async fn amount(memory: &dyn Memory) -> Result<String> {
     let stats = memory.stats(&Reach::All).await?;
     Ok(format!("{} memories, {} of them with a vector", stats.entries, stats.with_vector))

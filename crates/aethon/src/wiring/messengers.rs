@@ -1,4 +1,4 @@
-//! `[channels]` to the messengers that are switched on.
+//! Builds the enabled messengers from `[channels]`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,14 +19,14 @@ use aethon_core::transcribe::Transcriber;
 
 use super::channels::Deliveries;
 
-/// How long a service may be silent that answers at once.
+/// How long a service may be silent before it answers.
 pub(super) const SILENCE: Duration = Duration::from_secs(30);
-/// How much longer one may be that waits for something to happen.
+/// The extra time for a service that holds a request until something happens (long polling).
 const POLL_SLACK: Duration = Duration::from_secs(15);
 /// A megabyte.
 const MB: u64 = 1 << 20;
 
-/// The keys that the sections of all messengers have, of one of them.
+/// Extracts the keys that the sections of all messengers have.
 macro_rules! common {
     ($section:expr) => {
         $crate::wiring::messengers::common!($section, $section.group_mode, $section.streaming)
@@ -45,16 +45,16 @@ macro_rules! common {
 }
 pub(super) use common;
 
-/// Every messenger that this version has.
+/// Every messenger that this version supports.
 pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
-/// What messengers are given by the program.
+/// What the program provides to messengers.
 pub(crate) struct Around {
     pub(super) surroundings: Surroundings,
     allowed: AllowLists,
 }
 
-/// Who may write, by channel; a reload of the configuration replaces it.
+/// The allow lists by channel, replaced when the configuration is reloaded.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AllowLists(Arc<Mutex<Lists>>);
 
@@ -65,7 +65,7 @@ impl AllowLists {
         self.lists().entry(channel).or_insert_with(|| Live::new(listed(channel, config))).clone()
     }
 
-    /// Takes over what the configuration says now.
+    /// Applies the current configuration.
     pub(crate) fn reload(&self, config: &Config) {
         self.lists().iter().for_each(|(channel, list)| list.set(listed(channel, config)));
     }
@@ -77,11 +77,11 @@ impl AllowLists {
 
 fn listed(channel: &str, config: &Config) -> Vec<String> {
     let list = config.security.allowed_senders.get(channel).cloned().unwrap_or_default();
-    // The case of an address says nothing, and senders come in lower case.
+    // Mail addresses are compared without case, and senders arrive in lower case.
     if channel == super::mail::NAME { super::mail::lowered(list) } else { list }
 }
 
-/// What messengers are given by the program.
+/// Collects what the program provides to messengers.
 pub(crate) fn surroundings(
     storage: &Storage,
     desk: &PendingApprovals,
@@ -101,14 +101,14 @@ pub(crate) fn surroundings(
     Around { surroundings, allowed: allowed.clone() }
 }
 
-/// Those that are switched on, as channels.
+/// The enabled messengers as channels.
 fn channels(config: &Config, around: &Around) -> Vec<Arc<dyn Channel>> {
     let messengers = NAMES.iter().filter(|name| is_enabled(config, name));
     let made = messengers.filter_map(|name| messenger(config, name, around));
     made.map(|messenger| Arc::new(messenger) as Arc<dyn Channel>).collect()
 }
 
-/// The same, and the channels that the embedding program brought.
+/// The same, and the channels of the embedding program.
 pub(crate) fn with_brought(
     config: &Config,
     around: &Around,
@@ -117,7 +117,7 @@ pub(crate) fn with_brought(
     channels(config, around).into_iter().chain(brought.iter().cloned()).collect()
 }
 
-/// Whether the owner has switched it on.
+/// Returns whether the owner enabled it.
 pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     match name {
         "telegram" => config.channels.telegram.enabled,
@@ -130,7 +130,7 @@ pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
     }
 }
 
-/// How somebody who is not listed comes to be heard.
+/// How senders who are not listed can be admitted.
 pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
     let channels = &config.channels;
     match name {
@@ -144,7 +144,7 @@ pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
     }
 }
 
-/// Who gets what names no recipient; empty for nobody.
+/// The recipient of deliveries that name none; empty for nobody.
 pub(crate) fn home<'c>(config: &'c Config, name: &str) -> &'c str {
     let channels = &config.channels;
     match name {
@@ -158,7 +158,7 @@ pub(crate) fn home<'c>(config: &'c Config, name: &str) -> &'c str {
     }
 }
 
-/// A messenger, on or off. `None` when there is none of this name, or its address is none.
+/// Builds a messenger, enabled or not. `None` if there is none of this name or its address is invalid.
 pub(crate) fn messenger(config: &Config, name: &str, around: &Around) -> Option<Messenger> {
     match name {
         "telegram" => telegram(config, around),
@@ -238,7 +238,7 @@ fn slack(config: &Config, around: &Around) -> Option<Messenger> {
     ))
 }
 
-/// What sockets are opened through.
+/// The network through which sockets are opened.
 fn network() -> Arc<dyn Dial> {
     Arc::new(Network)
 }
@@ -247,14 +247,14 @@ pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Optio
     match aethon_providers::exchange(address, silence) {
         Ok(exchange) => Some(Arc::new(exchange)),
         Err(error) => {
-            // The configuration was checked, so this says what was overlooked there.
+            // The configuration was checked, so this reports what the check missed.
             tracing::error!(channel, %error, "a channel cannot be used");
             None
         }
     }
 }
 
-/// The keys that all messengers have.
+/// The settings that all messengers share.
 pub(super) struct Common<'c> {
     pub(super) groups: GroupMode,
     pub(super) streaming: Streaming,
@@ -307,7 +307,7 @@ mod tests {
         lists.reload(&with("email", " Ada@X.example"));
         assert!(telegram.get().is_empty(), "who is no longer listed is not heard any more");
         assert_eq!(*mail.get(), ["ada@x.example"], "senders come in lower case");
-        // Somebody who looks at a channel later changes nothing.
+        // Asking again for a channel's list must not change it.
         let again = lists.of("telegram", &with("telegram", "1"));
         assert!(again.get().is_empty());
     }

@@ -1,4 +1,4 @@
-//! From the configuration to each leaf's own options: the only place where the whole configuration meets the leaves.
+//! Maps the configuration to each leaf's own options. The whole configuration meets the leaves only here.
 
 pub(crate) mod agent;
 pub(crate) mod channels;

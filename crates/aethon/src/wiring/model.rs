@@ -1,4 +1,4 @@
-//! `[model]` and its fallbacks to the models that answer.
+//! Builds the models from `[model]` and its fallbacks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::models::{self, Concern};
 
 /// The models of an agent, and what is known of them.
 pub(crate) struct AgentModels {
-    /// Those that answer, in order.
+    /// The models in order of preference.
     pub(crate) models: Models,
-    /// The one for summaries, if it is another.
+    /// The model for summaries, if it is a different one.
     pub(crate) small: Option<Models>,
-    /// What was learnt of them before.
+    /// What was learned about them before.
     pub(crate) learned: Learned,
 }
 
 impl AgentModels {
-    /// The models of the assistant: what an embedding program brought along, else those that are configured.
+    /// The models of the assistant: those of the embedding program, else those in the configuration.
     pub(crate) fn of(prepared: &Prepared, learned: Learned) -> Self {
         if let Some(own) = prepared.parts.model.clone() {
             return Self { models: Models::one(own), small: None, learned };
@@ -39,8 +39,8 @@ impl AgentModels {
     }
 }
 
-/// The model and each of its fallbacks by itself, for short answers. What the owner adds in `model.extra` may depend on
-/// the limit (a budget for thoughts, say), so then it stays as it is.
+/// The model and each fallback on its own, limited to short answers. If the owner set `model.extra`, the limit is left alone,
+/// because settings in there may depend on it (a thinking budget, for example).
 pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model, Arc<dyn ModelProvider>)> {
     let mut models = prepared.config.model.candidates();
     for model in models.iter_mut().filter(|model| model.extra.is_empty()) {
@@ -53,8 +53,8 @@ pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model
     models.into_iter().map(build).collect()
 }
 
-/// What makes a model of an id, of the same provider and host as the usual one; `None` when that is the usual one, or when
-/// an embedding program has brought its own.
+/// Builds models by id, with the provider and host of the default one; `None` for the default one itself, or if an embedding
+/// program supplied its own.
 pub(crate) fn by_id(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Send + Sync + use<> {
     let (model, aws, catalog) =
         (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
@@ -83,19 +83,19 @@ fn build(prepared: &Prepared, model: &Model, learned: &[(ModelKey, ModelFact)]) 
     aethon_providers::build(options)
 }
 
-/// What is known of a model, or assumed.
+/// What is known or assumed of a model.
 pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
     prepared.catalog.facts(model.provider, &model.model_id, &model.host)
 }
 
-/// What an owner should know of the configured models before they are used.
+/// What an owner should know about the configured models before using them.
 pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
     if prepared.parts.model.is_some() {
         return Vec::new();
     }
     let today = prepared.clock().now().to_zoned(TimeZone::UTC).date();
     let of = |model: Model| {
-        // Ollama describes its own models, and an owner who has said what a model takes knows it.
+        // Ollama describes its own models, and an owner who set `context_window` knows the model.
         let is_described = model.provider == Provider::Ollama || model.context_window.is_some();
         let name = format!("{} by {}", model.model_id, model.provider);
         models::concerns(&name, &facts(prepared, &model), is_described, today)

@@ -1,4 +1,4 @@
-//! `[budget]` to the meter: what may be spent, and what models cost by the owner's word, else by what is known.
+//! Builds the meter from `[budget]`: the spending limits, and the prices, of which the owner's win over known ones.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use aethon_providers::Catalog;
 
 use crate::builder::Prepared;
 
-/// What every call of the assistant is paid from.
+/// The meter that pays for every call of the assistant.
 pub(crate) fn meter(prepared: &Prepared, storage: &Storage) -> Meter {
     Meter::new(
         storage.ledger.clone(),
@@ -26,7 +26,7 @@ pub(crate) fn meter(prepared: &Prepared, storage: &Storage) -> Meter {
     )
 }
 
-/// What may be spent in a day.
+/// The daily spending limits.
 pub(crate) fn limits(budget: &Budget) -> usage::Budget {
     usage::Budget {
         daily_usd: budget.daily_usd,
@@ -39,8 +39,8 @@ pub(crate) fn prices(prepared: &Prepared) -> Prices {
     of(&prepared.config, prepared.catalog.clone())
 }
 
-/// The owner's word stands above the service's, and that above the table. Whose price holds depends on the address that is
-/// asked, which the configured model of the same provider has.
+/// Prices in order of precedence: the owner's, the service's, the table's. The table's price depends on the address, which
+/// is that of the configured model of the same provider.
 fn of(config: &Config, catalog: Catalog) -> Prices {
     let (said, models) = (config.budget.pricing.clone(), config.model.candidates());
     Arc::new(move |provider: &str, name: &str, told: Option<Price>| {
@@ -54,7 +54,7 @@ fn of(config: &Config, catalog: Catalog) -> Prices {
     })
 }
 
-/// The owner's price for a model. Services answer with the dated name of the model that was asked for.
+/// The owner's price of a model. Services answer with the dated name of the model requested.
 fn of_owner(said: &BTreeMap<String, Said>, name: &str) -> Option<Price> {
     let is_meant = |key: &str| {
         let rest = name.strip_prefix(key)?;

@@ -1,4 +1,4 @@
-//! `[session_recorder]` to the recorder, and the home's `recordings/` to those that are there.
+//! Builds the recorder from `[session_recorder]`, and the library of the home's `recordings/`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use tokio::time::timeout;
 use crate::builder::Prepared;
 use crate::error::{Error, Result};
 
-/// How long a start waits for recordings that were broken off. What takes longer is finished while the program runs.
+/// How long a start waits to finish interrupted recordings; the rest are finished in the background.
 const LONGEST_RECOVERY: Duration = Duration::from_secs(3);
 
-/// How long the end of the program waits for its recordings.
+/// How long shutdown waits for recordings to finish.
 const LAST_RECORDINGS: Duration = Duration::from_secs(5);
 
-/// The recordings of the home, and what makes new ones where that is wanted.
+/// The recordings of the home, and the recorder if enabled.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     library: Library,
@@ -29,7 +29,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Finishes what an earlier run left behind, and starts the recorder.
+    /// Finishes what an earlier run left incomplete, and starts the recorder.
     pub(crate) async fn open(prepared: &Prepared) -> Result<Self> {
         let library = Library::new(prepared.home.recordings(), prepared.shared.bus.clone());
         let finishing = library.clone();
@@ -42,7 +42,7 @@ impl Recorded {
         Ok(Self { library, recorder })
     }
 
-    /// The storage as the engine gets it.
+    /// Wraps the storage so that the recorder sees what is stored.
     pub(crate) fn watch(&self, storage: Storage) -> Storage {
         match &self.recorder {
             Some(recorder) => recorder.watch(storage),
@@ -50,17 +50,17 @@ impl Recorded {
         }
     }
 
-    /// What sees the turns.
+    /// The hook that records turns.
     pub(crate) fn hook(&self) -> Option<Arc<dyn Hook>> {
         self.recorder.as_ref().map(Recorder::hook)
     }
 
-    /// The recordings that are there.
+    /// The finished recordings.
     pub(crate) fn library(&self) -> Arc<dyn Recordings> {
         Arc::new(self.library.clone())
     }
 
-    /// Puts on the board how the recorder is doing.
+    /// Reports the recorder's state on the board.
     pub(crate) fn offer(&self, board: &Features, config: Live<Config>) {
         let Some(recorder) = self.recorder.clone() else { return };
         board.offer(move || {
@@ -75,7 +75,7 @@ impl Recorded {
         });
     }
 
-    /// Ends what is being recorded.
+    /// Finishes the recordings in progress.
     pub(crate) async fn close(&self) {
         if let Some(recorder) = &self.recorder {
             recorder.close(LAST_RECORDINGS).await;
@@ -83,7 +83,7 @@ impl Recorded {
     }
 }
 
-/// The row of the recorder, as far as the configuration goes.
+/// The recorder's row, as far as the configuration determines it.
 pub(crate) fn feature(config: &Config) -> Feature {
     let options = &config.session_recorder;
     let detail = match (options.enabled, options.keep) {

@@ -1,4 +1,4 @@
-//! `[security]` to the sandboxes: what they give, whether they work here, and the tools that always run in one.
+//! Builds the sandboxes from `[security]`: their limits, whether they work here, and the tools that always run in one.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::builder::Prepared;
 use crate::home::Home;
 use crate::preflight::{DOCKER_SOCKET, Flags};
 
-/// What a sandbox gives.
+/// The limits of a sandbox.
 pub(crate) fn limits(config: &Config) -> SandboxLimits {
     let security = &config.security;
     let mut limits = SandboxLimits::default();
@@ -24,7 +24,7 @@ pub(crate) fn limits(config: &Config) -> SandboxLimits {
     limits
 }
 
-/// The containers, where commands run in docker. Nothing is asked yet.
+/// The Docker sandbox, if commands run in Docker. Docker is not contacted yet.
 pub(crate) fn docker(config: &Config, flags: &Flags, home: &Home) -> Option<DockerSandbox> {
     (config.security.sandbox == Sandbox::Docker).then(|| {
         let host = flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET);
@@ -32,7 +32,7 @@ pub(crate) fn docker(config: &Config, flags: &Flags, home: &Home) -> Option<Dock
     })
 }
 
-/// Why the sandbox of the kernel cannot be had although it is wanted, as a refusal to start.
+/// Why the kernel sandbox, although required, is unavailable; as a reason not to start.
 pub(crate) async fn problem(prepared: &Prepared) -> Option<String> {
     if prepared.config.security.sandbox != Sandbox::Kernel {
         return None;
@@ -44,14 +44,14 @@ pub(crate) async fn problem(prepared: &Prepared) -> Option<String> {
     ))
 }
 
-/// Whether the sandbox of the kernel works here; the error says what is missing.
+/// Checks whether the kernel sandbox works here; the error says what is missing.
 pub(crate) async fn kernel(prepared: &Prepared) -> Result<(), String> {
     let sandbox = KernelSandbox::new(&super::tools::options(prepared));
     let checked = tokio::task::spawn_blocking(move || sandbox.check()).await;
     checked.unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// The tools that are made while the program runs, where the owner wants them.
+/// The tools created at run time, if enabled.
 pub(crate) fn dynamic(
     prepared: &Prepared,
     storage: &Storage,
@@ -66,7 +66,7 @@ pub(crate) fn dynamic(
     Some(Arc::new(DynamicTools::open(folder, options, taken, kept)))
 }
 
-/// A size such as `512m`, in bytes.
+/// Parses a size such as `512m` into bytes.
 fn bytes(text: &str) -> Option<u64> {
     let unit = match text.chars().last()? {
         'k' | 'K' => 1 << 10,

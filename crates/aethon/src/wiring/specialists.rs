@@ -1,4 +1,4 @@
-//! `[agent.specialists]` and the workspace's `agents/` to the agents that the main one asks.
+//! Builds the specialists, to which the main agent delegates, from `[agent.specialists]` and the workspace's `agents/`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use aethon_core::tool::ToolSource;
 use super::model::AgentModels;
 use crate::builder::Prepared;
 
-/// Those that come with the program and are switched on, as the owner wants them.
+/// The enabled built-in specialists with the owner's settings.
 pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = Definition> {
     built_in().into_iter().filter_map(|definition| {
         let Some(own) = config.agent.specialists.get(definition.name.as_str()) else {
@@ -26,14 +26,14 @@ pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = Definition> {
     })
 }
 
-/// Where those are kept that are made while the program runs, if that is wanted.
+/// The folder of specialists created at run time, if enabled.
 pub(crate) fn folder(prepared: &Prepared) -> Option<Arc<SpecialistFolder>> {
     let reserved = built_in().into_iter().map(|definition| definition.name).collect();
     let folder = prepared.home.workspace().join("agents");
     prepared.config.agent.dynamic_specialists.then(|| Arc::new(SpecialistFolder::new(folder, reserved)))
 }
 
-/// All specialists, with models, prompts and a choice of the main agent's tools.
+/// All specialists with their models, prompts and selection of the main agent's tools.
 pub(crate) fn crew(
     prepared: &Prepared,
     models: &AgentModels,

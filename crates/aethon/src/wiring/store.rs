@@ -1,4 +1,4 @@
-//! `[storage]`, `[telemetry]` and `[session]` to the store, and its errors to refusals.
+//! Builds the store from `[storage]`, `[telemetry]` and `[session]`, and turns its errors into refusals to start.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use aethon_store::{OpenMode, Options, Store};
 use crate::builder::Prepared;
 use crate::error::{Error, Result};
 
-/// How many vectors are kept. Usual ones take 4 to 12 KB: some hundred megabytes at most, and more texts than a person's
-/// memories and documents come to.
+/// The size of the vector cache. A vector usually takes 4 to 12 KB, so this is a few hundred megabytes at most, and exceeds
+/// the memories and documents of one person.
 const VECTORS: u32 = 50_000;
 
-/// Where everything is kept: what an embedder brought, else the database of the home.
+/// The storage: the embedding program's, else the database of the home.
 pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
     if let Some(storage) = &prepared.parts.storage {
         return Ok(storage.clone());
@@ -35,7 +35,7 @@ fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> 
     Store::open(path, options).map_err(|error| Error::refused(error.to_string()).because(error))
 }
 
-/// What earlier runs have learnt about models. A start does not fail for it.
+/// What earlier runs learned about models. A failure does not prevent the start.
 pub(crate) async fn learned(storage: &Storage) -> Learned {
     let facts = storage.models.recall().await.unwrap_or_else(|error| {
         tracing::warn!(%error, "what was learnt about models could not be read; it is learnt again");
@@ -44,24 +44,24 @@ pub(crate) async fn learned(storage: &Storage) -> Learned {
     Learned::new(facts, storage.models.clone())
 }
 
-/// How large the database may become, in bytes.
+/// The maximum size of the database in bytes.
 pub(crate) fn max_bytes(config: &Config) -> Option<u64> {
     Some(config.storage.max_mb.saturating_mul(1 << 20)).filter(|bytes| *bytes > 0)
 }
 
-/// How long things are kept that nobody removes. Without telemetry single calls go with their day; the sums stay.
+/// How long data is kept that nobody deletes. Without telemetry, single calls are removed after their day; the sums stay.
 pub(crate) fn retention(config: &Config) -> Retention {
     let telemetry = &config.telemetry;
     let calls = if telemetry.enabled { telemetry.keep_days } else { 0 };
     Retention::of_oneshots(config.session.oneshot_keep_days).with_calls(calls).with_vectors(VECTORS)
 }
 
-/// The database beside whatever else has it open, for a command that writes one row.
+/// Opens the database beside other programs, for a command that writes one row.
 pub(crate) fn beside(path: &Path) -> Result<Store> {
     open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)
 }
 
-/// How much is remembered, in words. For `doctor`.
+/// Describes the number of memories, for `doctor`.
 pub(crate) async fn memory(path: &Path) -> Result<String> {
     let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;
     let amount = super::memory::amount(&store).await;
@@ -69,7 +69,7 @@ pub(crate) async fn memory(path: &Path) -> Result<String> {
     amount
 }
 
-/// Whether the database is sound, in words. For `doctor`.
+/// Describes whether the database is intact, for `doctor`.
 pub(crate) async fn check(path: &Path) -> Result<String> {
     let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;
     let health = store.check().await;

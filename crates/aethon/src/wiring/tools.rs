@@ -1,4 +1,4 @@
-//! The tools: what they may reach, what they need, and where the engine finds them.
+//! Builds the tools: what they may access, what they need, and the sources through which the engine finds them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use super::channels::Deliveries;
 use super::workflows::Groundwork;
 use crate::builder::Prepared;
 
-/// Where tools come from.
+/// The tool sources.
 pub(crate) struct Tools {
-    /// The built-in ones.
+    /// The built-in tools.
     pub(crate) sets: Arc<[ToolSet]>,
-    /// The servers that others are borrowed from.
+    /// The MCP servers.
     pub(crate) servers: Arc<Servers>,
-    /// Those that are made while the program runs.
+    /// The tools created at run time.
     dynamic: Option<Arc<dyn ToolSource>>,
-    /// What starts programs of the owner's.
+    /// Starts programs for the owner.
     pub(crate) programs: Arc<dyn Programs>,
 }
 
 impl Tools {
-    /// Those of this configuration.
+    /// Builds the tools of this configuration.
     pub(crate) fn of(
         prepared: &Prepared,
         storage: &Storage,
@@ -43,7 +43,7 @@ impl Tools {
         Self { sets, servers: Arc::new(super::mcp::servers(prepared)), dynamic, programs }
     }
 
-    /// All of them for the engine: of two with the same name the built-in one counts.
+    /// All sources for the engine. If two tools have the same name, the built-in one wins.
     pub(crate) fn sources(&self, prepared: &Prepared, workflows: &Groundwork) -> Vec<Arc<dyn ToolSource>> {
         let fixed = [
             ("built-in", aethon_tools::tools(&self.sets)),
@@ -55,7 +55,7 @@ impl Tools {
     }
 }
 
-/// The built-in tools.
+/// Builds the built-in tools.
 fn sets(
     prepared: &Prepared,
     storage: &Storage,
@@ -71,7 +71,7 @@ fn sets(
     aethon_tools::sets(&options(prepared), &needs).into()
 }
 
-/// A row for each set of tools: those that are there, and those that are not, with the reason.
+/// One row for each tool set, with the tools available and those that are not, and why.
 pub(crate) fn features(sets: Arc<[ToolSet]>) -> impl FeatureSource {
     move || sets.iter().map(feature).collect::<Vec<_>>()
 }
@@ -91,12 +91,12 @@ fn feature(set: &ToolSet) -> Feature {
     Feature::new((&id, &title), state, detail, key.unwrap_or_default())
 }
 
-/// Where output goes that is too long for a model.
+/// The store for output too long for a model.
 pub(crate) fn outputs(prepared: &Prepared) -> KeptOutputs {
     KeptOutputs::new(prepared.home.outputs(), prepared.clock())
 }
 
-/// What they may reach.
+/// What the tools may access.
 pub(crate) fn options(prepared: &Prepared) -> Options {
     let home = &prepared.home;
     let folders =
@@ -123,7 +123,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options
 }
 
-/// The way to the person's desktop: the variables that say where it is, as they were when the program started.
+/// Access to the user's desktop: the variables that locate it, as they were at startup.
 fn desktop(prepared: &Prepared) -> DesktopOptions {
     let mut options = DesktopOptions::default();
     options.path = prepared.flags.path.clone();
@@ -131,7 +131,7 @@ fn desktop(prepared: &Prepared) -> DesktopOptions {
     options
 }
 
-/// Commands get what the person's own shell would have, and nothing else of this program's environment.
+/// The environment of commands: what the user's own shell would have, and nothing else from this program.
 fn shell(prepared: &Prepared) -> ShellOptions {
     let mut options = ShellOptions::default();
     let (config, flags) = (&prepared.config, &prepared.flags);

@@ -1,4 +1,4 @@
-//! `[transcription]` to what writes voice messages down, and what it costs.
+//! Builds the transcription of voice messages from `[transcription]`, with its price.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use aethon_providers::{Catalog, Options};
 use crate::builder::Prepared;
 use crate::transcription::MeteredTranscriber;
 
-/// The service itself, where one is configured: nothing is written down of what it costs.
+/// The bare service, if configured: its cost is not booked.
 pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
     let section = &config.transcription;
     let mut options = Options::new(section.provider?, &section.model_id);
@@ -32,14 +32,14 @@ pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn 
     Some(Arc::new(MeteredTranscriber { service, meter: meter.clone(), price }))
 }
 
-/// What the table knows of the price at the address that is asked.
+/// The catalogue's price at the address used.
 pub(crate) fn listed(config: &Config, catalog: &Catalog, name: &str) -> Option<Price> {
     let (_, model) = name.split_once('/')?;
     let section = &config.transcription;
     catalog.speech_price(section.provider?, model, &section.host)
 }
 
-/// The row of what voice messages become.
+/// The row that says what happens to voice messages.
 pub(crate) fn feature(config: &Config) -> Feature {
     let row = ("transcription", "Voice messages");
     let key = "transcription.provider";

@@ -1,4 +1,4 @@
-//! `[verification]` to the checks after edits.
+//! Builds the checks after edits from `[verification]`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use aethon_tools::{VerifyEdits, VerifyOptions};
 
 use crate::builder::Prepared;
 
-/// What checks edits, if that is wanted.
+/// The hook that checks edits, if enabled.
 pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
     let verification = &prepared.config.verification;
     if !verification.enabled && prepared.shared.lsp.is_none() {
@@ -28,8 +28,8 @@ pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
     Some(Arc::new(VerifyEdits::new(&super::tools::options(prepared), redactor, options)))
 }
 
-/// Whether a check may be made of a project's files. It runs what stands in them, and the model writes them; so not where a
-/// command needs a person's word, always or in a turn that a stranger's text has entered, and nothing else holds it.
+/// Returns whether a check may be derived from a project's files. Such a check executes files that the model can write, so not
+/// if commands need approval (always, or in turns tainted by a stranger's text) and no sandbox contains them.
 pub(crate) fn may_detect(config: &Config) -> bool {
     let approval = &config.approval;
     let asks = config.security.taint_requires_approval

@@ -1,15 +1,15 @@
-//! What the web tools reach and which services they use; and the rows that say so.
+//! Builds the web tools: what they may reach, which services they use, and their rows on the feature board.
 
 use aethon_config::Config;
 use aethon_config::schema::{SearchProvider, WebSearch};
 use aethon_core::feature::{Feature, FeatureState};
 use aethon_tools::{GitHubOptions, SearchOptions, SearchService, WebOptions};
 
-/// The reach of the web tools.
+/// What the web tools may reach.
 pub(crate) fn options(config: &Config) -> WebOptions {
     let (security, tools) = (&config.security, &config.tools);
     WebOptions::default().with(|options| {
-        // What is no rule was refused when the configuration was read.
+        // Invalid rules were refused when the configuration was read.
         options.allowed_hosts =
             security.egress_allowed_hosts.iter().filter_map(|rule| rule.parse().ok()).collect();
         options.search = search(&tools.web_search);
@@ -31,7 +31,7 @@ fn search(search: &WebSearch) -> Option<SearchOptions> {
     Some(SearchOptions { service, base, key: search.api_key.clone() })
 }
 
-/// What the configuration makes of the web tools, and of what strangers write there.
+/// The rows of the web tools and of the protection against what strangers write there.
 pub(crate) fn features(config: &Config) -> Vec<Feature> {
     let (security, tools) = (&config.security, &config.tools);
     let reach = match security.egress_allowed_hosts.as_slice() {

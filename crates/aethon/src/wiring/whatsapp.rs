@@ -1,4 +1,4 @@
-//! `[channels.whatsapp]` to the channel for WhatsApp.
+//! Builds the WhatsApp channel from `[channels.whatsapp]`.
 
 use aethon_channels::Messenger;
 use aethon_channels::whatsapp::{self, Options};
@@ -18,7 +18,7 @@ pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
         verify_token: section.verify_token.clone(),
         exchange: exchange("whatsapp", &section.api_base, SILENCE)?,
     };
-    // A message cannot be changed, so a reply is sent when it is whole.
+    // A message cannot be edited, so the reply is sent when it is complete.
     let common = common!(section, GroupMode::Off, Streaming::Off);
     Some(whatsapp::channel(options, common.rules("whatsapp", config, around), around.surroundings.clone()))
 }

@@ -1,4 +1,4 @@
-//! `[work]` to the ledger of work and its runner.
+//! Builds the ledger of multi-turn work and its runner from `[work]`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use aethon_core::storage::Storage;
 
 use crate::aethon::Aethon;
 
-/// The ledger, and what the configuration says of it.
+/// The ledger with its settings.
 pub(crate) fn works(config: &Config, storage: &Storage, clock: Arc<dyn Clock>) -> Works {
     let work = &config.work;
     let options = WorkOptions {
@@ -26,7 +26,7 @@ pub(crate) fn works(config: &Config, storage: &Storage, clock: Arc<dyn Clock>) -
     Works::new(storage.workflows.work.clone(), options, clock)
 }
 
-/// What works on it, for a daemon.
+/// The runner that carries out the work, for a daemon.
 pub(crate) fn runner(aethon: &Aethon, channels: &Channels) -> WorkRunner {
     let (work, groundwork) = (&aethon.config.work, &aethon.workflows.groundwork);
     let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);

@@ -1,4 +1,4 @@
-//! `[scheduler]` and the workspace's `sops/` to SOPs, timed jobs and their tools.
+//! Builds SOPs, scheduled jobs and their tools from `[scheduler]` and the workspace's `sops/`.
 
 use std::sync::Arc;
 
@@ -19,18 +19,18 @@ use aethon_core::tool::Tool;
 use super::messengers::{NAMES, home, is_enabled};
 use crate::builder::Prepared;
 
-/// SOPs and jobs before there is an engine.
+/// SOPs and jobs before the engine exists.
 #[derive(Clone)]
 pub(crate) struct Groundwork {
     pub(crate) sops: Sops,
     pub(crate) book: JobBook,
-    /// What each agent does.
+    /// The board of what each agent is doing.
     pub(crate) board: AgentBoard,
-    /// Where specialists are kept that are made while the program runs.
+    /// The folder of specialists created at run time.
     pub(crate) specialists: Option<Arc<SpecialistFolder>>,
-    /// Work that takes more than one turn.
+    /// Multi-turn work.
     pub(crate) works: Works,
-    /// What ends a piece of work in the middle of a turn.
+    /// Ends multi-turn work in the middle of a turn.
     pub(crate) limits: WorkLimits,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Groundwork {
 #[derive(Clone)]
 pub(crate) struct Workflows {
     pub(crate) groundwork: Groundwork,
-    /// The door in front of the engine's, which knows SOPs.
+    /// Wraps the engine's entry point and recognises calls of SOPs.
     pub(crate) door: Arc<SopDoor>,
-    /// The door in front of that, which everybody takes.
+    /// Wraps `door`; all messages enter here.
     pub(crate) front: Arc<WorkDoor>,
 }
 
@@ -68,7 +68,7 @@ impl Groundwork {
         Self { sops, book, board, specialists, works, limits }
     }
 
-    /// The tools that SOPs and jobs bring.
+    /// The tools of SOPs and jobs.
     pub(crate) fn tools(&self, prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
         let sops = (self.sops.catalog(), self.sops.runs());
         let schedule = Arc::new(self.book.clone());
@@ -81,7 +81,7 @@ impl Groundwork {
         tools
     }
 
-    /// With the engine behind it.
+    /// Completes the groundwork with the engine behind it.
     pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>) -> Workflows {
         let door = Arc::new(SopDoor::new(engine, self.sops.clone()));
         let front = Arc::new(WorkDoor::new(door.clone(), self.works.clone()));
@@ -89,7 +89,7 @@ impl Groundwork {
     }
 }
 
-/// The channels that will run.
+/// The names of the channels that will run.
 fn channels(config: &Config, brought: &[Arc<dyn Channel>]) -> Vec<String> {
     let webchat = config.channels.webchat.enabled.then(|| "webchat".to_owned());
     let messengers = NAMES.iter().filter(|name| is_enabled(config, name)).map(|name| (*name).to_owned());
@@ -102,7 +102,7 @@ fn without_home(config: &Config) -> Vec<String> {
     NAMES.iter().filter(needs_one).map(|name| (*name).to_owned()).collect()
 }
 
-/// The jobs of the configuration. What could not be a job has been refused before.
+/// The jobs in the configuration. Invalid ones were rejected before.
 pub(crate) fn configured(config: &Config) -> Vec<Job> {
     let scheduler = &config.scheduler;
     let job = |(name, job): (&String, &aethon_config::schema::Job)| {

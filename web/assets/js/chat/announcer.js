@@ -1,4 +1,4 @@
-// Tells a screen reader what happens, politely and in whole blocks, never letter by letter.
+// Announces to screen readers what happens: politely and in whole blocks, never letter by letter.
 
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
@@ -8,7 +8,7 @@ import { spokenLines } from "./spoken.js";
 
 export class Announcer {
   element = make("div", { class: "visually-hidden", "aria-live": "polite", "aria-atomic": "false", id: "announcer" });
-  /** @type {WeakMap<Turn, number>} How many blocks of a turn were read out. */ #told = new WeakMap();
+  /** @type {WeakMap<Turn, number>} How many blocks of a turn were announced. */ #told = new WeakMap();
 
   /** @param {string} text */
   say(text) {
@@ -17,7 +17,7 @@ export class Announcer {
     setTimeout(() => line.remove(), 15000);
   }
 
-  /** Reads out the blocks that are complete. @param {Turn} turn @param {any} frame @param {(index: number) => Element | undefined} blockOf */
+  /** Announces the completed blocks. @param {Turn} turn @param {any} frame @param {(index: number) => Element | undefined} blockOf */
   follow(turn, frame, blockOf) {
     if (frame.type === "tool" && frame.state === "running" && frame.output === undefined) this.say(texts.announce.tool(frame.name));
     if (frame.type === "approval") this.say(texts.approval.announce(frame.tool));

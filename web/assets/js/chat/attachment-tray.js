@@ -1,5 +1,5 @@
-// The files that wait above the message box, kept for each conversation until they are sent. A file is read for a while;
-// it lands in the conversation for which it was given, whichever is open by then.
+// The files above the message box, kept per conversation until they are sent. Reading a file takes a while; it is added to the
+// conversation it was meant for, whichever is open by then.
 
 import { iconButton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -17,12 +17,12 @@ export class AttachmentTray {
   error = make("p", { class: "composer-error", role: "alert" });
   /** @type {Map<string, Place>} */ #places = new Map();
   #session = "";
-  /** Files are read one after the other, so that each knows how much room is left. */
+  /** Files are read one at a time, so that each knows how much room is left. */
   #reading = Promise.resolve();
   #changed;
   #removed;
 
-  /** @param {() => void} changed @param {() => void} removed called when a file was taken off by hand */
+  /** @param {() => void} changed @param {() => void} removed called when the user removed a file */
   constructor(changed, removed) {
     this.#changed = changed;
     this.#removed = removed;
@@ -44,7 +44,7 @@ export class AttachmentTray {
     this.#draw();
   }
 
-  /** Hands over the files of the open conversation and forgets them. */
+  /** Returns and removes the files of the open conversation. */
   take() {
     const { files } = this;
     this.#places.delete(this.#session);
@@ -52,7 +52,7 @@ export class AttachmentTray {
     return files;
   }
 
-  /** Says what is wrong in the open conversation; nothing is wrong with "". @param {string} text */
+  /** Shows a complaint in the open conversation, or none for "". @param {string} text */
   complain(text) {
     this.#place(this.#session).complaint = text;
     this.#draw();
@@ -75,12 +75,12 @@ export class AttachmentTray {
     try {
       if (files.length >= maxFiles) throw new Error(texts.attachment.tooMany);
       const attachment = await readAttachment(file, allowance - used);
-      // Asked for again: meanwhile the message may have been sent.
+      // Looked up again, because the message may have been sent meanwhile.
       this.#place(session).files.push(attachment);
     } catch (problem) {
       const place = this.#place(session);
       const message = /** @type {Error} */ (problem).message;
-      // Each file that stays behind is told of.
+      // Every rejected file is reported.
       if (!place.complaint.includes(message)) place.complaint = [place.complaint, message].filter(Boolean).join(" ");
     }
     this.#draw();
@@ -113,7 +113,7 @@ export class AttachmentTray {
   }
 }
 
-/** A file that goes along, with the way to take it off. @param {Attachment} file @param {() => void} remove */
+/** An attached file, with a button to remove it. @param {Attachment} file @param {() => void} remove */
 export function fileChip(file, remove) {
   const name = visibleText(file.name || texts.turn.picture(""));
   const source = pictureSource(file);

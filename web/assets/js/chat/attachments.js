@@ -1,5 +1,5 @@
-// Files on their way into a message: pictures, made smaller where they must be, and text. Everything else is refused
-// with a word about what can be attached. A frame holds 1 MiB, so a message's files share one allowance.
+// Turns files into attachments: pictures, scaled down if necessary, and text. Everything else is rejected with a message about
+// what can be attached. A frame holds 1 MiB, so a message's files share one allowance.
 
 import { texts } from "../texts.js";
 
@@ -16,8 +16,8 @@ export const accept = "image/png,image/jpeg,image/gif,image/webp,text/*,.md,.jso
 /**
  * Turns a file into an attachment.
  * @param {File} file
- * @param {number} room bytes that are left of the allowance
- * @returns {Promise<Attachment>} rejected with words for the person
+ * @param {number} room bytes left of the allowance
+ * @returns {Promise<Attachment>} rejected with a message for the user
  */
 export async function readAttachment(file, room) {
   const name = file.name || texts.composer.pasted;
@@ -32,12 +32,12 @@ export async function readAttachment(file, room) {
   return { name, mime, data: toBase64(bytes) };
 }
 
-/** An attachment in the form in which it is sent; text that came back from the server has no data any more. @param {Attachment} attachment */
+/** An attachment as it is sent; a text file that came back from the server carries no data. @param {Attachment} attachment */
 export function sendable({ name, mime, data, text }) {
   return { name, mime, data: data ?? toBase64(new TextEncoder().encode(text ?? "")) };
 }
 
-/** How many bytes an attachment takes of the allowance. @param {Attachment} attachment */
+/** The number of bytes an attachment takes of the allowance. @param {Attachment} attachment */
 export const weight = ({ data = "" }) => Math.ceil((data.length * 3) / 4);
 
 /** @param {File} file @param {string} name @param {number} room @returns {Promise<Attachment>} */
@@ -66,7 +66,7 @@ function redraw(bitmap, side, quality) {
   return new Promise((resolve) => canvas.toBlob(resolve, "image/webp", quality));
 }
 
-/** UTF-8 without NUL is text. @param {Uint8Array} bytes */
+/** Returns whether the bytes are text, that is, UTF-8 without NUL. @param {Uint8Array} bytes */
 export function isText(bytes) {
   if (bytes.includes(0)) return false;
   try {

@@ -1,5 +1,5 @@
-// One top-level block of a reply: server-rendered Markdown, dressed for the page (code with label and copy button, tables
-// that scroll by themselves).
+// One top-level block of a reply: server-rendered Markdown, adapted to the page (code with label and copy button, scrolling
+// tables).
 
 import { copyButton } from "../shared/copy.js";
 import { make } from "../shared/dom.js";
@@ -17,7 +17,7 @@ const shown = new WeakMap();
 export const newBlock = () => make("div", { class: "prose prose-block" });
 
 /**
- * Shows the HTML of a block. A block that still grows is not coloured yet.
+ * Shows the HTML of a block. A block that is still growing is not highlighted yet.
  * @param {HTMLElement} block
  * @param {string} html
  * @param {boolean} isFinal
@@ -33,7 +33,7 @@ export function showBlock(block, html, isFinal) {
   shown.set(block, { html, isFinal });
 }
 
-/** Code that grew keeps its elements, so that a selection in it and its scroll position last. @param {HTMLElement} block @param {string} html */
+/** Growing code keeps its elements, which preserves the selection and the scroll position. @param {HTMLElement} block @param {string} html */
 function growCode(block, html) {
   const code = block.querySelector(":scope > .code code");
   if (!code || !html.startsWith("<pre")) return false;
@@ -91,7 +91,7 @@ function colour(block) {
 }
 
 /**
- * Gives the headings of a reply levels without gaps, below the page's own two.
+ * Renumbers a reply's headings without gaps, below the page's own two levels.
  * @param {Element} reply
  */
 export function levelHeadings(reply) {

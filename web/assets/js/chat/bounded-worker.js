@@ -1,7 +1,7 @@
-// A worker that answers one question after the other, each within its time: one that takes longer is given up, the worker is
-// ended and another takes the next question. Pure but for the worker, which the caller makes.
+// Asks a worker one question at a time, each with a time limit. If it is exceeded, the worker is terminated and a new one takes
+// the next question. Pure except for the worker, which the caller creates.
 
-/** How long an answer may take once the worker has begun; loading may take longer on a busy machine. */
+/** The time limit once the worker has begun; loading may take longer on a busy machine. */
 const workMs = 3000;
 const loadMs = 30000;
 const mostWaiting = 400;
@@ -18,9 +18,9 @@ export class BoundedWorker {
   /** @type {Asked[]} */ #waiting = [];
   /** @type {Asked | null} */ #current = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
-  /** @type {Set<string>} What took too long is not asked again. */ #hopeless = new Set();
+  /** @type {Set<string>} Questions that timed out are not asked again. */ #hopeless = new Set();
   #count = 0;
-  /** How often in a row no worker came up. */ #failures = 0;
+  /** The number of consecutive failures to start a worker. */ #failures = 0;
 
   /** @param {() => AnyWorker} make @param {{workMs: number, loadMs: number}} [times] */
   constructor(make, times = { workMs, loadMs }) {
@@ -30,7 +30,7 @@ export class BoundedWorker {
 
   /**
    * @param {{language: string, text: string}} question
-   * @returns {Promise<unknown>} null when there is no answer
+   * @returns {Promise<unknown>} null if there is no answer
    */
   ask(question) {
     if (this.#hopeless.has(keyOf(question)) || this.#failures >= mostFailures) return Promise.resolve(null);

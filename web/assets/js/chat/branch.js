@@ -1,18 +1,18 @@
-// Second thoughts about an earlier message: what follows it would be put aside, so the person is asked first.
+// Asks for confirmation before an earlier message is retried or edited, because that discards everything after it.
 
 import { confirmDialog } from "../shared/dialog.js";
 import { texts } from "../texts.js";
 
 /** @import { Turn } from "./types.js" */
 
-/** How many exchanges follow a turn. @param {Turn[]} turns in their order @param {Turn} turn */
+/** The number of exchanges after a turn. @param {Turn[]} turns in order @param {Turn} turn */
 export function countAfter(turns, turn) {
   const at = turns.findIndex((other) => other.key === turn.key);
   return at < 0 ? 0 : turns.length - at - 1;
 }
 
 /**
- * Whether to go on; asked only when something follows.
+ * Returns whether to go on; asks only if something would be discarded.
  * @param {Turn[]} turns @param {Turn} turn @param {"retry" | "edit"} kind
  * @returns {Promise<boolean>}
  */

@@ -1,5 +1,5 @@
-// The box in which messages are written. Enter sends where a keyboard is, Shift+Enter breaks the line, and an input method
-// that is composing keeps its Enter. What was written is kept for each conversation until it is sent.
+// The message box. With a physical keyboard, Enter sends and Shift+Enter inserts a line break; an input method that is composing
+// keeps its Enter. Unsent text is kept per conversation.
 
 import { iconButton } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
@@ -59,7 +59,7 @@ export class Composer {
       this.#chooser.value = "";
     });
     addEventListener("beforeunload", (event) => {
-      // What is written is kept; files are too large for that.
+      // Unsent text survives a reload; files are too large for that.
       if (this.#tray.holdsAny) event.preventDefault();
     });
     this.#changed();
@@ -117,7 +117,7 @@ export class Composer {
     this.#actions.send(text, files, this.#effort.value);
   }
 
-  /** Says so when the message does not fit, until it does. @returns {boolean} whether it fits */
+  /** Warns while the message is too large. @returns {boolean} whether it fits */
   #weigh() {
     const isFit = fits(this.#text.value.trim(), this.#tray.files);
     if (this.#isTooLong === isFit) this.#tray.complain(isFit ? "" : texts.composer.tooLong);
@@ -158,8 +158,8 @@ export class Composer {
 }
 
 /**
- * Whether text was copied that brings a picture of itself along, as cells of a spreadsheet do. A picture that was copied
- * from a page brings its element along, and no text.
+ * Returns whether copied text comes with a picture of itself, as spreadsheet cells do. A picture copied from a page comes with
+ * its element, and no text.
  * @param {DataTransfer | null} data
  */
 function isFormattedText(data) {

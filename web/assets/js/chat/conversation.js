@@ -1,5 +1,5 @@
-// One conversation as the page knows it: the stored transcript, turns that happen now, and messages not yet acknowledged.
-// Pure: the network is session.js, the page is transcript.js.
+// The model of one conversation: the stored transcript, live turns, and messages not yet acknowledged. Pure: session.js does the
+// networking, transcript.js the display.
 
 import { applyFrame, approvalPart } from "./frames.js";
 import { newTurn, turnsFromStored } from "./turn.js";
@@ -7,20 +7,20 @@ import { newTurn, turnsFromStored } from "./turn.js";
 /** @import { Attachment, Turn, SessionDetail, StoredMessage } from "./types.js" */
 /** @import { Unsent } from "./outbox.js" */
 
-/** What a turn that waits is told as well: a word about the wait, and its end where it was taken back. */
+/** Frames that a waiting turn can receive too: notices about the wait, and its end if it was withdrawn. */
 const toldWaiting = new Set(["notice", "blocks", "done"]);
 
 export class Conversation {
   /** @type {StoredMessage[]} */ #stored = [];
-  /** @type {Turn[]} The stored messages as turns, made once per change. */ #past = [];
-  /** @type {Map<string, Turn>} Turns of this visit, by their id. */ #live = new Map();
-  /** @type {Map<string, Turn>} Not yet acknowledged, by the id the page gave them. */ #local = new Map();
-  /** @type {Map<string, string>} The key under which a turn was first shown, so that it keeps its place on the page. */ #keys = new Map();
-  /** @type {Set<string>} Turns that a retry or an edit is about to replace. */ #replaced = new Set();
+  /** @type {Turn[]} The stored messages as turns, computed once per change. */ #past = [];
+  /** @type {Map<string, Turn>} Live turns by id. */ #live = new Map();
+  /** @type {Map<string, Turn>} Unacknowledged messages by the page's own id. */ #local = new Map();
+  /** @type {Map<string, string>} The key under which a turn was first shown, which keeps its view on the page. */ #keys = new Map();
+  /** @type {Set<string>} Turns that a pending retry or edit will replace. */ #replaced = new Set();
   hasOlder = false;
   title = "";
 
-  /** All turns in the order in which they are shown. @returns {Turn[]} */
+  /** All turns in display order. @returns {Turn[]} */
   turns() {
     const past = this.#past.map((turn) => (turn.id && this.#live.get(turn.id)) || turn);
     const seen = new Set(past);
@@ -30,7 +30,7 @@ export class Conversation {
     return [...shown, ...this.#local.values()];
   }
 
-  /** Turns that were accepted and have not ended. */
+  /** Accepted turns that have not ended. */
   unfinished() {
     return [...this.#live.values()].filter((turn) => turn.state !== "done");
   }
@@ -40,20 +40,20 @@ export class Conversation {
     return this.#live.get(id) ?? this.#past.find((turn) => turn.id === id);
   }
 
-  /** The message from which older ones are asked for. */
+  /** The message before which older ones are requested. */
   oldestMessage() {
     return this.#stored[0]?.id;
   }
 
   /**
-   * Takes what the server has stored. Turns of this visit that are stored now are dropped in its favour; those still
-   * pending are told again by the frames that follow.
+   * Applies the server's stored state. Live turns that are stored by now are dropped in favour of it; the frames of those still
+   * pending follow.
    * @param {SessionDetail} detail
-   * @param {number} asked turns born later than the question are not in the answer
+   * @param {number} asked the number of turns at the time of the request; younger ones are not in the answer
    */
   apply(detail, asked) {
     const messages = detail.messages ?? [];
-    // More than a page may have come since the last look: then it begins anew, and what is before it is to be scrolled to.
+    // More than a page may be new. Then the transcript starts over, and the reader can scroll to what is before it.
     if (!this.#keepOlderThan(messages)) this.hasOlder = detail.has_more ?? false;
     this.#readPast();
     this.title = detail.title ?? this.title;
@@ -66,7 +66,7 @@ export class Conversation {
     this.#live = new Map([...inOrder, ...[...this.#live].filter(([id]) => !pending.has(id))]);
   }
 
-  /** @param {StoredMessage[]} older @param {boolean} [hasMore] whether there are still older ones, where that is known */
+  /** @param {StoredMessage[]} older @param {boolean} [hasMore] whether there are even older ones, if known */
   prepend(older, hasMore = true) {
     const known = new Set(this.#stored.map((message) => message.id));
     const fresh = older.filter((message) => !known.has(message.id));
@@ -75,7 +75,7 @@ export class Conversation {
     this.#readPast();
   }
 
-  /** A message the person has just sent. @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message */
+  /** Adds a message that the user has just sent. @param {Pick<Unsent, "id" | "text" | "attachments" | "at" | "effort" | "refused">} message */
   addLocal({ id, text, attachments: files, at, effort, refused }) {
     if (this.#local.has(id)) return;
     const state = refused ? "failed" : "sending";
@@ -83,7 +83,7 @@ export class Conversation {
   }
 
   /**
-   * Answers a turn again, or from an edited message: it and what follows step aside until the server says what holds.
+   * Retries a turn, or answers it from an edited message: it and all later turns are hidden until the server decides.
    * @param {string} id @param {string} turnId @param {"retry" | "edit"} request @param {string} [text]
    * @param {Attachment[]} [files]
    */
@@ -96,7 +96,7 @@ export class Conversation {
     this.#local.set(id, newTurn(`l:${id}`, { request, said: { ...said, text: text ?? said.text, files: files ?? said.files, state: "sending", error: "" } }));
   }
 
-  /** The server has stored a message. @param {{id: string, turn: string, queued?: number}} ack */
+  /** Records that the server has stored a message. @param {{id: string, turn: string, queued?: number}} ack */
   acknowledge({ id, turn: turnId, queued = 0 }) {
     const local = this.#local.get(id);
     if (!local) return;
@@ -107,7 +107,7 @@ export class Conversation {
     this.#adopt(local, turnId, queued > 0 ? "queued" : "running");
   }
 
-  /** The server refused a message. @param {string} id @param {string} message */
+  /** Records that the server rejected a message. @param {string} id @param {string} message */
   refuse(id, message) {
     const local = this.#local.get(id);
     if (!local?.said) return;
@@ -121,7 +121,7 @@ export class Conversation {
     local.version += 1;
   }
 
-  /** The server cannot take a message now; it waits here. @param {string} id @param {string} why */
+  /** Records that the server cannot store a message now; it waits here. @param {string} id @param {string} why */
   hold(id, why) {
     const local = this.#local.get(id);
     if (!local?.said) return;
@@ -129,7 +129,7 @@ export class Conversation {
     local.version += 1;
   }
 
-  /** Takes back a message that was not sent. @param {string} key @returns {Turn | undefined} */
+  /** Discards an unsent message. @param {string} key @returns {Turn | undefined} */
   discard(key) {
     for (const [id, turn] of this.#local) {
       if (turn.key !== key) continue;
@@ -142,7 +142,7 @@ export class Conversation {
   /**
    * Applies a frame that belongs to a turn.
    * @param {any} frame
-   * @returns {{turn: Turn, isUnknown: boolean}} unknown: somebody else started it, so its question is still to be asked for
+   * @returns {{turn: Turn, isUnknown: boolean}} unknown: somebody else started it, so its message must still be fetched
    */
   frame(frame) {
     let turn = this.#live.get(frame.turn);
@@ -169,8 +169,8 @@ export class Conversation {
   }
 
   /**
-   * A turn that waited begins, behind those that began before it. Others may have waited longer without anybody here having
-   * heard of them; what was taken back before it keeps its place.
+   * Starts a waiting turn and moves it after those that began earlier. The page may not know of all that waited longer; turns
+   * that were withdrawn before it keep their place.
    * @param {Turn} turn
    */
   #begin(turn) {
@@ -201,7 +201,7 @@ export class Conversation {
     for (const turn of this.#past) turn.key = (turn.id && this.#keys.get(turn.id)) || turn.key;
   }
 
-  /** @param {StoredMessage[]} tail @returns {boolean} whether something older is kept */
+  /** @param {StoredMessage[]} tail @returns {boolean} whether older messages are kept */
   #keepOlderThan(tail) {
     const meeting = this.#stored.findIndex((message) => message.id === tail[0]?.id);
     this.#stored = meeting > 0 ? [...this.#stored.slice(0, meeting), ...tail] : tail;

@@ -1,5 +1,5 @@
-// What was written and not sent: a message of a conversation, or the edit of a turn. It outlives a reload of the page and
-// a look into another conversation, and is gone with the tab.
+// Drafts: the unsent message of a conversation, or the unsent edit of a turn. They survive a reload and a switch to another
+// conversation, and are lost when the tab is closed.
 
 /** The unsent message of a conversation. @param {string} session */
 export const messageDraft = (session) => draftAt(session && `aethon.draft.${session}`);
@@ -24,7 +24,7 @@ function draftAt(key) {
       if (text) sessionStorage.setItem(key, text);
       else sessionStorage.removeItem(key);
     } catch {
-      // A draft that cannot be kept is only a draft.
+      // Losing a draft is no disaster.
     }
   };
   return { read, keep };
@@ -33,7 +33,7 @@ function draftAt(key) {
 const saidKey = "aethon.said";
 const saidCount = 20;
 
-/** Keeps what was said in a turn, for a page that cannot ask for the transcript. @param {string} turn @param {string} text */
+/** Keeps the message of a turn, for a page that cannot load the transcript. @param {string} turn @param {string} text */
 export function keepSaid(turn, text) {
   draftAt(saidKey).keep(JSON.stringify([...readSaid(), [turn, text.slice(0, 4000)]].slice(-saidCount)));
 }

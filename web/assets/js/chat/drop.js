@@ -1,10 +1,9 @@
-// Files dropped anywhere on the page. Where a drop is not taken the browser would open the file in place of the page, so
-// it is taken everywhere.
+// Accepts dropped files on the whole page: where a drop is not handled, the browser opens the file instead of the page.
 
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
 
-/** @param {HTMLElement} area what shows that files can be dropped @param {(files: File[]) => void} attach */
+/** @param {HTMLElement} area highlighted while files can be dropped @param {(files: File[]) => void} attach */
 export function acceptDrops(area, attach) {
   const hint = make("div", { class: "drop-hint", hidden: true }, make("span", {}, texts.composer.drop));
   area.append(hint);

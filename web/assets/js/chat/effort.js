@@ -1,5 +1,5 @@
-// How much the model is to think before it answers: chosen for each conversation, and forgotten with the page. Nothing is
-// chosen by default, and then the server's own setting holds.
+// Chooses the model's effort per conversation, until the page is closed. By default nothing is chosen, and the server's setting
+// applies.
 
 import { make } from "../shared/dom.js";
 import { texts } from "../texts.js";
@@ -18,7 +18,7 @@ export class EffortChoice {
     this.#select.addEventListener("change", () => this.#chosen.set(this.#session, this.#select.value));
   }
 
-  /** What is chosen in the open conversation; "" when nothing is. */
+  /** The effort chosen in the open conversation, or "". */
   get value() {
     return this.#select.value;
   }

@@ -1,4 +1,4 @@
-// What each server frame does to the turn it belongs to. Pure: a frame in, a changed turn out.
+// Applies server frames to the turns they belong to. Pure: a frame in, a changed turn out.
 
 import { emptyReply, toolPart } from "./turn.js";
 
@@ -11,7 +11,7 @@ import { emptyReply, toolPart } from "./turn.js";
  */
 export function applyFrame(turn, frame) {
   if (turn.base) {
-    // The first frame after a reconnect: what is shown was kept until now, and is told again from here.
+    // The first frame after a reconnect: the server replays the turn, so what was shown until now is discarded.
     turn.reply = turn.base;
     turn.base = null;
   }
@@ -43,7 +43,7 @@ const handlers = {
       tool = { kind: "tool", call, name, input, output, state };
       add(turn, tool);
     }
-    // A tool that never got its permission was denied, also when the stop that ended the question calls that an error.
+    // A tool that was never approved counts as denied, even if the stop that ended the question reports an error.
     const wasDenied = state === "error" && (tool.waits || tool.state === "denied");
     tool.state = wasDenied ? "denied" : state;
     if (input !== undefined) tool.input = input;
@@ -82,7 +82,7 @@ const handlers = {
   },
 };
 
-/** What the server says of a message that was stopped before it began, and at the end of any stopped reply. */
+/** The server's text for a message stopped before its turn began, and at the end of any stopped reply. */
 const withdrawn = "Stopped before it was answered.";
 const endings = ["Stopped.", withdrawn];
 
@@ -97,13 +97,13 @@ export function approvalPart(turn, id) {
   return /** @type {ApprovalPart | undefined} */ (found?.part);
 }
 
-/** The final HTML differs from what was streamed, so it wins, as one block. @param {Turn} turn @param {string} html */
+/** Replaces the streamed blocks by the final HTML, which differs, as one block. @param {Turn} turn @param {string} html */
 function settleHtml(turn, html) {
   const before = turn.reply.extras.map(({ part }) => ({ at: 0, part }));
   turn.reply = { ...emptyReply(), source: turn.reply.source, blocks: [html], extras: before };
 }
 
-/** The tool's own line says that it waits for a decision. @param {Turn} turn @param {string} name @param {boolean} waits @returns {ToolPart | undefined} */
+/** Sets whether the tool's own line shows that it waits for a decision. @param {Turn} turn @param {string} name @param {boolean} waits @returns {ToolPart | undefined} */
 function markWaiting(turn, name, waits) {
   const parts = turn.reply.extras.map(({ part }) => part);
   const tool = parts.findLast((part) => part.kind === "tool" && part.name === name && part.state === "running" && Boolean(part.waits) !== waits);
@@ -113,7 +113,7 @@ function markWaiting(turn, name, waits) {
 }
 
 /**
- * A reply that ended early ends in a sentence about it, for those who see only text; here that has its own place.
+ * Removes the sentence that ends a reply cut short. It is meant for text-only clients; the page shows it in its own place.
  * @param {Turn} turn @param {string} sentence
  */
 function dropEndingText({ reply }, sentence) {

@@ -1,4 +1,4 @@
-// In which group of the list a conversation stands: pinned, today, this week, earlier. Pure.
+// Groups the list of conversations: pinned, today, this week, earlier. Pure.
 
 import { texts } from "../texts.js";
 
@@ -8,7 +8,7 @@ import { texts } from "../texts.js";
  * @param {Listed[]} sessions newest first within each group
  * @param {Set<string>} pinned names
  * @param {Date} now
- * @returns {{label: string, sessions: Listed[]}[]} groups that hold something
+ * @returns {{label: string, sessions: Listed[]}[]} the groups that are not empty
  */
 export function grouped(sessions, pinned, now) {
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();

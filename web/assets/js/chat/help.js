@@ -1,4 +1,4 @@
-// The list of keyboard shortcuts, and the shortcuts that hold on the whole page.
+// The list of keyboard shortcuts, and the page-wide shortcuts.
 
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
@@ -24,7 +24,7 @@ export function listenForShortcuts(actions) {
     if (event.isComposing || event.defaultPrevented || document.querySelector("dialog[open], [popover]:popover-open")) return;
     const target = /** @type {HTMLElement} */ (event.target);
     const isTyping = target.matches("input, textarea, select, [contenteditable]");
-    // In another field Esc is about that field, not about the reply.
+    // In another field, Esc concerns that field and not the reply.
     const isElsewhere = isTyping && target.id !== "message";
     const command = event.ctrlKey || event.metaKey;
     if (event.key === "Escape") {

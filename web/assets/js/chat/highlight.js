@@ -1,5 +1,5 @@
-// Colours for code. A worker finds them, with a time limit, so that no text can keep the page from answering; what it says
-// becomes elements here, so that no markup passes through a string.
+// Highlights code. A worker tokenises it with a time limit, so that no text can freeze the page; its result becomes elements
+// here, so that no markup passes through a string.
 
 import { BoundedWorker } from "./bounded-worker.js";
 
@@ -18,16 +18,16 @@ const limit = 60000;
 const longestLine = 10000;
 const worker = new BoundedWorker(() => new Worker(new URL("../worker/colours.js", import.meta.url), { type: "module" }));
 
-/** The name that a person would use. @param {string} label */
+/** The usual name of the language. @param {string} label */
 export function languageName(label) {
   return aliases[label.toLowerCase()] ?? label.toLowerCase();
 }
 
-/** Whether code is worth colouring. @param {string} language @param {string} text */
+/** Whether code is worth highlighting. @param {string} language @param {string} text */
 export const isColourable = (language, text) => grammars.has(language) && text.length < limit && text.split("\n").every((line) => line.length < longestLine);
 
 /**
- * Colours a code element, if its language is known and it is not enormous.
+ * Highlights a code element, if its language is known and it is not enormous.
  * @param {HTMLElement} code
  * @param {string} label
  */

@@ -1,14 +1,14 @@
-// Code of many pages: laid out a screen at a time. It stands in chunks, each of which the browser skips until it is near;
-// a line that goes on for ever is cut for the eye and not for the clipboard.
+// Lays out long code a screen at a time. It is split into chunks that the browser skips until they are near the viewport; an
+// extremely long line is truncated on screen but not on the clipboard.
 
 const long = 60000;
 const linesInChunk = 200;
 const longestLine = 10000;
 
 /**
- * The chunks of a text, which together are the text.
+ * Splits a text into chunks that concatenate to the text.
  * @param {string} text
- * @returns {{text: string, lines: number}[]} one for a text that is not long
+ * @returns {{text: string, lines: number}[]} a single chunk if the text is not long
  */
 export function chunksOf(text) {
   if (text.length < long) return [{ text, lines: 0 }];
@@ -41,7 +41,7 @@ export function setCode(code, text) {
     if (code.textContent !== text || code.childElementCount > 0) code.textContent = text;
     return;
   }
-  // Whatever else stood there (one text, or colours) makes way.
+  // Other content (plain text, or highlighting) is replaced.
   if ([...code.childNodes].some((node) => !(node instanceof Element && node.className === "code-chunk"))) code.replaceChildren();
   chunks.forEach((chunk, index) => {
     const there = code.children[index];

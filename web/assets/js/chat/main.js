@@ -1,4 +1,4 @@
-// The chat page: builds the frame once, opens the conversation that the address names, and connects the pieces.
+// The chat page: builds the frame once, opens the conversation named in the address, and connects the parts.
 
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { connectionBanner } from "../shared/banner.js";
@@ -26,7 +26,7 @@ import { modelMissing, welcome } from "./welcome.js";
 /** @import { Link } from "./socket.js" */
 /** @import { Attachment, Turn } from "./types.js" */
 
-/** Where the list of conversations is a drawer. */
+/** Matches where the list of conversations is a drawer. */
 const narrow = matchMedia("(width <= 780px)");
 const finePointer = matchMedia("(pointer: fine)");
 
@@ -71,19 +71,19 @@ class ChatPage {
   #skip = make("a", { class: "skip-link", href: "#message" }, texts.skip);
   /** @type {Session | null} */ #session = null;
   /** @type {any} */ #status = null;
-  /** @type {{turn: Turn, frame: any}[]} What happened since the last drawing. */ #heard = [];
+  /** @type {{turn: Turn, frame: any}[]} Frames since the last drawing. */ #heard = [];
   /** @type {Problem | null} */ #problem = null;
   #isDenied = false;
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
-  /** @type {Set<string>} Names of this visit. */ #fresh = new Set();
+  /** @type {Set<string>} Names created during this visit. */ #fresh = new Set();
   #isOnline = false;
   #isDrawPlanned = false;
-  /** What the welcome on the page was made for. */ #welcomeFor = "";
+  /** The state for which the welcome was drawn. */ #welcomeFor = "";
 
   start() {
     this.#build();
     keepTimes();
-    // With its name in the address, the way back leads here again.
+    // Puts the name into the address, so that the back button returns here.
     if (!location.hash) history.replaceState(null, "", hrefOf(currentName()));
     addEventListener("hashchange", () => this.#open(currentName()));
     narrow.addEventListener("change", () => this.#setDrawer(false));
@@ -127,7 +127,7 @@ class ChatPage {
     acceptDrops(this.#main, (files) => !this.#isDenied && void this.#composer.attach(files));
   }
 
-  /** Asks who we are to the server, and begins. */
+  /** Asks the server for its status, then starts. */
   async #enter() {
     this.#open(currentName());
     await this.#askStatus();
@@ -187,10 +187,10 @@ class ChatPage {
     this.#composer.focus();
   }
 
-  /** @param {boolean} isOpen @returns {boolean} whether that changed anything */
+  /** @param {boolean} isOpen @returns {boolean} whether anything changed */
   #setDrawer(isOpen) {
     const wasOpen = this.#frame.classList.contains("drawer-open");
-    // Where there is room the list is always there, and nothing opens.
+    // On a wide page the list is always visible, and nothing opens.
     const opens = isOpen && narrow.matches;
     if (opens === wasOpen) return false;
     this.#frame.classList.toggle("drawer-open", opens);
@@ -208,7 +208,7 @@ class ChatPage {
     this.#banner.show(link);
     this.#main.classList.toggle("is-stale", link.phase === "waiting" || link.phase === "refused");
     if (this.#isOnline && !wasOnline) void this.#askStatus();
-    // A refusal, or a failure before anything worked, may mean that the token is asked for.
+    // A refusal, or a failure of the first attempt, may mean that the token is required.
     if (link.phase === "refused" || (link.phase === "waiting" && !wasOnline)) void this.#askStatus();
     this.#plan();
   }
@@ -219,7 +219,7 @@ class ChatPage {
     else this.#problem = problem;
   }
 
-  /** Asks for the token in the page. */
+  /** Shows the token prompt in the page. */
   #deny() {
     if (this.#isDenied) return;
     this.#isDenied = true;
@@ -248,7 +248,7 @@ class ChatPage {
   }
 
   /**
-   * Answers a turn again or from an edited message, once the person knows what that puts aside.
+   * Retries a turn, or answers it from an edited message, after the user has confirmed what that discards.
    * @param {Turn} turn @param {"retry" | "edit"} kind @param {string} [text] @param {Attachment[]} [files]
    * @returns {Promise<boolean>} whether it was sent
    */
@@ -259,15 +259,15 @@ class ChatPage {
       toast(texts.composer.tooLong);
       return false;
     }
-    // Without a connection the question would be for nothing.
+    // Without a connection, asking for confirmation is pointless.
     const isSure = !this.#isOnline || (await mayReplace(session.conversation.turns(), turn, kind));
     if (!isSure || !session.branch(turn, kind, text, files)) return false;
-    // What was pressed goes with the turn that is replaced.
+    // The button that was pressed disappears with the replaced turn.
     this.#rest();
     return true;
   }
 
-  /** Gives the focus a place where the control that had it is gone. A keyboard on the screen opens only when asked for. */
+  /** Moves the focus from a removed control. On touch devices not into the message box, which would open the keyboard. */
   #rest() {
     if (finePointer.matches) this.#composer.focus();
     else this.#transcript.focus();
@@ -284,7 +284,7 @@ class ChatPage {
     if (last) this.#transcript.view(last)?.startEditing();
   }
 
-  /** A message was taken: the list changes, and a conversation that was deleted begins anew. */
+  /** A message was accepted: the list changes, and a deleted conversation starts over. */
   #accepted() {
     if (this.#session) this.#fresh.delete(this.#session.name);
     if (this.#isGone) void this.#session?.synchronise();
@@ -297,7 +297,7 @@ class ChatPage {
     void this.#seekGone();
   }
 
-  /** A conversation that left the list may have been deleted in another window. */
+  /** Checks whether a conversation missing from the list was deleted in another window. */
   async #seekGone() {
     const session = this.#session;
     if (!session || this.#isGone || !this.#sidebar.misses(session.name)) return;
@@ -311,7 +311,7 @@ class ChatPage {
     this.#plan();
   }
 
-  /** Draws before the next frame; many changes are one drawing. */
+  /** Schedules a drawing before the next frame, combining changes. */
   #plan() {
     if (this.#isDrawPlanned) return;
     this.#isDrawPlanned = true;
@@ -337,7 +337,7 @@ class ChatPage {
     this.#announce();
   }
 
-  /** Reads out what has come, now that it is on the page. */
+  /** Announces the new content, now that it is on the page. */
   #announce() {
     const heard = this.#heard;
     this.#heard = [];
@@ -367,7 +367,7 @@ class ChatPage {
 
   /** @param {Turn[]} turns */
   #drawNotice(turns) {
-    // The failure of the last turn says the same already.
+    // The failure of the last turn already says so.
     const isToldOfModel = turns.length === 0 || turns.at(-1)?.failure?.code === "auth";
     const isMissing = this.#status?.model_ready === false && !isToldOfModel;
     const notice = this.#isGone ? note({ text: texts.session.gone, tone: "warn", icon: "trash" }) : isMissing ? modelMissing(this.#status) : null;

@@ -1,9 +1,9 @@
-// Puts frames in order across a reconnect. Until the transcript is loaded and the replay has arrived, frames are held;
-// then they go on in order of `seq`, each once. Pure.
+// Orders frames across a reconnect. Frames are held until the transcript is loaded and the replay has arrived, then delivered in
+// order of `seq`, each once. Pure.
 
 export class FrameOrder {
   #after = 0;
-  /** @type {any[] | null} Held frames, or null when they pass straight through. */ #held = [];
+  /** @type {any[] | null} Held frames, or null if frames pass straight through. */ #held = [];
   #deliver;
 
   /** @param {(frame: any) => void} deliver */
@@ -11,7 +11,7 @@ export class FrameOrder {
     this.#deliver = deliver;
   }
 
-  /** The last frame that was delivered, or that the transcript reflects. */
+  /** The last frame that was delivered or is reflected in the transcript. */
   get after() {
     return this.#after;
   }
@@ -20,17 +20,17 @@ export class FrameOrder {
     return this.#held !== null;
   }
 
-  /** Starts to hold what comes. */
+  /** Starts holding frames. */
   hold() {
     this.#held ??= [];
   }
 
-  /** What is up to this number is already in the transcript. @param {number} seq */
+  /** Frames up to this number are already in the transcript. @param {number} seq */
   startAfter(seq) {
     this.#after = seq;
   }
 
-  /** Lets go of what is held. */
+  /** Delivers the held frames. */
   release() {
     const held = (this.#held ?? []).sort((one, other) => one.seq - other.seq);
     this.#held = null;

@@ -1,10 +1,10 @@
-// Messages that the server has not acknowledged yet. They outlive a reload of the page, and are sent again under the same
-// id, so that the server can tell a repetition from a new message. Those that it refused stay until the person decides.
+// Messages that the server has not acknowledged yet. They survive a reload and are resent under the same id, so that the server
+// can tell a repetition from a new message. Rejected ones stay until the user decides.
 
 /** @import { Attachment } from "./types.js" */
 /**
  * @typedef {{id: string, session: string, text: string, attachments: Attachment[], at: string, effort?: string,
- *   refused?: string}} Unsent `refused` says why the server did not take it; then it is not sent again by itself
+ *   refused?: string}} Unsent `refused` says why the server rejected it; then it is not resent automatically
  */
 
 const key = "aethon.outbox";
@@ -19,7 +19,7 @@ export class Outbox {
     try {
       for (const entry of JSON.parse(storage?.getItem(key) ?? "[]")) this.#entries.set(entry.id, entry);
     } catch {
-      // What another version wrote is not ours to send.
+      // An entry of another version is not ours to send.
     }
   }
 
@@ -34,7 +34,7 @@ export class Outbox {
     if (this.#entries.delete(id)) this.#save();
   }
 
-  /** The server did not take it. @param {string} id @param {string} why */
+  /** Records that the server rejected it. @param {string} id @param {string} why */
   refuse(id, why) {
     const entry = this.#entries.get(id);
     if (!entry) return;
@@ -42,12 +42,12 @@ export class Outbox {
     this.#save();
   }
 
-  /** What is still to be sent. @param {string} session @returns {Unsent[]} */
+  /** The messages still to be sent. @param {string} session @returns {Unsent[]} */
   unsent(session) {
     return this.of(session).filter((entry) => !entry.refused);
   }
 
-  /** In the order in which they were written. @param {string} session @returns {Unsent[]} */
+  /** All messages in the order they were written. @param {string} session @returns {Unsent[]} */
   of(session) {
     return [...this.#entries.values()].filter((entry) => entry.session === session);
   }
@@ -57,18 +57,18 @@ export class Outbox {
     try {
       this.#storage?.setItem(key, JSON.stringify(all));
     } catch {
-      // Pictures may not fit into the storage; they stay in memory and are lost only by a reload.
+      // Pictures may not fit into the storage; they stay in memory and are lost only on a reload.
       const light = all.map((entry) => (entry.attachments.length > 0 ? null : entry)).filter(Boolean);
       try {
         this.#storage?.setItem(key, JSON.stringify(light));
       } catch {
-        // Nothing fits; memory still holds them.
+        // Nothing fits; the messages are still in memory.
       }
     }
   }
 }
 
-/** A name that nobody else has. `randomUUID` exists on secure origins only, and a home network is none. */
+/** A unique name. `randomUUID` exists on secure origins only, and a home network is not one. */
 export function freshId() {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return [...bytes].map((byte) => byte.toString(36).padStart(2, "0")).join("");

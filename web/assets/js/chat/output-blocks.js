@@ -1,4 +1,4 @@
-// What a tool returned besides its text, in the opened line of the tool: pictures as pictures, files as code.
+// A tool's output besides text, shown in its expanded line: pictures as pictures, files as code.
 
 import { make } from "../shared/dom.js";
 import { sheet } from "../shared/sheet.js";

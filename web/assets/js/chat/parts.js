@@ -1,5 +1,5 @@
-// What stands between the blocks of a reply: tools folded into one line, reasoning, notices, context, and what was summarised.
-// Each view is made once for its part and brought up to date by `update`.
+// The parts between the blocks of a reply: tools collapsed into one line, reasoning, notices, context, and summaries. Each view
+// is created once for its part and refreshed by `update`.
 
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
@@ -46,7 +46,7 @@ const still = (element) => ({ element, update: () => {} });
 /** @param {string} name @param {string} text */
 const line = (name, text) => make("p", { class: "aside-line" }, icon(name), make("span", {}, ...sentence(text)));
 
-/** What a notice is about is told by its icon, and that it asks for care by its colour as well. @type {Record<string, [string, string?]>} */
+/** A notice's icon shows its subject, and its colour adds whether it is a warning. @type {Record<string, [string, string?]>} */
 const noticeLooks = {
   budget_warning: ["coins", "warn"],
   unknown_model: ["alert", "warn"],
@@ -61,14 +61,14 @@ function noticeLine({ code, text }) {
   return element;
 }
 
-/** What a hook let the model know beside the person's words. @param {ContextPart} part */
+/** What a hook told the model in addition to the user's message. @param {ContextPart} part */
 function contextNote({ source, text }) {
   const title = texts.turn.context(source);
   return fold("info", [make("span", {}, ...visible(title))], () => [sheet(text, title)]);
 }
 
 /**
- * A line that opens; what it holds is made when it does.
+ * An expandable line, whose body is created when it is opened.
  * @param {string} name @param {Node[]} summary @param {() => Node[]} body
  */
 function fold(name, summary, body) {
@@ -79,7 +79,7 @@ function fold(name, summary, body) {
   return element;
 }
 
-/** What the model thought; it may grow while it is open. @param {import("./types.js").ReasoningPart} part @returns {PartView} */
+/** The model's reasoning, which may grow while it is open. @param {import("./types.js").ReasoningPart} part @returns {PartView} */
 function reasoningView(part) {
   const text = make("p", {}, part.text);
   const element = fold("spark", [make("span", { class: "fold-brief" }, texts.turn.reasoning)], () => [text]);
@@ -103,7 +103,7 @@ function toolView(part) {
   const shortInput = make("span", { class: "fold-brief mono" });
   const summary = [make("span", { class: "fold-name mono" }, ...visible(part.name)), shortInput, state];
   const line = fold(toolIcon(part.name), summary, () => toolBody(part));
-  // What it has put out so far stands below the line while it runs, opened or not, and is not read out: the result is.
+  // Shows the output so far below the line of a running tool, expanded or not. Only the result is announced.
   const live = make("pre", { class: "tool-live", role: "group", "aria-label": texts.tool.soFar, hidden: "" });
   const element = make("div", { class: "tool" }, line, live);
   const stateIcons = { running: "loop", ok: "check", error: "alert", denied: "shield" };

@@ -1,5 +1,5 @@
-// A picture of the conversation: small in its place, large in a dialog. Only the four types that browsers show without
-// running anything, and only from the bytes that came with the message.
+// A picture in the conversation: small in place, large in a dialog. Only the four types that browsers display without running
+// anything, and only from the bytes in the message.
 
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
@@ -9,7 +9,7 @@ import { texts } from "../texts.js";
 const types = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 /**
- * The address of a picture that holds all of it; nothing for what may not be shown.
+ * The picture as a data URL; nothing if it may not be shown.
  * @param {{mime?: unknown, data?: unknown}} picture
  */
 export function pictureSource({ mime, data }) {

@@ -1,10 +1,10 @@
-// The address says which conversation is open: `/#/NAME`. Pure but for `location`.
+// The address of a conversation: `/#/NAME`. Pure except for `location`.
 
 import { recall, remember } from "../shared/storage.js";
 
 const lastKey = "aethon.last";
 
-/** The conversation that the address names, else the one that was open last. */
+/** The conversation named in the address, else the one last open. */
 export function currentName() {
   const match = /^#\/(.+)$/.exec(location.hash);
   const name = match ? decode(match[1]) : recall(lastKey);

@@ -1,7 +1,7 @@
-// An open conversation: its socket, its transcript, and the promise that nothing is lost or doubled between them.
+// An open conversation: its socket and its transcript, joined so that nothing is lost or duplicated.
 //
-// On every (re)connect: send again what was not acknowledged, ask for the transcript, then `resume` after the last frame
-// it reflects. Frames that arrive meanwhile are held and put in order.
+// On every (re)connect: resend unacknowledged messages, load the transcript, then `resume` after the last frame it reflects.
+// Frames that arrive meanwhile are held and put in order.
 
 import { Problem, request, sessionPath } from "../shared/api.js";
 import { texts } from "../texts.js";
@@ -26,7 +26,7 @@ import { birthsSoFar, oldestFirst } from "./turn.js";
 const page = 60;
 const settleMs = 80;
 const ackPatienceMs = 12000;
-/** How long a message that could not be stored waits before it is offered again. */
+/** How long a message that could not be stored waits before it is resent. */
 const holdMs = 4000;
 
 export class Session {
@@ -39,15 +39,15 @@ export class Session {
   #order;
   #generation = 0;
   #isLoadingOlder = false;
-  /** Nobody can know its name yet, so there is no transcript to ask for. */ #isFresh;
+  /** Whether its name is new, so that there is no transcript to load. */ #isFresh;
   #gapAt = 0;
-  /** The turn that is to be stopped as soon as the server can be told. */ #toStop = "";
-  /** @type {Map<string, {turn: string, text: string}>} Edits that were sent and not acknowledged, by the id of the request. */ #edits = new Map();
-  /** @type {Map<string, number>} Messages that the server could not store, and when it said so. */ #held = new Map();
+  /** The turn to stop as soon as the server is reachable. */ #toStop = "";
+  /** @type {Map<string, {turn: string, text: string}>} Unacknowledged edits by the id of the request. */ #edits = new Map();
+  /** @type {Map<string, number>} Messages that the server could not store, and when it said that. */ #held = new Map();
   /** @type {Set<() => void>} */ #ackWaiters = new Set();
   /** @type {ReturnType<typeof setInterval>} */ #pulse;
 
-  /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher @param {boolean} isFresh whether the name was just made */
+  /** @param {string} name @param {Outbox} outbox @param {Watcher} watcher @param {boolean} isFresh whether the name is new */
   constructor(name, outbox, watcher, isFresh) {
     this.name = name;
     this.#isFresh = isFresh;
@@ -83,7 +83,7 @@ export class Session {
     this.#watcher.changed();
   }
 
-  /** Sends a refused message once more, as a new one. @param {Turn} turn */
+  /** Resends a rejected message as a new one. @param {Turn} turn */
   sendAgain(turn) {
     this.discard(turn);
     if (turn.said) this.send(turn.said.text, turn.said.files, turn.said.effort);
@@ -107,7 +107,7 @@ export class Session {
     return true;
   }
 
-  /** Takes back a message that waits for its turn. It stays in the conversation. @param {Turn} turn */
+  /** Withdraws a message that waits for its turn. It stays in the conversation. @param {Turn} turn */
   withdraw(turn) {
     if (!turn.id || turn.state !== "queued") return;
     if (!this.#socket.send({ type: "stop", turn: turn.id })) this.#watcher.said(texts.connection.noWithdraw);
@@ -133,9 +133,9 @@ export class Session {
   }
 
   /**
-   * Answers a turn again, or from an edited message.
+   * Retries a turn, or answers it from an edited message.
    * @param {Turn} turn @param {"retry" | "edit"} type @param {string} [text] @param {Attachment[]} [files] those that stay
-   * @returns {boolean} whether the server was asked; if not, the person was told and nothing has changed
+   * @returns {boolean} whether the request was sent; if not, the user was told and nothing has changed
    */
   branch(turn, type, text, files) {
     const id = freshId();
@@ -149,14 +149,14 @@ export class Session {
     return true;
   }
 
-  /** Loads the page before the oldest message. @returns {Promise<boolean>} whether there is more to show now */
+  /** Loads the page before the oldest message. @returns {Promise<boolean>} whether there are more messages to show */
   async loadOlder() {
     const before = this.conversation.oldestMessage();
     if (this.#isLoadingOlder || !this.conversation.hasOlder || !before) return false;
     this.#isLoadingOlder = true;
     try {
       const detail = await request(`${sessionPath(this.name)}?limit=${page * 2}&before=${encodeURIComponent(before)}`);
-      // A reconnection meanwhile may have begun the transcript anew: what came does not join it, and is asked for again.
+      // A reconnect may have restarted the transcript meanwhile. Then this page does not join up and is requested again.
       if (before !== this.conversation.oldestMessage()) return true;
       this.conversation.prepend(oldestFirst(detail.messages ?? []), detail.has_more);
       return true;
@@ -165,7 +165,7 @@ export class Session {
     }
   }
 
-  /** Brings the page and the server together. */
+  /** Synchronises the page with the server. */
   async synchronise() {
     this.#generation += 1;
     const generation = this.#generation;
@@ -202,11 +202,11 @@ export class Session {
     if (this.#isFresh) return {};
     try {
       const detail = await request(`${sessionPath(this.name)}?limit=${page}&optional=true`);
-      // A conversation without a message is not stored yet.
+      // A conversation without messages is not stored yet.
       return detail.session_id ? { detail } : {};
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      // Without a dashboard there is no transcript to ask for.
+      // Without the dashboard, transcripts are not available.
       return problem.status === 404 ? {} : { problem };
     }
   }
@@ -252,11 +252,11 @@ export class Session {
     if (local && local.request !== "message") void this.synchronise();
   }
 
-  /** An error outside a turn: about a message, about a decision, or about a replay. @param {any} frame */
+  /** Handles an error outside of turns: about a message, a decision, or a replay. @param {any} frame */
   #hearError({ code, message, id }) {
     if (code === "storage_unavailable" && this.#hold(id, message)) return;
     if (code === "resume_gap") {
-      // The transcript has what the replay lacks, at the latest when the turn has ended; asking at once again is no use.
+      // The transcript has what the replay lacks, at the latest once the turn has ended; retrying at once is useless.
       if (Date.now() - this.#gapAt < 10000) return;
       this.#gapAt = Date.now();
       void this.synchronise();
@@ -271,14 +271,14 @@ export class Session {
     if (!this.#refuse(id, message) || isBranch) this.#watcher.said(message);
   }
 
-  /** A message on its way. @param {string | undefined} id */
+  /** A message that is not acknowledged yet. @param {string | undefined} id */
   #local(id) {
     return this.conversation.turns().find((turn) => turn.key === `l:${id}`);
   }
 
   /**
-   * The server cannot store anything just now. The message is kept, and offered again until it is taken.
-   * @param {string | undefined} id @param {string} message @returns {boolean} whether it is one of the outbox
+   * Keeps a message that the server cannot store at the moment, and resends it until it is accepted.
+   * @param {string | undefined} id @param {string} message @returns {boolean} whether it is in the outbox
    */
   #hold(id, message) {
     if (!id || !this.#outbox.unsent(this.name).some((entry) => entry.id === id)) return false;
@@ -288,7 +288,7 @@ export class Session {
     return true;
   }
 
-  /** Offers again, in their order, what the server could not store. */
+  /** Resends, in order, the messages that the server could not store. */
   #sendHeld() {
     const entries = this.#outbox.unsent(this.name);
     if (!entries.some(({ id }) => Date.now() - (this.#held.get(id) ?? Infinity) >= holdMs)) return;
@@ -298,7 +298,7 @@ export class Session {
     }
   }
 
-  /** The server did not take a message. @param {string | undefined} id @param {string} message @returns {boolean} */
+  /** Records that the server rejected a message. @param {string | undefined} id @param {string} message @returns {boolean} */
   #refuse(id, message) {
     if (!id || !this.#local(id)) return false;
     this.#held.delete(id);
@@ -308,14 +308,14 @@ export class Session {
     return true;
   }
 
-  /** The connection was closed over a frame that was too large: it was the oldest that waits. */
+  /** The connection was closed because a frame was too large, which must have been the oldest unacknowledged message. */
   #refuseOldest() {
     const oldest = this.#outbox.unsent(this.name)[0];
     this.#refuse(oldest?.id, texts.attachment.tooLarge(texts.composer.theMessage));
     this.#watcher.changed();
   }
 
-  /** Edits that did not reach the server are opened again where they were written. */
+  /** Reopens the edits that did not reach the server. */
   #giveBackEdits() {
     for (const [id, { turn, text }] of this.#edits) {
       if (this.#local(id)) continue;
@@ -324,7 +324,7 @@ export class Session {
     }
   }
 
-  /** Stops what was to be stopped while nobody could be told, if it still goes on. */
+  /** Stops a turn that the user stopped while the server was unreachable, if it is still running. */
   #stopLate() {
     const isGoing = this.conversation.unfinished().some((turn) => turn.id === this.#toStop);
     if (isGoing && !this.#socket.send({ type: "stop", turn: this.#toStop })) return;
@@ -338,7 +338,7 @@ export class Session {
     this.#socket.send({ type: "message", id, session, text, ...extras });
   }
 
-  /** Waits until everything sent is acknowledged, but not for long. @returns {Promise<void>} */
+  /** Waits, within a limit, until everything sent is acknowledged. @returns {Promise<void>} */
   #acknowledged() {
     return new Promise((resolve) => {
       const finish = () => {
@@ -355,7 +355,7 @@ export class Session {
     });
   }
 
-  /** A connection or a turn that has gone quiet is asked about, not waited for. */
+  /** Checks on a connection or turn that has gone silent, instead of waiting for it. */
   async #checkSilence() {
     if (!this.#socket.isOpen || this.#order.isHolding) return;
     const now = Date.now();

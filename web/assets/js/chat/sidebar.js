@@ -1,5 +1,5 @@
-// The list of conversations: search, pin, rename, delete. It asks the server again when something has happened, and
-// keeps what it has when the server does not answer.
+// The list of conversations: search, pin, rename, delete. It is reloaded when something has happened, and stays as it is if the
+// server does not answer.
 
 import { Problem, request } from "../shared/api.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
@@ -29,7 +29,7 @@ export class Sidebar {
   #dashboard = make("a", { class: "icon-button", href: "/dashboard", "aria-label": words.dashboard, title: words.dashboard }, icon("gauge"));
   #search = make("input", { class: "input", type: "search", placeholder: words.search, "aria-label": words.search, autocomplete: "off", spellcheck: "false" });
   /** @type {Listed[]} */ #sessions = [];
-  /** @type {Map<string, string>} Every title that was ever listed: a search leaves the open conversation out. */ #titles = new Map();
+  /** @type {Map<string, string>} Every title ever listed, because a search may exclude the open conversation. */ #titles = new Map();
   /** @type {Set<string>} */ #waiting = new Set();
   #cursor = "";
   #query = "";
@@ -91,7 +91,7 @@ export class Sidebar {
     this.#search.select();
   }
 
-  /** Shows nothing, to somebody who is not signed in. */
+  /** Empties the list for a user who is not signed in. */
   clear() {
     this.#asked += 1;
     this.#sessions = [];
@@ -110,23 +110,23 @@ export class Sidebar {
     return this.#titles.get(name) ?? "";
   }
 
-  /** Whether lists and transcripts can be asked for at all; they belong to the dashboard. */
+  /** Whether lists and transcripts are unavailable; they belong to the dashboard. */
   get isOff() {
     return this.#state === "off";
   }
 
-  /** Whether a conversation was in the list, and is there no more. @param {string} name */
+  /** Whether a conversation was in the list but no longer is. @param {string} name */
   misses(name) {
     const isWhole = this.#state === "ready" && !this.#query;
     return isWhole && this.#titles.has(name) && !this.#sessions.some((session) => nameOf(session) === name);
   }
 
-  /** Asks for the list again. */
+  /** Reloads the list. */
   async refresh() {
     this.#asked += 1;
     const asked = this.#asked;
     try {
-      // While a search leaves out what is new, its titles are still to be learnt.
+      // A search may exclude new conversations, whose titles are needed all the same.
       const newest = this.#query ? request("/api/sessions?limit=20&channel=webchat") : { sessions: [] };
       const [list, approvals, { sessions }] = await Promise.all([this.#fetch(""), request("/api/approvals").catch(() => ({})), newest]);
       if (asked !== this.#asked) return;
@@ -144,7 +144,7 @@ export class Sidebar {
     this.#actions.listed();
   }
 
-  /** Pages on until there are enough conversations of this page's own channel. @param {string} cursor */
+  /** Loads pages until there are enough conversations of this page's own channel. @param {string} cursor */
   async #fetch(cursor) {
     /** @type {Listed[]} */
     const found = [];
@@ -271,7 +271,7 @@ export class Sidebar {
   }
 }
 
-/** The mark, from the page's own head, so that its address carries the same hash. */
+/** The icon from the page's own head, so that its address has the same hash. */
 export function iconAddress() {
   return document.querySelector('link[rel="icon"]')?.getAttribute("href") ?? "";
 }

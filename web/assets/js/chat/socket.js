@@ -1,5 +1,5 @@
-// The chat socket: one connection for one conversation, reopened with a jittered back-off until it is closed for good.
-// The cookie goes along by itself; a token never appears in the address.
+// The chat socket: one connection per conversation, reopened with jittered back-off until it is closed for good. The browser
+// sends the cookie; no token ever appears in the address.
 
 import { delayBefore } from "../shared/backoff.js";
 
@@ -12,7 +12,7 @@ export class ChatSocket {
   #url;
   #listener;
   /** @type {WebSocket | null} */ #socket = null;
-  /** @type {WebSocket | null} The connection over which the server has said that it is ready. */ #ready = null;
+  /** @type {WebSocket | null} The connection on which the server has sent `ready`. */ #ready = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   #attempt = 0;
   #isClosed = false;
@@ -28,12 +28,12 @@ export class ChatSocket {
     this.#connect();
   }
 
-  /** Not before the server is ready: then what was not acknowledged goes out first, and nothing said meanwhile overtakes it. */
+  /** Open only once the server is ready: unacknowledged messages go first, and nothing sent meanwhile overtakes them. */
   get isOpen() {
     return this.#ready !== null && this.#ready === this.#socket && this.#ready.readyState === WebSocket.OPEN;
   }
 
-  /** @param {unknown} frame @returns {boolean} whether it was handed to the connection */
+  /** @param {unknown} frame @returns {boolean} whether it was passed to the connection */
   send(frame) {
     if (!this.isOpen) return false;
     this.#socket?.send(JSON.stringify(frame));
@@ -47,7 +47,7 @@ export class ChatSocket {
     this.#connect();
   }
 
-  /** Gives up a connection that has gone quiet, and opens another. */
+  /** Replaces a connection that has gone silent. */
   restart() {
     const socket = this.#socket;
     if (!socket) return;
@@ -77,7 +77,7 @@ export class ChatSocket {
       const frame = parse(data);
       if (!frame) return;
       if (frame.type === "ready") {
-        // Only now is the connection good: a refused one is opened too, and closed at once.
+        // Only now has the connection succeeded: a refused one is opened too, and closed at once.
         this.#attempt = 0;
         this.#ready = socket;
         this.#listener.link({ phase: "open" });

@@ -1,12 +1,12 @@
-// A piece of a page as it is read out: what stands in blocks of its own is told apart by a stop, and what is long goes out
-// in whole sentences. Pure.
+// Converts part of a page to announcements: block elements are separated by a full stop, and long text is split into whole
+// sentences. Pure.
 
 const blocks = new Set("BLOCKQUOTE DD DIV DT FIGCAPTION H1 H2 H3 H4 H5 H6 LI OL P PRE TD TH TR UL BR".split(" "));
 const longest = 600;
 
-/** @typedef {{nodeName: string, textContent: string | null, childNodes: Iterable<Spoken>}} Spoken what is used of a node */
+/** @typedef {{nodeName: string, textContent: string | null, childNodes: Iterable<Spoken>}} Spoken the properties used of a node */
 
-/** @param {Spoken} root @returns {string[]} lines to be said one after the other */
+/** @param {Spoken} root @returns {string[]} the lines to announce in order */
 export function spokenLines(root) {
   const pieces = [""];
   const walk = (/** @type {Spoken} */ node) => {
@@ -24,7 +24,7 @@ export function spokenLines(root) {
   return inSentences(said.map((piece) => (/[.!?:;,…]$/.test(piece) ? piece : `${piece}.`)).join(" "));
 }
 
-/** Cuts a text between sentences, or between words where a sentence has no end. @param {string} text @returns {string[]} */
+/** Splits a text between sentences, or between words if a sentence is too long. @param {string} text @returns {string[]} */
 export function inSentences(text) {
   const lines = [""];
   const sentences = text.split(/(?<=[.!?…])\s+/).flatMap((sentence) => (sentence.length > longest ? sentence.split(/\s+/) : [sentence]));

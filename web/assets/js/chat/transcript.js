@@ -1,5 +1,5 @@
-// The column of a conversation: keeps the views of its turns in order, follows the end while the reader is there, and
-// asks for older messages when the reader comes near the beginning.
+// The column of a conversation: keeps the views of turns in order, scrolls along while the reader is at the end, and loads older
+// messages when the reader approaches the beginning.
 
 import { arrange, make } from "../shared/dom.js";
 import { button, skeleton } from "../shared/controls.js";
@@ -28,7 +28,7 @@ export class Transcript {
   #height = 0;
   /** @type {Element[]} */ #shown = [];
   #touchedAt = 0;
-  /** Whether something other than a conversation is shown; that is read from its beginning. */ #isBlank = false;
+  /** Whether something other than a conversation is shown, which is read from the top. */ #isBlank = false;
   #note = "";
 
   /** @param {TurnActions} actions @param {() => Promise<boolean>} loadOlder */
@@ -53,7 +53,7 @@ export class Transcript {
     this.#beginning.observe(this.#older);
   }
 
-  /** Forgets the conversation that was shown. */
+  /** Removes the conversation. */
   clear() {
     this.#views.clear();
     this.#isAtEnd = true;
@@ -69,7 +69,7 @@ export class Transcript {
     this.#offerEnd();
   }
 
-  /** What stands before the first message, such as why there are no older ones. @param {string} text */
+  /** Shows a note above the first message, such as why there are no older ones. @param {string} text */
   setNote(text) {
     this.#note = text;
   }
@@ -126,17 +126,17 @@ export class Transcript {
     this.#follow();
   }
 
-  /** Takes the focus without moving what is read. */
+  /** Takes the focus without scrolling. */
   focus() {
     this.element.focus({ preventScroll: true });
   }
 
-  /** Whether a message is being edited: then it stays in sight. */
+  /** Whether a message is being edited, which must then stay in sight. */
   get #isEditing() {
     return Boolean(document.activeElement?.closest(".edit-box"));
   }
 
-  /** What the scroll bar takes on both sides, the box below leaves free too, so that their edges meet. */
+  /** Gives the box below the same gutters as the scroll bar takes here, so that their edges align. */
   #shareGutter() {
     const { offsetWidth, clientWidth, parentElement } = this.element;
     parentElement?.style.setProperty("--gutter", `${offsetWidth - clientWidth}px`);
@@ -148,7 +148,7 @@ export class Transcript {
     const hasMoved = this.#isEditing || scrollHeight === this.#height || Date.now() - this.#touchedAt < handMs;
     this.#height = scrollHeight;
     if (this.#isAtEnd && !hasMoved) {
-      // The column changed its height, not the reader their mind.
+      // The column changed its height; the reader did not scroll.
       this.#follow();
       return;
     }
@@ -188,20 +188,20 @@ export class Transcript {
       this.#hasOlderFailed = true;
       return;
     }
-    // What was under the reader's eyes stays there, although the column grew above it.
+    // Keeps the text in view where it is although the column grew above it.
     if (first) this.element.scrollTop += first.getBoundingClientRect().top - place;
-    // What came may have been short.
+    // The page that was loaded may have been short.
     this.#lookAtBeginning();
   }
 
-  /** Asks again for older messages that did not come while the server was away, should the reader still be near the beginning. */
+  /** Requests older messages again after the server was away, if the reader is still near the beginning. */
   retryOlder() {
     if (!this.#hasOlderFailed) return;
     this.#hasOlderFailed = false;
     this.#lookAtBeginning();
   }
 
-  /** Has itself told anew whether the beginning is near. */
+  /** Makes the observer report again whether the beginning is near. */
   #lookAtBeginning() {
     this.#beginning.unobserve(this.#older);
     this.#beginning.observe(this.#older);

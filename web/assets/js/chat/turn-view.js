@@ -1,5 +1,5 @@
-// One exchange on the page. `update` changes only what differs, so that focus, selection and opened lines survive while
-// a reply streams in.
+// The view of one exchange. `update` changes only what differs, so that focus, selection and expanded lines survive while a reply
+// streams in.
 
 import { arrange, fill, make, refill } from "../shared/dom.js";
 import { badge, button, iconButton, note } from "../shared/controls.js";
@@ -18,7 +18,7 @@ import { isBlank } from "./turn.js";
 /** @import { PartView } from "./parts.js" */
 
 /**
- * What a turn can ask for.
+ * The actions of a turn.
  * @typedef {{decide: (id: string, decision: "approve" | "deny", terms: any) => void, retry: (turn: Turn) => void,
  *   edit: (turn: Turn, text: string, files: Attachment[]) => Promise<boolean>, sendAgain: (turn: Turn) => void, discard: (turn: Turn) => void,
  *   withdraw: (turn: Turn) => void, *   isOnline: () => boolean}} TurnActions
@@ -55,7 +55,7 @@ export class TurnView {
     return this.#blocks[index];
   }
 
-  /** @param {Turn} turn @param {number} behind how many unfinished turns stand before it */
+  /** @param {Turn} turn @param {number} behind the number of unfinished turns before it */
   update(turn, behind) {
     this.#turn = turn;
     const now = `${turn.born} ${turn.version} ${turn.state} ${behind} ${turn.said?.state} ${this.#actions.isOnline()}`;
@@ -74,11 +74,11 @@ export class TurnView {
     box.focus();
     const show = () => box.element.scrollIntoView({ block: "center" });
     show();
-    // Once more: what came into sight may be higher than was thought.
+    // Again after layout: content that came into view may be higher than estimated.
     requestAnimationFrame(show);
   }
 
-  /** An edit that was begun before the person looked elsewhere goes on; it takes no focus. */
+  /** Reopens an edit that the user had left unfinished, without taking the focus. */
   #openKeptEdit() {
     const { id, state } = this.#turn;
     if (this.#isDraftSought || !id || state !== "done") return;
@@ -198,7 +198,7 @@ export class TurnView {
     return view.element;
   }
 
-  /** What stands under the reply. It is made anew only when it says something else, so that the focus in it lasts. */
+  /** Draws the foot of the reply, only if its content has changed, so that it keeps the focus. */
   #drawFoot() {
     const turn = this.#turn;
     const isDone = turn.state === "done";
@@ -237,14 +237,14 @@ export class TurnView {
   }
 }
 
-/** Whether a person ended it. @param {Turn} turn */
+/** Whether a user ended it. @param {Turn} turn */
 const isByPerson = ({ stopReason }) => stopReason === "stopped" || stopReason === "withdrawn";
 
-/** Model, cost and time in one quiet line. @param {Turn} turn */
+/** Model, cost and time in one dim line. @param {Turn} turn */
 function meta({ model: named, usage, at, failure, reply }) {
-  // A turn that failed before the model said anything was not answered by it.
+  // If the turn failed before the model said anything, it did not answer.
   const model = failure && !usage?.output_tokens && reply.blocks.length === 0 ? "" : named;
-  // A cost of 0 means that the price is not known.
+  // A cost of 0 means that the price is unknown.
   const cost = usage?.cost_usd ? money(usage.cost_usd) : "";
   const tokens = !usage?.output_tokens ? "" : texts.turn.tokens(compact(usage.input_tokens ?? 0), compact(usage.output_tokens));
   const line = make("span", { class: "meta", title: tokens || undefined }, [model, cost || tokens].filter(Boolean).join(" · "));

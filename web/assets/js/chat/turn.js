@@ -1,4 +1,4 @@
-// One exchange, empty or read from the stored transcript. Pure: no page, no network.
+// One exchange, empty or parsed from the stored transcript. Pure: no page, no network.
 
 /** @import { Turn, Reply, StoredMessage, Attachment, ToolPart } from "./types.js" */
 
@@ -16,11 +16,11 @@ export function newTurn(key, known = {}) {
 /** @returns {Reply} */
 export const emptyReply = () => ({ blocks: [], extras: [], source: "" });
 
-/** How many turns were made so far: what is born later than this is newer than now. */
+/** The number of turns created so far; those born later are newer. */
 export const birthsSoFar = () => births;
 
 /**
- * Groups stored messages into exchanges: those of one turn belong together; without a turn, a person's message starts one.
+ * Groups stored messages into exchanges: by turn, or without a turn, from each user message on.
  * @param {StoredMessage[]} messages
  * @returns {Turn[]}
  */
@@ -41,8 +41,8 @@ export function turnsFromStored(messages) {
 }
 
 /**
- * Puts messages in order, whichever way they came. Their numbers grow in the order of the conversation; their times need not,
- * because a message that waited is older than the answers before it.
+ * Orders messages. Their ids grow in the order of the conversation; their times need not, because a message that waited is older
+ * than the answers before it.
  * @param {StoredMessage[]} messages
  */
 export function oldestFirst(messages) {
@@ -51,7 +51,7 @@ export function oldestFirst(messages) {
 
 const failures = new Set(["error", "limit", "budget"]);
 
-/** Why a stored turn ended early stands in its last notice; the page has a place of its own for it. @param {Turn} turn */
+/** Moves the reason why a stored turn ended early from its last notice to the page's own place for it. @param {Turn} turn */
 function readEnding(turn) {
   const last = turn.reply.extras.at(-1)?.part;
   if (last?.kind !== "notice") return;
@@ -109,7 +109,7 @@ function settleTool(reply, result) {
   const tool = toolPart(reply, result.call);
   if (!tool) return;
   tool.output = result.output;
-  // A person changed them before it ran.
+  // A user edited the arguments before it ran.
   if (result.input) tool.input = result.input;
   if (result.blocks?.length) tool.blocks = result.blocks;
   if (result.ms !== undefined) tool.ms = result.ms;
@@ -122,7 +122,7 @@ export function toolPart(reply, call) {
   return /** @type {ToolPart | undefined} */ (found?.part);
 }
 
-/** Whether a reply shows anything yet. What a hook told the model is no reply. @param {Reply} reply */
+/** Whether a reply is still empty. What a hook told the model does not count. @param {Reply} reply */
 export const isBlank = (reply) => reply.blocks.length === 0 && reply.extras.every(({ part }) => part.kind === "context") && !reply.source;
 
 /** @param {any} one @param {any} other */

@@ -1,4 +1,4 @@
-// The words that the chat's modules share, as JSDoc types. No code.
+// The types shared by the chat's modules, as JSDoc. No code.
 
 /**
  * A file that goes with a message. `data` is base64; stored text files carry `text` instead.
@@ -22,12 +22,12 @@
  * @typedef {{kind: "model", model: string, reason: string}} ModelPart
  * @typedef {ToolPart | ApprovalPart | ReasoningPart | NoticePart | FoldedPart | ContextPart | ModelPart} Part
  *
- * What the page knows of a reply: rendered blocks, and between them the parts, each at the block before which it stands.
+ * The page's model of a reply: rendered blocks, and parts in between, each with the index of the block that follows it.
  * @typedef {{blocks: string[], extras: {at: number, part: Part}[], source: string}} Reply
  *
  * @typedef {{input_tokens?: number, output_tokens?: number, cached_tokens?: number, cost_usd?: number | null}} Usage
  *
- * One exchange. `version` rises with every change, so that a view can skip what is the same.
+ * One exchange. `version` rises with every change, so that an unchanged view can be skipped.
  * @typedef {{key: string, id: string | null, said: Said | null, reply: Reply, state: "local" | "queued" | "running" | "done",
  *   stopReason: string, failure: {code: string, message: string} | null, model: string, usage: Usage | null,
  *   at: string | null, version: number, base: Reply | null, born: number, request: "message" | "retry" | "edit",

@@ -1,4 +1,4 @@
-// The person's side of an exchange: what goes along with a message, and the box in which it is edited.
+// The user's side of an exchange: the message with its files, and the box in which it is edited.
 
 import { button } from "../shared/controls.js";
 import { openDialog } from "../shared/dialog.js";
@@ -20,9 +20,9 @@ export function userMessageFiles(files) {
 }
 
 /**
- * The message itself; a long one is folded until the person asks for all of it.
+ * The message itself; a long one is collapsed until the user expands it.
  * @param {string} text
- * @param {{isOpen: boolean}} fold kept by whoever draws the message anew
+ * @param {{isOpen: boolean}} fold kept by the caller across redraws
  */
 export function userMessageCard(text, fold) {
   const words = make("div", { class: "said-text" }, text);
@@ -77,7 +77,7 @@ function decode(base64) {
 }
 
 /**
- * A box in which a message is edited, with the files that go along. It stays until whoever opened it takes it away.
+ * A box for editing a message and its files. The caller removes it.
  * @param {{text: string, files: Attachment[]}} said
  * @param {{send: (text: string, files: Attachment[]) => void, cancel: () => void, changed: (text: string) => void}} answers
  */

@@ -1,4 +1,4 @@
-// What an empty conversation shows: a greeting, what is configured, three things to try.
+// The content of an empty conversation: a greeting, what is configured, three things to try.
 
 import { badge, note } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
@@ -6,9 +6,9 @@ import { icon } from "../shared/icons.js";
 import { texts } from "../texts.js";
 
 /**
- * @param {any} status of /api/status, or null while it is not known
+ * @param {any} status from /api/status, or null while it is unknown
  * @param {(text: string) => void} suggest
- * @param {string} remark what else is to be known, if anything
+ * @param {string} remark another remark, if any
  */
 export function welcome(status, suggest, remark) {
   const words = texts.welcome;
@@ -40,7 +40,7 @@ export function welcome(status, suggest, remark) {
   );
 }
 
-/** What the assistant can read and run here, in the words of the service. @param {any} status */
+/** What the assistant can read and run here, in the service's words. @param {any} status */
 function reach(status) {
   const sentences = Array.isArray(status?.reach) ? status.reach : [];
   if (sentences.length === 0) return null;

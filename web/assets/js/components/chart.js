@@ -1,4 +1,4 @@
-// Pictures of numbers, in SVG: a sparkline, a chart of bars with axes and values, and a meter. Each says the same in words.
+// Charts in SVG: a sparkline, a bar chart with axes and values, and a meter. Each has an equivalent in words.
 
 import { make } from "../shared/dom.js";
 import { labelled, points, ticks } from "./scale.js";
@@ -13,7 +13,7 @@ export function svg(name, attributes, ...children) {
   return element;
 }
 
-/** A line without axes, for a card; for the eye only, so the card must say its number. @param {number[]} values */
+/** A line without axes, for a card. It is decorative, so the card must contain its number. @param {number[]} values */
 export function sparkline(values) {
   const [width, height] = [120, 32];
   const line = points(values, width, height);
@@ -27,10 +27,10 @@ export function sparkline(values) {
 }
 
 /**
- * Bars with both axes. `stacks` has a list of parts for each bar; the names of the parts are the legend.
+ * A bar chart with both axes. Each bar has a list of parts; the legend has their names.
  * @param {{label: string, bars: {name: string, parts: number[], title: string}[], value: (amount: number) => string,
- *   legend?: string[], limit?: {at: number, label: string}, height?: number, width?: number}} options `label` says it all in a sentence;
- *   `width` is that of the place where it will stand, so that its words keep their size
+ *   legend?: string[], limit?: {at: number, label: string}, height?: number, width?: number}} options `label` summarises it in a sentence;
+ *   `width` is that of its place on the page, so that its text keeps its size
  */
 export function barChart({ label, bars, value, legend = [], limit, height = 200, width = 720 }) {
   const [left, bottom, top] = [56, 24, 8];
@@ -60,7 +60,7 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200,
   });
   for (const index of labelled(bars.length, Math.max(2, Math.floor(width / 90)))) {
     const x = left + (index + 0.5) * slot;
-    // The last one ends with the chart where its middle would push it out.
+    // Centred, the last label would stick out of the chart, so it is right-aligned.
     const place = width - x < 24 ? { x: width, "text-anchor": "end" } : { x, "text-anchor": "middle" };
     drawing.append(svg("text", { class: "axis-label", y: height - 6, ...place }, bars[index].name));
   }
@@ -70,7 +70,7 @@ export function barChart({ label, bars, value, legend = [], limit, height = 200,
 }
 
 /**
- * How much of a whole: a bar with a role, and its words.
+ * A share of a whole: a bar with a role, and its text.
  * @param {{label: string, part: number, whole: number, text: string, state?: string}} options
  */
 export function meterBar({ label, part, whole, text, state = "ok" }) {

@@ -1,4 +1,4 @@
-// Text as it is, with a button that copies it; and the difference of two texts.
+// Verbatim text with a copy button, and the diff of two texts.
 
 import { copyButton } from "../shared/copy.js";
 import { make } from "../shared/dom.js";
@@ -6,7 +6,7 @@ import { visible, visibleText } from "../shared/visible.js";
 import { shell } from "../texts/shell.js";
 import { lineDiff, shortened } from "./line-diff.js";
 
-/** @param {string} text @param {string} label what it is, for those who hear it */
+/** @param {string} text @param {string} label its name for screen readers */
 export function codeBox(text, label) {
   return make("div", { class: "code-box" }, make("pre", { tabindex: "0", role: "group", "aria-label": visibleText(label) }, ...visible(text)), copyButton(shell.copy, () => text));
 }

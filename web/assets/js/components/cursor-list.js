@@ -1,5 +1,5 @@
-// A list that comes page by page: what was loaded stays, "show more" asks for the next page, and a refresh asks for as many as
-// are shown, so that nothing jumps.
+// A paged list: loaded rows stay, "show more" requests the next page, and a refresh requests as many rows as are shown, so that
+// nothing jumps.
 
 import { button, skeleton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -9,10 +9,10 @@ import { errorState, staleNote } from "./state.js";
 
 /** @import { Context } from "../dashboard/context.js" */
 
-/** What a row is known by. @param {any} row */
+/** The key of a row. @param {any} row */
 const keyOf = (row) => row.session_id ?? row.id ?? JSON.stringify(row);
 
-/** Rows and those of the next page; one that moved up meanwhile is there once. @param {any[]} rows @param {any[]} more */
+/** Appends the rows of the next page; a row that moved up meanwhile appears once. @param {any[]} rows @param {any[]} more */
 function joined(rows, more) {
   const known = new Set(rows.map(keyOf));
   return [...rows, ...more.filter((row) => !known.has(keyOf(row)))];
@@ -22,8 +22,8 @@ function joined(rows, more) {
  * @template Row
  * @param {Context} context
  * @param {{path: (page: {limit: number, cursor: string}) => string, rows: (answer: any) => Row[], show: (rows: Row[], answer: any) => Node,
- *   empty: (answer: any) => Node, failure: string, page?: number, most?: number, count?: HTMLElement}} options `count`: where the
- *   number of entries is said; `most`: the largest page that the route gives
+ *   empty: (answer: any) => Node, failure: string, page?: number, most?: number, count?: HTMLElement}} options `count`: the element for the
+ *   number of entries; `most`: the largest page that the route returns
  */
 export function cursorList(context, { path, rows: read, show, empty, failure, page = 50, most = 500, count }) {
   let rows = /** @type {Row[]} */ ([]);
@@ -59,7 +59,7 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
     fill(body, errorState({ title: failure, text: problem.message || texts.error.server, action: again }));
   };
 
-  /** Asks again for what is shown; `isNew` begins at the first page, because something else is asked for. */
+  /** Reloads the shown rows; with `isNew` the query has changed, so it starts at the first page. */
   const reload = async (isNew = false) => {
     clearTimeout(planned);
     planned = undefined;
@@ -71,7 +71,7 @@ export function cursorList(context, { path, rows: read, show, empty, failure, pa
       const answer = await context.request(path({ limit, cursor: "" }));
       if (number !== asked || context.signal.aborted) return;
       const fresh = read(answer);
-      // A list that is longer than one answer may be keeps what comes after it.
+      // If the list is longer than one answer can be, its tail is kept.
       const known = new Set(fresh.map(keyOf));
       const tail = isNew || rows.length <= limit || !answer.next_cursor ? [] : rows.slice(limit).filter((row) => !known.has(keyOf(row)));
       take(tail.length > 0 ? { ...answer, next_cursor: next } : answer, [...fresh, ...tail]);

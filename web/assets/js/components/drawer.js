@@ -1,5 +1,5 @@
-// A sheet at the right edge that shows one thing of a list whole. A native dialog: it holds the focus, closes on Escape, and
-// gives the focus back. Its address says which thing it is; closing goes back to the list's.
+// A sheet at the right edge that shows one item of a list in full. A native dialog: it traps the focus, closes on Escape, and
+// returns the focus. The item is named in the address; closing returns to the list's address.
 
 import { iconButton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -8,7 +8,7 @@ import { visible } from "../shared/visible.js";
 import { shell } from "../texts/shell.js";
 
 /**
- * @param {{title: string, body: Node[], actions?: Node[], closed: () => void}} options `closed` is called when it goes, however it goes
+ * @param {{title: string, body: Node[], actions?: Node[], closed: () => void}} options `closed` is called however it closes
  */
 export function openDrawer({ title, body, actions = [], closed }) {
   const dialog = openDialog({ title, body: [], look: "drawer" });
@@ -27,7 +27,7 @@ export function openDrawer({ title, body, actions = [], closed }) {
   return { dialog, show, close: () => dialog.close() };
 }
 
-/** Names and values, one under the other. @param {([string, import("../shared/dom.js").Child] | false | null | undefined)[]} pairs */
+/** A list of names and values. @param {([string, import("../shared/dom.js").Child] | false | null | undefined)[]} pairs */
 export function pairs(...pairs) {
   const list = make("dl", { class: "pairs" });
   for (const pair of pairs) if (pair && pair[1] !== null && pair[1] !== undefined && pair[1] !== false && pair[1] !== "") list.append(make("dt", {}, pair[0]), make("dd", {}, pair[1]));

@@ -1,4 +1,4 @@
-// Fields of forms and filters: text, select, switch, search; and a form that shows what the server objects to at its field.
+// Form and filter fields: text, select, switch, search; and a form that shows the server's validation errors at their fields.
 
 import { button } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -12,7 +12,7 @@ let count = 0;
 const freshId = () => `field-${(count += 1)}`;
 
 /**
- * A label, a control, a hint and a place for what is wrong with it.
+ * A label, a control, a hint and a place for an error.
  * @template {HTMLElement} Control
  * @param {{label: string, control: Control, hint?: string, hidden?: boolean}} options
  */
@@ -40,7 +40,7 @@ export const textArea = (attributes = {}) => make("textarea", { class: "input", 
  * @param {[string, string][]} options value and words
  * @param {string} value
  * @param {(value: string) => void} [change]
- * @param {string} [label] its name, where no `field` gives one
+ * @param {string} [label] its name, unless a `field` gives one
  */
 export function select(options, value, change, label) {
   const element = make("select", { class: "input", "aria-label": label }, ...options.map(([key, words]) => make("option", { value: key, selected: key === value }, words)));
@@ -49,7 +49,7 @@ export function select(options, value, change, label) {
 }
 
 /**
- * A switch that acts at once. `change` may answer a promise; when it fails the switch goes back.
+ * A switch that acts at once. `change` may return a promise; if it rejects, the switch flips back.
  * @param {{label: string, isOn: boolean, change: (isOn: boolean) => unknown, isHidden?: boolean}} options `isHidden`: the label is for screen readers only
  */
 export function toggle({ label, isOn, change, isHidden = false }) {
@@ -68,7 +68,7 @@ export function toggle({ label, isOn, change, isHidden = false }) {
 }
 
 /**
- * A search field; tells what is typed, once the person stops.
+ * A search field that reports its text once the user stops typing.
  * @param {{label: string, placeholder?: string, value?: string, change: (text: string) => void, delay?: number}} options
  */
 export function searchField({ label, placeholder = label, value = "", change, delay = 200 }) {
@@ -95,7 +95,7 @@ export function searchField({ label, placeholder = label, value = "", change, de
 }
 
 /**
- * A form with its buttons. What the server objects to is shown at its field, or below where no field has its name.
+ * A form with its buttons. Validation errors of the server are shown at their fields, or below if no field matches.
  * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send: () => Promise<unknown>}} options
  */
 export function form({ fields, body, submit, cancel, send }) {

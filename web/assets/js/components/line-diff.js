@@ -1,9 +1,9 @@
-// The difference of two texts by lines, and the same with long unchanged stretches left out.
+// The line diff of two texts, with or without long unchanged stretches.
 
 /** @typedef {{kind: "same" | "add" | "del", text: string}} Line */
 /** @typedef {Line | {kind: "skip", count: number}} Shown */
 
-/** More lines than this squared are not compared one by one: the middle is then shown as taken away and added. */
+/** The limit of compared line pairs; a larger middle is shown as removed and added. */
 const MOST = 4_000_000;
 
 /** @param {string} before @param {string} after @returns {Line[]} */
@@ -45,7 +45,7 @@ function changes(old, young) {
   return [...lines, ...gone.slice(row), ...come.slice(column)];
 }
 
-/** With so many unchanged lines around each change. @param {Line[]} lines @param {number} [around] @returns {Shown[]} */
+/** Shortens a diff to this many unchanged lines around each change. @param {Line[]} lines @param {number} [around] @returns {Shown[]} */
 export function shortened(lines, around = 3) {
   const near = lines.map(() => false);
   lines.forEach((line, index) => {

@@ -1,5 +1,5 @@
-// Markdown that the server rendered, block by block, dressed as in the chat: code with its language and colours, tables that
-// scroll by themselves, headings without gaps in their levels.
+// Server-rendered Markdown, block by block, presented as in the chat: code with language label and highlighting, scrolling
+// tables, heading levels without gaps.
 
 import { levelHeadings, newBlock, showBlock } from "../chat/block.js";
 import { make } from "../shared/dom.js";

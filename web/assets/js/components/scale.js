@@ -1,4 +1,4 @@
-// The arithmetic of charts: round steps for an axis, and points for a line.
+// Chart arithmetic: round steps for an axis, and points for a line.
 
 /**
  * Round values from 0 to just above `most`, at most `count` steps.
@@ -26,7 +26,7 @@ export function points(values, width, height) {
 /** @param {number} value */
 const round = (value) => Math.round(value * 100) / 100;
 
-/** Which of so many labels are shown, evenly, the last one always. @param {number} count @param {number} most @returns {number[]} */
+/** Chooses which labels to show, evenly spaced and always with the last. @param {number} count @param {number} most @returns {number[]} */
 export function labelled(count, most) {
   const step = Math.max(1, Math.ceil(count / Math.max(1, most)));
   return Array.from({ length: count }, (_, index) => index).filter((index) => (count - 1 - index) % step === 0);

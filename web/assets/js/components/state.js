@@ -1,5 +1,5 @@
-// What stands where there is nothing to show: empty (what this is, how to fill it), an error (what happened, what to do),
-// something that does not exist. And a region that goes through these states by itself as its data comes.
+// Placeholders where there is nothing to show: empty (what this is, how to fill it), an error (what happened, what to do), not
+// found. And a region that moves through these states by itself as its data arrives.
 
 import { button, note, skeleton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -31,11 +31,11 @@ export function state({ title, text = "", icon = "info", action, tone = "" }) {
 export const errorState = (options) => state({ ...options, icon: "alert", tone: "bad" });
 
 /**
- * A region that shows the answer of one path of the API, and keeps it up to date. `show` returns the same element each time or a
- * new one; an element that lasts keeps focus, selection and scroll.
+ * A region that shows the answer of one API path and keeps it up to date. `show` returns the same element each time or a new one;
+ * if it stays the same, it keeps focus, selection and scroll position.
  * @param {Context} context
- * @param {{path: string, failure: string, show: (value: any) => Node, lines?: number, optional?: boolean, class?: string}} options `optional`: where this
- *   build has no such route the region stays empty
+ * @param {{path: string, failure: string, show: (value: any) => Node, lines?: number, optional?: boolean, class?: string}} options `optional`: if this
+ *   build lacks the route, the region stays empty
  */
 export function region(context, { path, failure, show, lines = 5, optional = false, class: extra = "" }) {
   const body = make("div", {}, skeleton(lines));
@@ -69,8 +69,8 @@ export function region(context, { path, failure, show, lines = 5, optional = fal
 }
 
 /**
- * Shows what consists of several regions once each of them has its answer, so that none moves when the one above it grows; or after
- * a moment without some.
+ * Shows several regions together once all have their answers, so that none moves when the one above it grows; after a moment it
+ * stops waiting.
  * @param {Context} context @param {string[]} paths @param {HTMLElement} root @param {HTMLElement} whole
  */
 export function together(context, paths, root, whole) {
@@ -90,7 +90,7 @@ function put(host, node) {
   if (host.firstChild !== node || host.childNodes.length > 1) fill(host, node);
 }
 
-/** What is shown is old. @param {string} why @param {number} at @param {() => void} retry */
+/** A note that the data shown is stale. @param {string} why @param {number} at @param {() => void} retry */
 export function staleNote(why, at, retry) {
   const again = make("div", {}, button({ label: shell.retry, icon: "retry", look: "button-small", press: retry }));
   return note({ text: `${shell.refreshFailed(why)} ${shell.staleSince(ago(at))}`, tone: "warn", icon: "alert", action: again });

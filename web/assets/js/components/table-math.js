@@ -1,9 +1,9 @@
-// The arithmetic of tables: order, and which rows are in sight.
+// Table arithmetic: sorting, and which rows are visible.
 
 import { once } from "../shared/once.js";
 
 /**
- * A copy in order; what has no value comes last either way, equal ones keep their order.
+ * Returns a sorted copy. Rows without a value come last in both directions; equal rows keep their order.
  * @template Row
  * @param {Row[]} rows @param {(row: Row) => string | number | null | undefined} by @param {boolean} isDescending
  */
@@ -22,8 +22,8 @@ export function sorted(rows, by, isDescending) {
 const collator = once(() => new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }));
 
 /**
- * The rows that are in sight, with a margin.
- * @param {number} count @param {number} top how far it is scrolled @param {number} view the height in sight
+ * The visible rows, with a margin.
+ * @param {number} count @param {number} top the scroll position @param {number} view the visible height
  * @param {number} row the height of a row @param {number} margin in rows
  */
 export function windowOf(count, top, view, row, margin) {

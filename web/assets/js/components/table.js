@@ -1,5 +1,5 @@
-// A table with sorting and, when it is long, only the rows that can be seen: 10,000 rows cost what 40 cost. Rows keep their
-// elements while they say the same, so that focus and selection survive new data.
+// A sortable table. If it is long, only the visible rows are in the page, so that 10,000 rows cost as much as 40. Unchanged rows
+// keep their elements, so that focus and selection survive new data.
 
 import { arrange, make, refill } from "../shared/dom.js";
 import { shell } from "../texts/shell.js";
@@ -8,22 +8,22 @@ import { sorted, windowOf } from "./table-math.js";
 /** @import { Child } from "../shared/dom.js" */
 
 /**
- * A column. `cell` draws; `sort` answers what to compare by; `width` is one of the classes `w-xs` to `w-l`; `isWide` columns are left
- * out on a phone; `spoken` names a column without a visible title.
+ * A column. `cell` draws; `sort` returns the value to compare; `width` is one of the classes `w-xs` to `w-l`; `isWide` columns
+ * are hidden on a phone; the title of an `isSpoken` column is for screen readers only.
  * @template Row
  * @typedef {{id: string, title: string, cell: (row: Row) => Child | Child[], sort?: (row: Row) => string | number | null | undefined,
  *   width?: string, class?: string, isWide?: boolean, isSpoken?: boolean}} Column
  */
 
-/** From how many rows on only those in sight are drawn. */
+/** The number of rows from which on only visible ones are drawn. */
 const LONG = 120;
 const MARGIN = 8;
 
 /**
  * @template Row
  * @param {{columns: Column<Row>[], key: (row: Row) => string, label: string, open?: (row: Row, event: Event) => void,
- *   sort?: {by: string, isDescending?: boolean}, mark?: (row: Row) => string, foot?: Node}} options `open`: a press anywhere in a row;
- *   its first cell should hold a link or button of the class `row-link` that does the same. `mark` is put on the row as `data-mark`
+ *   sort?: {by: string, isDescending?: boolean}, mark?: (row: Row) => string, foot?: Node}} options `open`: called on a press anywhere in a row,
+ *   whose first cell should have a link or button of the class `row-link` that does the same. `mark` becomes the row's `data-mark`
  */
 export function table({ columns, key, label, open, sort, mark, foot }) {
   let rows = /** @type {Row[]} */ ([]);
@@ -168,7 +168,7 @@ function pad(row, height) {
   /** @type {HTMLElement} */ (row.firstElementChild).style.height = `${height}px`;
 }
 
-/** The main cell of a row: what it is, as a link, and below it, on a phone, a second line. @param {{href?: string, press?: () => void, label: Child[], sub?: Child[]}} options */
+/** The main cell of a row: its name as a link and, on a phone, a second line below. @param {{href?: string, press?: () => void, label: Child[], sub?: Child[]}} options */
 export function rowTitle({ href, press, label, sub }) {
   const link = href ? make("a", { class: "row-link", href }, ...label) : make("button", { type: "button", class: "row-link", on: press ? { click: press } : undefined }, ...label);
   return [link, sub && make("span", { class: "row-sub" }, ...sub)];

@@ -1,4 +1,4 @@
-// Tabs: one of several views of the same thing. Arrow keys move; each view is made when it is first opened.
+// Tabs: several views of the same thing. Arrow keys move; each view is created when it is first opened.
 
 import { fill, make } from "../shared/dom.js";
 

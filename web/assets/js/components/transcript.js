@@ -1,5 +1,5 @@
-// A stored conversation to read: what people said, what was answered, each tool call with its result, and what it took. Nothing here
-// runs, and nothing can be sent.
+// A read-only stored conversation: messages, replies, each tool call with its result, and the usage. Nothing here runs, and
+// nothing can be sent.
 
 import { badge } from "../shared/controls.js";
 import { make } from "../shared/dom.js";
@@ -13,7 +13,7 @@ import { sessionWords as words } from "../texts/sessions.js";
 import { texts } from "../texts.js";
 
 /**
- * The elements of some messages, in order. A call and its result, which are stored apart, stand together.
+ * The elements of some messages, in order. A call and its result, stored separately, are shown together.
  * @param {any[]} messages
  * @returns {HTMLElement[]}
  */
@@ -107,7 +107,7 @@ function callBlock(call, result) {
 export function fold({ icon: name, name: title, brief: short, aside = [], body }) {
   const summary = make("summary", {}, icon("chevron", "chevron"), icon(name), make("span", { class: "fold-name" }, title), make("span", { class: "fold-brief" }, ...visible(short)), ...aside);
   const details = make("details", { class: "fold" }, summary);
-  // What is inside is made when somebody looks.
+  // The body is created when it is first opened.
   details.addEventListener("toggle", () => details.childElementCount === 1 && details.append(make("div", { class: "fold-body" }, ...body)), { once: true });
   return details;
 }

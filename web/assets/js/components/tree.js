@@ -1,4 +1,4 @@
-// A tree of names and what belongs to them, as the pattern for tree views has it: arrow keys move, right opens, left closes.
+// A tree of labelled items, following the ARIA tree view pattern: arrow keys move, right expands, left collapses.
 
 import { make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";

@@ -1,12 +1,12 @@
-// A press that changes something: a toast says that it is done, or why it is not.
+// Carries out an action, and reports success or failure in a toast.
 
 import { toast } from "../shared/toast.js";
 import { shell } from "../texts/shell.js";
 
 /**
  * @param {() => Promise<any>} action
- * @param {string | (() => string)} done what the toast says afterwards; nothing when that is empty
- * @param {() => void} then what follows once it is done
+ * @param {string | (() => string)} done the text of the toast afterwards; no toast if empty
+ * @param {() => void} then called on success
  */
 export async function act(action, done, then) {
   try {
@@ -20,5 +20,5 @@ export async function act(action, done, then) {
   then();
 }
 
-/** Says why something could not be done. @param {unknown} problem */
+/** Reports why an action failed. @param {unknown} problem */
 export const failed = (problem) => toast(shell.actionFailed(problem instanceof Error ? problem.message : String(problem)));

@@ -1,3 +1,3 @@
-// Where the open questions are listed: the frame counts them, the panel shows them.
+// The API path of the pending approvals: the frame counts them, the panel shows them.
 
 export const approvalsPath = "/api/approvals";

@@ -1,5 +1,5 @@
-// Approvals that wait, from every conversation. A card is made once for each, so that it can be read and pressed while
-// the list around it changes.
+// The pending approvals of all conversations. Each card is created once, so that it can be read and pressed while the list around
+// it changes.
 
 import { request } from "../shared/api.js";
 import { approvalCard } from "../shared/approval-card.js";
@@ -14,7 +14,7 @@ import { loaded } from "./pieces.js";
 /** @type {Map<string, {element: HTMLElement}>} */
 const cards = new Map();
 
-/** @param {Store} store @param {HTMLElement} list where the cards stand */
+/** @param {Store} store @param {HTMLElement} list the element for the cards */
 export function approvalList(store, list) {
   return loaded(store, approvalsPath, texts.dashboard.approvalsFailed, ({ approvals = [] }) => {
     for (const id of cards.keys()) if (!approvals.some((/** @type {any} */ approval) => approval.id === id)) cards.delete(id);
@@ -23,7 +23,7 @@ export function approvalList(store, list) {
     if (shown.length > 0) arrange(list, shown);
     else if (!list.querySelector(":scope > .quiet")) arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
     list.tabIndex = -1;
-    // The card that was decided is gone; the focus stays among those that wait.
+    // The decided card is gone; keeps the focus among the pending ones.
     if (hadFocus && !list.contains(document.activeElement)) list.focus({ preventScroll: true });
     return list;
   });

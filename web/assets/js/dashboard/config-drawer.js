@@ -1,4 +1,4 @@
-// One key in a drawer: what it means, its value, its default, what it takes, and how to change it.
+// One configuration key in a drawer: its meaning, value, default, accepted values, and how to change it.
 
 import { codeBox } from "../components/code.js";
 import { openDrawer, pairs } from "../components/drawer.js";
@@ -66,7 +66,7 @@ export function keyDrawer(context, { closed, changed }) {
     entries = next;
     draw();
   };
-  /** Nothing is known of any key. @param {string} message @param {() => void} retry */
+  /** The keys could not be loaded. @param {string} message @param {() => void} retry */
   const fail = (message, retry) => {
     if (!drawer || entries) return;
     const press = button({ label: shell.retry, icon: "retry", look: "button-small", press: retry });
@@ -91,13 +91,13 @@ function keyBody(entry, edit, reset) {
       entry.origin && [words.origin, make("span", {}, words.origins[entry.origin.source] ?? entry.origin.source, entry.origin.place && make("span", { class: "field-hint config-place" }, ...visible(entry.origin.place)))],
       entry.origin && [words.takesEffect, entry.origin.needs_restart ? words.nextStart : words.now],
     ),
-    // Where the service can edit its file; secrets are never edited from here.
+    // Only if the service can edit its file; secrets are never edited here.
     entry.origin && !entry.isSecret && make("div", { class: "dialog-actions" }, button({ label: words.edit, icon: "edit", press: edit }), entry.origin.source === "file" && button({ label: words.toDefault, icon: "retry", press: reset })),
     make("section", { class: "stack config-how" }, make("h3", {}, words.howTo), entry.isSecret && make("p", { class: "field-hint" }, words.howToSecret), codeBox(file, words.howTo), make("h3", {}, words.howToCli), codeBox(command, words.howToCli), !entry.origin && make("p", { class: "field-hint" }, words.afterRestart)),
   ].filter((piece) => piece !== undefined && piece !== false);
 }
 
-/** Something that the key takes, where it has no value. @param {Entry} entry */
+/** An example value for a key without one. @param {Entry} entry */
 function example(entry) {
   if (entry.allowed.length > 0) return entry.allowed[0];
   if (entry.kind === "integer" || entry.kind === "number") return entry.least ?? 1;

@@ -1,5 +1,5 @@
-// Editing one key: the field that fits what it takes, then what would change in the file and when it counts, then saving. Nothing is
-// written before the person has seen the difference.
+// Edits one key: a suitable field, then the diff of the file and when it takes effect, then saving. Nothing is written before the
+// user has seen the diff.
 
 import { field, form, select, textArea, textInput } from "../components/form.js";
 import { button, note } from "../shared/controls.js";

@@ -1,4 +1,4 @@
-// The configuration as a list of keys: each with its value, what it would be by itself, and what the schema says of it.
+// The configuration as a list of keys, each with its value, its default, and its description in the schema.
 
 /**
  * @typedef {{key: string, section: string, value: any, fallback: any, description: string, kind: string, allowed: string[],
@@ -7,7 +7,7 @@
  */
 
 /**
- * @param {any} dump @param {any} schema @param {Origin[]} [origins] where each value came from, if that is known
+ * @param {any} dump @param {any} schema @param {Origin[]} [origins] the origin of each value, if known
  * @returns {Entry[]}
  */
 export function configEntries(dump, schema, origins = []) {
@@ -57,14 +57,14 @@ function leaf(path, value, shape, fallback) {
   };
 }
 
-/** The sections of some entries, in order, each with its own keys. @param {Entry[]} entries @returns {{name: string, entries: Entry[]}[]} */
+/** Groups entries by section, in order. @param {Entry[]} entries @returns {{name: string, entries: Entry[]}[]} */
 export function sectionsOf(entries) {
   /** @type {Map<string, Entry[]>} */ const sections = new Map();
   for (const entry of entries) sections.set(entry.section, [...(sections.get(entry.section) ?? []), entry]);
   return [...sections].map(([name, members]) => ({ name, entries: members })).sort((one, other) => one.name.localeCompare(other.name));
 }
 
-/** A value as config.toml has it. @param {any} value @returns {string} */
+/** A value in the syntax of config.toml. @param {any} value @returns {string} */
 export function asToml(value) {
   if (value === null || value === undefined) return '""';
   if (Array.isArray(value)) return `[${value.map(asToml).join(", ")}]`;
@@ -80,7 +80,7 @@ export function fieldText({ value, kind, isTextList }) {
 }
 
 /**
- * What a field says as a value; text that is no value of the kind goes as it is, and the server says what is wrong with it.
+ * Parses the text of a field. Text that does not parse is passed on unchanged, and the server says what is wrong with it.
  * @param {Entry} entry @param {string} text @returns {unknown}
  */
 export function parsedValue({ kind, isTextList, fallback }, text) {

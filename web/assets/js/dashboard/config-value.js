@@ -1,4 +1,4 @@
-// A value of the configuration in words.
+// Describes configuration values.
 
 import { configWords as words } from "../texts/config.js";
 
@@ -18,7 +18,7 @@ export function text(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** What a key takes. @param {Entry} entry */
+/** The values that a key accepts. @param {Entry} entry */
 export function takes(entry) {
   if (entry.allowed.length > 0) return words.oneOf(entry.allowed);
   const kind = words.kinds[entry.kind] ?? entry.kind;

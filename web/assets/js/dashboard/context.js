@@ -1,4 +1,4 @@
-// What a panel is given: the data, the address, the place for its tools, and a signal that ends with it.
+// The context of a panel: the data, the address, the place for its tools, and a signal that is aborted with it.
 
 import { Problem, request } from "../shared/api.js";
 import { make } from "../shared/dom.js";
@@ -12,17 +12,17 @@ import { hrefOf } from "./route.js";
  * @property {string} panel the id of the panel
  * @property {string[]} parts what follows the panel in the address
  * @property {URLSearchParams} query
- * @property {Store} store answers of the API by path, kept from panel to panel
- * @property {HTMLElement} tools the place for filters and buttons beside the title
- * @property {AbortSignal} signal ends when the panel goes
- * @property {() => boolean} isLive whether the connection stands
- * @property {(parts?: string[], query?: Record<string, string | undefined | null>) => void} go another view of this panel
- * @property {(parts: string[], query: Record<string, string | undefined | null>) => void} note the same without a step in the history
- *   and without being called back: for filters
- * @property {(text: string, back?: string) => void} title what stands as the title; with the address of the way back, if there is one
- * @property {(path: string, options?: {method?: string, body?: unknown}) => Promise<any>} request asks the API; signed out, the page
- *   asks for the token
- * @property {(text: string) => void} announce said to screen readers
+ * @property {Store} store API answers by path, shared by the panels
+ * @property {HTMLElement} tools the place for filters and buttons next to the title
+ * @property {AbortSignal} signal aborted when the panel is removed
+ * @property {() => boolean} isLive whether the connection is up
+ * @property {(parts?: string[], query?: Record<string, string | undefined | null>) => void} go opens another view of this panel
+ * @property {(parts: string[], query: Record<string, string | undefined | null>) => void} note the same without a history entry
+ *   and without a call of `route`: for filters
+ * @property {(text: string, back?: string) => void} title sets the title, and the address of the back link if there is one
+ * @property {(path: string, options?: {method?: string, body?: unknown}) => Promise<any>} request calls the API; when signed out, the page
+ *   shows the token prompt
+ * @property {(text: string) => void} announce announces to screen readers
  */
 
 /**
@@ -61,7 +61,7 @@ export async function guarded(path, options) {
   }
 }
 
-/** Loads a stylesheet once; answers when it holds. @param {string} href */
+/** Loads a stylesheet once; resolves when it applies. @param {string} href */
 export function loadStyles(href) {
   if (document.querySelector(`link[rel="stylesheet"][href="${CSS.escape(href)}"]`) || loaded.has(href)) return loaded.get(href) ?? Promise.resolve();
   const coming = new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// Exact times, for what is read line by line: with milliseconds, in the reader's zone, and with the day where it is not today.
+// Exact times for logs and the like: with milliseconds, in the viewer's time zone, and with the date unless it is today.
 
 import { make } from "../shared/dom.js";
 import { once } from "../shared/once.js";
@@ -15,7 +15,7 @@ export function clockTime(when, now = new Date()) {
   return date.toDateString() === now.toDateString() ? time : `${day().format(date)} ${time.slice(0, 8)}`;
 }
 
-/** The milliseconds stand apart, so that a narrow page can leave them out. @param {string} when */
+/** The milliseconds are a separate element, which a narrow page can hide. @param {string} when */
 export function exactTime(when) {
   const [time, thousandths] = clockTime(when).split(".");
   return make("time", { datetime: when, title: exactly(when), class: "exact-time" }, time, thousandths && make("span", { class: "exact-rest" }, `.${thousandths}`));

@@ -1,4 +1,4 @@
-// What the top line and the rail say of the service: its model, today's money, and how many questions wait.
+// The service's facts in the top line and the rail: its model, today's spending, and the number of pending approvals.
 
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";

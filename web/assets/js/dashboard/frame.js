@@ -1,4 +1,4 @@
-// The frame of the dashboard: the rail with the panels, the top line, the head of the panel and the place for its body.
+// The frame of the dashboard: the rail of panels, the top line, the panel's head and the place for its body.
 // Below 860 px the rail is a drawer.
 
 import { connectionBanner } from "../shared/banner.js";
@@ -25,7 +25,7 @@ export function buildFrame({ search, retry, signOut }) {
   const facts = make("div", { class: "top-facts" });
   const said = make("div", { class: "visually-hidden", "aria-live": "polite" });
   const banner = connectionBanner({ retry, leave: () => document.getElementById("content")?.focus(), lost: texts.dashboard.lost });
-  // Only where a token is asked for is there something to sign out of; the state of the service tells.
+  // Signing out makes sense only if a token is required, which the service's status tells.
   const leave = make("button", { type: "button", class: "rail-link", hidden: true, on: { click: signOut } }, icon("leave"), make("span", {}, texts.signIn.out));
   const waiting = badge("", "warn");
   const rail = buildRail(leave, waiting);

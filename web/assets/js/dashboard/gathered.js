@@ -1,8 +1,8 @@
-// Many events in one moment are one change of what is shown.
+// Combines a burst of events into one update of the display.
 
 /**
- * @param {{signal: AbortSignal}} context of the panel: nothing is shown after it is gone
- * @param {number} wait milliseconds from the first call to the change
+ * @param {{signal: AbortSignal}} context of the panel, after whose end nothing is shown
+ * @param {number} wait milliseconds from the first call to the update
  * @param {() => void} show
  */
 export function gathered({ signal }, wait, show) {

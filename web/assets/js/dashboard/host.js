@@ -1,4 +1,4 @@
-// Brings the panel that the address names into the frame: loads its module and its styles, mounts it, and takes it away again.
+// Shows the panel named in the address: loads its module and styles, mounts it, and unmounts it again.
 
 import { button, skeleton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -16,8 +16,8 @@ export class PanelHost {
   #store;
   #isLive;
   /** @type {{id: string, mounted: Mounted, end: AbortController} | null} */ #open = null;
-  /** Rises with every opening, so that a module that comes late knows. */ #turn = 0;
-  /** Whether the panel of the address could not be loaded. */ #isLost = false;
+  /** Rises with every opening, so that a module that loads late is recognised. */ #turn = 0;
+  /** Whether the panel could not be loaded. */ #isLost = false;
 
   /** @param {import("./frame.js").Frame} frame @param {import("./store.js").Store} store @param {() => boolean} isLive */
   constructor(frame, store, isLive) {
@@ -26,7 +26,7 @@ export class PanelHost {
     this.#isLive = isLive;
   }
 
-  /** Shows what the address says. */
+  /** Shows the panel at the current address. */
   async follow() {
     if (!location.hash || location.hash === "#/" || location.hash === "#") history.replaceState(null, "", hrefOf("overview"));
     const route = parseRoute(location.hash);
@@ -60,7 +60,7 @@ export class PanelHost {
     this.#open?.mounted.live?.(topic, data);
   }
 
-  /** What is shown may be old, and what was missing may be there. @param {boolean} [isNew] the page was opened a moment ago */
+  /** Refreshes after the connection was lost: data may be stale, and a missing panel may be available. @param {boolean} [isNew] the page was opened a moment ago */
   refresh(isNew = false) {
     if (this.#isLost) return void this.follow();
     this.#open?.mounted.refresh?.(isNew);

@@ -1,4 +1,4 @@
-// One job in a drawer: what it does, its next five runs in the reader's time, and its history; or the form for a new one.
+// One job in a drawer: what it does, its next five runs in the viewer's time zone, and its history; or the form for a new job.
 
 import { openDrawer, pairs } from "../components/drawer.js";
 import { errorState, state } from "../components/state.js";
@@ -93,7 +93,7 @@ export function jobDrawer(context, { changed, closed }) {
   const hear = (/** @type {any} */ data) => {
     if (shown && data?.job_id === shown) void loadRuns();
   };
-  /** The jobs could not be loaded: then neither can this one. @param {string} message @param {() => void} retry */
+  /** The jobs could not be loaded, so this one cannot be shown. @param {string} message @param {() => void} retry */
   const fail = (message, retry) => {
     if (!drawer || !shown || shown === "new" || jobs) return;
     const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: retry });

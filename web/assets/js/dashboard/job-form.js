@@ -1,4 +1,4 @@
-// The form for a new job. What does not belong to the choice made is hidden; what the server objects to stands at its field.
+// The form for a new job. Fields that do not apply to the choices made are hidden; validation errors are shown at their fields.
 
 import { field, form, select, textArea, textInput } from "../components/form.js";
 import { make } from "../shared/dom.js";
@@ -79,7 +79,7 @@ export function jobForm(context, { cancel, done }) {
     make("div", { class: "field-row" }, fields.missed.element, fields.retries.element),
   ];
   arrange();
-  // What the server says of the prompt belongs to the values of an SOP while one is chosen.
+  // While an SOP is chosen, the server's errors about the prompt concern the SOP's values.
   const known = { ...fields, get prompt() {
     return isSop ? fields.input : fields.prompt;
   } };
@@ -98,11 +98,11 @@ async function offerSops(context, choice, chosen) {
     choice.addEventListener("change", tell);
     tell();
   } catch {
-    // Without the list nothing can be chosen, and the server says so.
+    // Without the list nothing can be chosen, and the server reports that.
   }
 }
 
-/** As a field for local times wants it. @param {Date} date */
+/** Formats a date for a `datetime-local` field. @param {Date} date */
 function localText(date) {
   const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}T${two(date.getHours())}:${two(date.getMinutes())}`;

@@ -1,4 +1,4 @@
-// What jobs say of themselves in words, and what can be done with one.
+// Describes jobs, and the actions on one.
 
 import { badge } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";

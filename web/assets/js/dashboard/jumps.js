@@ -1,4 +1,4 @@
-// `g` and this letter open this panel; the palette shows them.
+// The letter that opens each panel after `g`; the palette shows them too.
 
 /** @type {Record<string, string>} */
 export const jumps = {

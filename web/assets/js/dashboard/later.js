@@ -1,10 +1,10 @@
-// Loads a module when it is needed. A browser remembers that an address could not be fetched for as long as the page lives,
-// so a module that did not come, because the server was restarting, is asked for under another address the next time.
+// Loads modules on demand. For the lifetime of a page, browsers remember an address that could not be loaded, so a module that
+// failed because the server was restarting is requested under a different address the next time.
 
-/** How often each module did not come. @type {Map<string, number>} */
+/** The number of failed loads of each module. @type {Map<string, number>} */
 const failures = new Map();
 
-/** The module `NAME.js` beside this one. @param {string} name @returns {Promise<any>} */
+/** Loads the module `NAME.js` in this folder. @param {string} name @returns {Promise<any>} */
 export async function later(name) {
   const failed = failures.get(name) ?? 0;
   try {

@@ -1,5 +1,5 @@
-// A table to which rows come while somebody reads it. New rows go in at the top only while the reader is at the top; else a
-// button says how many there are. The reader can also pause it.
+// A table that receives rows while somebody reads it. New rows are inserted only while the reader is at the top; otherwise a
+// button shows how many there are. The reader can also pause it.
 
 import { button } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
@@ -49,13 +49,13 @@ export function liveList({ signal, ...options }) {
     element,
     pause,
     isPaused: () => isPaused,
-    /** Shows these rows at once: the reader asked for others. @param {Row[]} rows */
+    /** Shows these rows at once, because the reader changed the query. @param {Row[]} rows */
     show: (rows) => {
       waiting = null;
       fresh.hidden = true;
       view.show(rows);
     },
-    /** Shows these rows when it does not disturb. @param {Row[]} rows */
+    /** Shows these rows when that does not disturb the reader. @param {Row[]} rows */
     offer: (rows) => {
       if (!isPaused && !isAway()) {
         waiting = null;

@@ -1,4 +1,4 @@
-// What happens now, over the dashboard's socket: the state of the connection, and a call for each event of a topic.
+// Live events over the dashboard's socket: the state of the connection, and a call for each event of a topic.
 
 import { delayBefore } from "../shared/backoff.js";
 
@@ -11,7 +11,7 @@ export class Live {
   #topics;
   #hear;
   #attempt = 0;
-  /** @type {ReturnType<typeof setTimeout> | undefined} Runs while the next attempt is waited for. */ #timer;
+  /** @type {ReturnType<typeof setTimeout> | undefined} Runs until the next attempt. */ #timer;
 
   /**
    * @param {string[]} topics
@@ -24,7 +24,7 @@ export class Live {
     addEventListener("online", () => this.retryNow());
   }
 
-  /** Ends the wait for the next attempt. */
+  /** Starts the next attempt at once. */
   retryNow() {
     if (this.#timer) this.#connect();
   }
@@ -45,7 +45,7 @@ export class Live {
           this.#hear(event.channel, event.data);
         }
       } catch {
-        // What cannot be read says nothing.
+        // An unreadable frame is ignored.
       }
     };
     socket.onclose = ({ code }) => {

@@ -1,4 +1,4 @@
-// Log lines as the panel holds them: the newest first, each once, bounded, found by part and words. No page.
+// The panel's log lines: newest first, deduplicated, bounded, searchable by target and words. No page.
 
 /** @typedef {{key: string, at: string, level: string, target: string, message: string, fields: Record<string, any>, missed?: number}} Line */
 
@@ -10,20 +10,20 @@ export class LogLines {
   #seen = new Map();
   #number = 0;
 
-  /** Takes the records of an answer, newest first, with what came live before. @param {any[]} records */
+  /** Merges the records of an answer, newest first, with those received live before. @param {any[]} records */
   reset(records) {
     this.lines = [];
     this.#seen.clear();
     for (const record of [...records].reverse()) this.add(record);
   }
 
-  /** A record that was just logged. @param {any} record */
+  /** Adds a record that was just logged. @param {any} record */
   add(record) {
     this.lines.unshift(lineOf(record, this.#fresh(JSON.stringify(record))));
     this.#bound();
   }
 
-  /** Something was missed. @param {number} missed @param {string} at */
+  /** Records a gap. @param {number} missed @param {string} at */
   gap(missed, at) {
     this.lines.unshift({ key: this.#fresh("gap"), at, level: "warn", target: "", message: "", fields: {}, missed });
     this.#bound();
@@ -41,12 +41,12 @@ export class LogLines {
     });
   }
 
-  /** The parts of the program that have spoken, shortest first. */
+  /** The targets that occur, shortest first. */
   targets() {
     return [...new Set(this.lines.map(({ target }) => target.split("::").slice(0, 2).join("::")))].filter(Boolean).sort();
   }
 
-  /** The same record may come twice in one moment; each has a key of its own. @param {string} base */
+  /** A unique key, because identical records may be logged at the same time. @param {string} base */
   #fresh(base) {
     this.#number += 1;
     const times = (this.#seen.get(base) ?? 0) + 1;

@@ -1,4 +1,4 @@
-// The dashboard: puts together the frame, the connection, the data and the panel that the address names.
+// The dashboard: connects the frame, the connection, the data and the panel named in the address.
 
 import { request } from "../shared/api.js";
 import { pause } from "../shared/pause.js";
@@ -17,7 +17,7 @@ import { Store } from "./store.js";
 const everywhere = [statusPath, approvalsPath, budgetPath];
 void begin();
 
-/** Piece by piece, because a phone takes long for each of them. */
+/** Starts step by step, because each takes a phone long. */
 async function begin() {
   const store = new Store();
   await pause();
@@ -37,14 +37,14 @@ async function begin() {
   keepTimes();
 }
 
-/** What is done with the events of the service. @param {Store} store @param {import("./frame.js").Frame} frame @param {PanelHost} host */
+/** Handles the service's events. @param {Store} store @param {import("./frame.js").Frame} frame @param {PanelHost} host */
 function hear(store, frame, host) {
   let wasOpen = false;
   const linked = (/** @type {import("../shared/banner.js").Link} */ link) => {
     frame.setLink(link);
     if (link.phase !== "open") return;
-    // What happened while nobody told of it is asked for. At the first opening that was a moment, and what a clock asks for
-    // anyway can wait for it.
+    // Reloads what may have changed without an event. Before the first connection that was only a moment, so data that a timer
+    // reloads anyway can wait.
     for (const path of wasOpen ? everywhere : [approvalsPath, budgetPath]) store.soon(path);
     host.refresh(!wasOpen);
     wasOpen = true;

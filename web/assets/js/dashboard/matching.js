@@ -1,4 +1,4 @@
-// Which entries a few typed letters mean, the likeliest first: at the beginning of the text, of a word, in it, in this order.
+// Ranks entries by what was typed: matches at the beginning of the text first, then of a word, then anywhere in the text.
 
 /**
  * @template T

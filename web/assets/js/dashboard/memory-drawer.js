@@ -1,4 +1,4 @@
-// One memory in a drawer: whole, with where it came from and what it said before; editing, adding and deleting.
+// One memory in a drawer: in full, with its source and earlier versions; editing, adding and deleting.
 
 import { openDrawer, pairs } from "../components/drawer.js";
 import { field, form, textArea, textInput } from "../components/form.js";

@@ -1,4 +1,4 @@
-// The cards at the top of the overview: the state of the service and the figures of today, each leading to what it counts.
+// The cards at the top of the overview: the service's state and today's figures, each linking to its details.
 
 import { sparkline } from "../components/chart.js";
 import { badge } from "../shared/controls.js";
@@ -11,7 +11,7 @@ import { overviewWords as words } from "../texts/overview.js";
 import { share } from "./problems.js";
 import { sumsByDay } from "./usage-sums.js";
 
-/** A card whose place never changes; only what it says does. @param {string} label @param {string} href */
+/** A card that keeps its place; only its content changes. @param {string} label @param {string} href */
 function card(label, href) {
   const value = make("dd", { class: "card-value" }, "–");
   const more = make("dd", { class: "card-more" }, " ");
@@ -77,7 +77,7 @@ export function overviewCards() {
     const limit = budget.daily_usd > 0 ? `${texts.usage.ceilingLine(money(budget.daily_usd))} · ${texts.usage.states[/** @type {"ok"} */ (budget.state)] ?? ""}` : texts.usage.noCeiling;
     cost.say(money(budget.spent_usd), limit, days.map((day) => day.cost), spoken(words.cost, days.map((day) => money(day.cost))));
   };
-  /** @param {any} telemetry there where it is measured */
+  /** @param {any} telemetry if it is enabled */
   const showMeasured = (telemetry) => {
     const sums = telemetry?.enabled && telemetry.summary?.today;
     if (!sums) return;
@@ -88,7 +88,7 @@ export function overviewCards() {
     messages.say(counted(sums.total_messages), sums.total_messages === 0 ? words.noMessages : words.messagesMore, counts, trend(words.messages, counts));
     answers.say(counted(sums.total_turns), sums.total_turns > 0 && sums.p50_turn_duration > 0 ? words.half(duration(sums.p50_turn_duration * 1000)) : "");
     tools.say(counted(sums.total_tool_calls), sums.total_tool_calls > 0 ? words.toolsMore(share(sums.tool_success_rate, 1)) : "");
-    // What was logged as an error is counted, and is no part of what was tried.
+    // Logged errors are counted, but are not attempts.
     const rates = days.map((day) => day.error_rate);
     const more = [sums.error_rate > 0 && words.errorRate(share(sums.error_rate, 1)), sums.denied_tool_calls > 0 && words.denied(sums.denied_tool_calls)];
     errors.say(counted(sums.error_count), more.filter(Boolean).join(" · ") || words.noErrors(sums.error_count), rates, trend(words.rate, rates.map((rate) => share(rate, 1))));

@@ -1,5 +1,5 @@
-// The lists of the overview: what needs attention, who said something last, what runs next, and the newest log lines. A row is
-// kept while it says the same.
+// The lists of the overview: what needs attention, recent conversations, upcoming jobs, and the newest log lines. Unchanged rows
+// are kept.
 
 import { badge, button } from "../shared/controls.js";
 import { arrange, fill, make } from "../shared/dom.js";
@@ -16,7 +16,7 @@ import { hrefOf } from "./route.js";
 import { titleOf } from "./session-actions.js";
 
 /**
- * A list that makes a row anew only when what it shows has changed.
+ * A list that redraws a row only if its content has changed.
  * @param {HTMLElement} element @param {(entry: any) => HTMLElement} draw @param {(entry: any) => string} key
  */
 export function keyedList(element, draw, key) {
@@ -62,7 +62,7 @@ export function jobRow(job) {
   return make("li", { class: "brief-row" }, make("a", { class: "row-link", href: hrefOf("scheduler", [job.job_id]) }, ...visible(job.job_id)), make("span", { class: "is-soft brief-what" }, ...visible(whatWords(job))), timeElement(job.next_run, "is-soft"));
 }
 
-/** The next ones of all jobs, soonest first. @param {any} jobs @param {number} most */
+/** The next runs of all jobs, soonest first. @param {any} jobs @param {number} most */
 export function nextJobs(jobs, most) {
   return (jobs?.jobs ?? []).filter((/** @type {any} */ job) => job.next_run && job.enabled !== false).sort((/** @type {any} */ one, /** @type {any} */ other) => Date.parse(one.next_run) - Date.parse(other.next_run)).slice(0, most);
 }
@@ -78,7 +78,7 @@ export function logLines() {
   return { element, show };
 }
 
-/** All in the font of the page: the other one is 40 KB, and here it would be fetched for this alone. @param {any} record */
+/** In the page's font: the monospaced one is 40 KB, and would be loaded for this alone. @param {any} record */
 function logRow({ ts, level, target, message, fields }) {
   const word = String(level ?? "").toLowerCase();
   const extra = Object.entries(fields ?? {}).map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`);

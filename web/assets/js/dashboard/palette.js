@@ -1,4 +1,4 @@
-// The command palette: panels, conversations and actions by what is typed. Arrow keys choose, Enter opens.
+// The command palette: finds panels, conversations and actions. Arrow keys select, Enter opens.
 
 import { openDialog } from "../shared/dialog.js";
 import { fill, make } from "../shared/dom.js";
@@ -132,7 +132,7 @@ function theme(name) {
   for (const choice of document.querySelectorAll("[data-theme][aria-pressed]")) choice.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (choice).dataset.theme === name));
 }
 
-/** Goes there, and begins at the title. @param {string} hash */
+/** Navigates there, and moves the focus to the title. @param {string} hash */
 function open(hash) {
   location.hash = hash;
   document.querySelector("h1")?.focus({ preventScroll: true });
@@ -150,7 +150,7 @@ async function matchingSessions(text) {
       run: () => open(hrefOf("sessions", [session.session_id])),
     }));
   } catch {
-    // The panels and actions can still be chosen.
+    // Panels and actions are still available.
     return [];
   }
 }

@@ -1,6 +1,6 @@
-// Which panels there are, in the order and the groups of the rail. A new panel is a row here, a module
-// `panels/ID.js`, its words in `texts/ID.js` and, where it needs some, its styles in `css/panels/ID.css`. None of the three is
-// loaded before somebody opens the panel, but for the overview: most visits begin there, so the page brings it along.
+// The panels, in the order and groups of the rail. A new panel is a row here, a module `panels/ID.js`, its texts in `texts/ID.js`
+// and, if needed, its styles in `css/panels/ID.css`. These three are loaded when the panel is first opened, except for the
+// overview: most visits start there, so the page includes it.
 //
 // A module exports `mount(root, context)`, which fills `root` and returns what the frame may call later (`Mounted`).
 
@@ -9,11 +9,11 @@ import { shell } from "../texts/shell.js";
 /** @import { Context } from "./context.js" */
 
 /**
- * What a mounted panel offers; all of it is optional. `live` hears every event of `/ws/dashboard`. `refresh` is called when
- * the connection came back or events were missed: what is shown may be old. It is called as well when the page has its first
- * connection, with true: what was asked for before that is a moment old. `route` is called when only the rest of the address
- * changed; without it, and where it answers false, the panel is mounted anew. `unmount` is called before the panel goes; what hangs on `context.signal`
- * ends by itself.
+ * The hooks of a mounted panel, all optional. `live` receives every event of `/ws/dashboard`. `refresh` is called when the
+ * connection is restored or events were missed, because data may be stale; also on the page's first connection, with true,
+ * because data requested before that is a moment old. `route` is called when only the rest of the address changed; without it, or
+ * if it returns false, the panel is mounted again. `unmount` is called before the panel is removed; listeners on `context.signal`
+ * end by themselves.
  * @typedef {{live?: (topic: string, data: any) => void, refresh?: (isNew?: boolean) => void,
  *   route?: (parts: string[], query: URLSearchParams) => boolean | void, unmount?: () => void}} Mounted
  * @typedef {(root: HTMLElement, context: Context) => Mounted | void} Mount

@@ -1,4 +1,4 @@
-// Pieces of panels: a card with one fact, a head of a section, and what stands where data is missing.
+// Parts of panels: a card with one fact, a section head, and placeholders for missing data.
 
 import { button, note, skeleton } from "../shared/controls.js";
 import { make, refill } from "../shared/dom.js";
@@ -14,10 +14,10 @@ export function fact(label, value, more) {
 /** @param {string} title @param {Node | false} [aside] */
 export const sectionHead = (title, aside) => make("div", { class: "section-head" }, make("h2", {}, title), aside);
 
-/** @typedef {{element: HTMLElement, update: () => void}} View made once, and brought up to date when something has changed */
+/** @typedef {{element: HTMLElement, update: () => void}} View created once, and updated on changes */
 
 /**
- * Makes an element hold this and nothing else. What says the same stays, with the focus and the selection in it.
+ * Makes this the only content of an element. Equal content stays, and so do the focus and selection in it.
  * @param {Element} host
  * @param {Node} node
  */
@@ -27,7 +27,7 @@ export function place(host, node) {
 }
 
 /**
- * The same for cards of one kind that stand in a row: only what one of them says anew is made anew.
+ * The same for a row of similar cards: only changed cards are replaced.
  * @param {Element} host
  * @param {Element[]} cards
  */
@@ -41,7 +41,7 @@ export function placeEach(host, cards) {
 }
 
 /**
- * Shows what was asked for; or that it loads, or why it is not there and how to ask again.
+ * Shows the answer of a request, a loading state, or the error with a retry button.
  * @param {Store} store
  * @param {string} path
  * @param {string} failure

@@ -1,4 +1,4 @@
-// What is wrong right now, the worst first, each with what to do about it. Pure: from the answers of the API to a list.
+// The current problems, worst first, each with a remedy. Pure: derived from API answers.
 
 import { overviewWords as words } from "../texts/overview.js";
 import { hrefOf } from "./route.js";
@@ -17,7 +17,7 @@ export function troubles({ status, unready, usage, features, jobs, outbox, sops,
     unready && { tone: "bad", title: words.notReady, text: unready },
     status?.model_ready === false && { tone: "bad", title: words.noModel, text: status.model_hint ?? "", href: hrefOf("config", ["model.api_key"]), action: words.showModel },
     usage?.budget?.state === "exhausted" && { tone: "bad", title: words.budgetGone, text: words.budgetGoneRemedy, href: "#/usage", action: words.showBudget },
-    // On a phone the questions themselves stand below the figures.
+    // On a phone, the approvals themselves are below the figures.
     approvals?.approvals?.length > 0 && { tone: "warn", title: words.asked(approvals.approvals.length), text: "", href: "#/approvals", action: words.answer },
     ...(features?.features ?? []).filter((/** @type {any} */ feature) => feature.state === "degraded" && feature.id !== "model" && feature.id !== "budget").map(failing),
     ...(jobs?.jobs ?? []).flatMap(failedJob),
@@ -47,7 +47,7 @@ function loggedErrors(errors, now) {
   return recent.length > 0 ? [{ tone: "warn", title: words.errorsLogged(recent.length), text: recent[0].message ?? "", href: "#/logs", action: words.showLogs }] : [];
 }
 
-/** A part of a whole in percent, with enough digits that little is not nothing. @param {number} part @param {number} whole */
+/** A share in percent, with enough digits that a small one is not shown as zero. @param {number} part @param {number} whole */
 export function share(part, whole) {
   if (!(whole > 0) || !(part > 0)) return "0 %";
   const percent = (part / whole) * 100;

@@ -1,5 +1,5 @@
-// The address of the dashboard after its `#`: a panel, what is shown in it, and how it is filtered. `#/sessions/ID?q=tea`
-// is panel `sessions`, parts `["ID"]`, query `q=tea`.
+// The dashboard's address after `#`: the panel, what it shows, and its filters. `#/sessions/ID?q=tea` is panel `sessions`, parts
+// `["ID"]`, query `q=tea`.
 
 /** @typedef {{panel: string, parts: string[], query: URLSearchParams}} Route */
 
@@ -13,7 +13,7 @@ export function parseRoute(hash) {
 }
 
 /**
- * The way back: empty values of the query are left out.
+ * The inverse of `parseRoute`; empty query values are omitted.
  * @param {string} panel @param {string[]} [parts] @param {Record<string, string | undefined | null>} [query]
  */
 export function hrefOf(panel, parts = [], query = {}) {
@@ -22,7 +22,7 @@ export function hrefOf(panel, parts = [], query = {}) {
   return `#/${[panel, ...parts].map(encodeURIComponent).join("/")}${search ? `?${search}` : ""}`;
 }
 
-/** Whether a query asks for what these filters say. @param {Record<string, string>} filters @param {URLSearchParams} query */
+/** Whether a query equals these filters. @param {Record<string, string>} filters @param {URLSearchParams} query */
 export const isSame = (filters, query) => Object.entries(filters).every(([name, value]) => (query.get(name) ?? "") === value);
 
 /** @param {string} part */

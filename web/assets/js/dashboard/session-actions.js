@@ -1,4 +1,4 @@
-// What can be done to a session, from its row and from its page: the same words, questions and consequences.
+// The actions on a session, shared by its row and its page: the same labels, confirmations and consequences.
 
 import { confirmDialog, promptDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
@@ -14,7 +14,7 @@ export const pathOf = (id) => `/api/sessions/${encodeURIComponent(id)}`;
 /** @param {any} session */
 export const titleOf = (session) => session.title || session.session_id || words.untitled;
 
-/** Where the chat goes on with it; only conversations of the browser can. @param {any} session */
+/** The chat's address for a session; only browser conversations have one. @param {any} session */
 export function chatHref(session) {
   const name = String(session.session_id ?? "");
   return name.startsWith("webchat:") ? `/#/${encodeURIComponent(name.slice("webchat:".length))}` : "";

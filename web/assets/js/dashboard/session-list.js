@@ -1,4 +1,4 @@
-// All conversations, most recently used first, with a search through titles and messages.
+// All conversations, most recently used first, with a search in titles and messages.
 
 import { cursorList } from "../components/cursor-list.js";
 import { searchField, select } from "../components/form.js";

@@ -1,5 +1,5 @@
-// One conversation to read: its facts, its messages with the older ones on demand, and what can be done with it. New messages
-// appear while it is open.
+// One conversation to read: its facts, its messages (older ones on demand), and the actions on it. New messages appear while it
+// is open.
 
 import { messageElements } from "../components/transcript.js";
 import { errorState, staleNote, state } from "../components/state.js";
@@ -34,7 +34,7 @@ export function sessionPage(context, id) {
   const draw = () => {
     const inOrder = [...messages.values()].sort((one, other) => Number(one.id) - Number(other.id));
     const shown = messageElements(inOrder);
-    // A fold that was opened stays open.
+    // Expanded parts stay expanded.
     const open = new Set([...list.querySelectorAll("details[open]")].map((fold) => placeOf(fold)));
     fill(list, ...(shown.length > 0 ? shown : [state({ icon: "chat", title: words.noMessages, text: words.noMessagesHint })]));
     if (open.size > 0) for (const fold of list.querySelectorAll("details")) if (open.has(placeOf(fold))) fold.open = true;
@@ -47,7 +47,7 @@ export function sessionPage(context, id) {
   const take = (/** @type {any} */ answer, isOlder = false) => {
     if (!isOlder) session = answer;
     const before = JSON.stringify([...messages.keys()]);
-    // Emptied meanwhile: what was there is gone.
+    // The session was cleared meanwhile.
     if (!isOlder && answer.message_count < messages.size) messages.clear();
     for (const message of answer.messages ?? []) messages.set(message.id, message);
     at = Date.now();
@@ -85,7 +85,7 @@ export function sessionPage(context, id) {
     const height = document.documentElement.scrollHeight;
     try {
       take(await context.request(`${pathOf(id)}?limit=${PAGE}&before=${first}`), true);
-      // What was read stays where it was.
+      // Keeps the text in view where it is.
       scrollBy(0, document.documentElement.scrollHeight - height);
     } catch (problem) {
       failed(/** @type {any} */ (problem));

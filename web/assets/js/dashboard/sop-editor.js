@@ -1,4 +1,4 @@
-// The editor of an SOP: its text, its faults line by line while it is written, and what was changed before it is saved.
+// The SOP editor: the text, its faults by line while typing, and the changes before saving.
 
 import { diffView } from "../components/code.js";
 import { field, form, textArea, textInput } from "../components/form.js";
@@ -41,7 +41,7 @@ function edit(context, element, sop, back) {
     name: field({ label: words.name, control: textInput({ value: sop.name, maxlength: 64, spellcheck: "false", class: "input mono" }), hint: sop.type === "builtin" ? words.copyHint : words.nameHint }),
     content: field({ label: words.content, control: textArea({ class: "input mono sop-source", value: before, rows: 24, spellcheck: "false" }), hint: words.contentHint }),
   };
-  // A file keeps its name.
+  // An existing file keeps its name.
   if (sop.name && sop.type === "custom") fields.name.element.hidden = true;
   const { control } = fields.content;
   const lint = make("div", { class: "sop-lint", role: "status" });
@@ -60,7 +60,7 @@ function edit(context, element, sop, back) {
       const { problems } = await context.request("/api/sops/check", { method: "POST", body: { content: control.value } });
       if (number === asked) fill(lint, ...faultLines(problems, control));
     } catch {
-      // What was told last stays; saving tells the faults in any case.
+      // The last result stays; saving reports faults in any case.
     }
   };
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let timer;
@@ -79,7 +79,7 @@ function edit(context, element, sop, back) {
     try {
       await context.request(sopPath(name || "-"), { method: "PUT", body: { content: control.value } });
     } catch (problem) {
-      // The faults stand below the text, each with its line.
+      // The faults are shown below the text, each with its line.
       const { errors = [] } = /** @type {import("../shared/api.js").Problem} */ (problem);
       const found = errors.filter(({ field: at }) => at === "content").map(({ message }) => ({ line: Number(/^line (\d+)/.exec(message)?.[1] ?? 1), message: message.replace(/^line \d+: /, "") }));
       if (found.length > 0) fill(lint, ...faultLines(found, control));

@@ -1,4 +1,4 @@
-// All SOPs with a search, files that are none with their faults, and the newest runs on a second tab.
+// All SOPs with a search, invalid files with their faults, and the newest runs on a second tab.
 
 import { searchField } from "../components/form.js";
 import { region, state } from "../components/state.js";
@@ -23,7 +23,7 @@ export function sopList(context) {
   const list = sopTable(context);
   const faults = make("div", {});
   const body = make("div", {});
-  // They come with the list, so that it does not move when they do.
+  // Loaded together with the list, so that it does not move when they arrive.
   const whole = make("div", {}, faults, body);
   const show = () => {
     const { sops = [], broken = [] } = context.store.get(sopsPath)?.value ?? {};

@@ -1,4 +1,4 @@
-// One SOP to read: rendered by the server, its source, its runs; run it with its values, edit it, delete it.
+// One SOP to read: rendered by the server, its source, its runs; and running, editing or deleting it.
 
 import { codeBox } from "../components/code.js";
 import { openDrawer, pairs } from "../components/drawer.js";
@@ -67,7 +67,7 @@ function show(context, element, sop) {
   fill(element, make("div", { class: "card sop-facts" }, facts), views);
 }
 
-/** The page has the title already. @param {string[]} html */
+/** Drops the title, which the page shows already. @param {string[]} html */
 const withoutTitle = (html) => (/^<h\d/.test(html[0] ?? "") ? html.slice(1) : html);
 
 /** @param {any} sop */

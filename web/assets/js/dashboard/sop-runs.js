@@ -1,4 +1,4 @@
-// The newest runs of SOPs: where each stands, what it cost, and going on with one that has lost its turn.
+// The newest SOP runs: the state and cost of each, and resuming one whose turn was lost.
 
 import { region, state } from "../components/state.js";
 import { rowTitle, table } from "../components/table.js";
@@ -12,7 +12,7 @@ import { hrefOf } from "./route.js";
 
 export const sopRunsPath = "/api/sop-runs?limit=200";
 
-/** States in which a run has no turn that works on it. */
+/** States of a run without an active turn. */
 const resumable = new Set(["failed", "stopped"]);
 
 /** @param {import("./context.js").Context} context @param {string} [name] of this SOP only */

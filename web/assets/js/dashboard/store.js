@@ -1,16 +1,16 @@
-// What the panels show: asked for from the JSON API, kept with its age, and told to whoever watches.
+// The panels' data: requested from the JSON API, cached with its age, and reported to watchers.
 
 import { Problem, request } from "../shared/api.js";
 
 /** @typedef {{value: any, problem: Problem | null, at: number}} Held */
 
-/** How many answers are kept when nobody watches them. */
+/** The number of unwatched answers kept. */
 const MOST = 60;
 
 export class Store extends EventTarget {
   /** @type {Map<string, Held>} */ #held = new Map();
   /** @type {Map<string, ReturnType<typeof setTimeout>>} */ #planned = new Map();
-  /** The question of each path that was asked last: an answer that comes after a younger one is thrown away. @type {Map<string, number>} */ #asked = new Map();
+  /** The last request of each path: an answer that arrives after a younger one is discarded. @type {Map<string, number>} */ #asked = new Map();
   #number = 0;
 
   /** @param {string} path @returns {Held | undefined} */
@@ -18,7 +18,7 @@ export class Store extends EventTarget {
     return this.#held.get(path);
   }
 
-  /** Asks now. @param {string} path */
+  /** Requests a path now. @param {string} path */
   async load(path) {
     const before = this.#held.get(path);
     this.#number += 1;
@@ -27,7 +27,7 @@ export class Store extends EventTarget {
     let held;
     try {
       held = { value: await request(path), problem: null, at: Date.now() };
-      // What did not change keeps its identity, so that views have nothing to do.
+      // An unchanged answer keeps its identity, so that views need not update.
       if (before?.value !== undefined && JSON.stringify(before.value) === JSON.stringify(held.value)) held.value = before.value;
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 401) location.reload();
@@ -40,7 +40,7 @@ export class Store extends EventTarget {
     this.tell(path);
   }
 
-  /** Asks soon, once for many calls. @param {string} path */
+  /** Requests a path soon, combining calls. @param {string} path */
   soon(path) {
     if (this.#planned.has(path)) return;
     const timer = setTimeout(() => {
@@ -50,12 +50,12 @@ export class Store extends EventTarget {
     this.#planned.set(path, timer);
   }
 
-  /** Forgets an answer, such as that of something that was deleted. @param {string} path */
+  /** Drops an answer, such as that of a deleted item. @param {string} path */
   forget(path) {
     this.#held.delete(path);
   }
 
-  /** Calls when this path has another answer, until the signal. @param {string} path @param {() => void} change @param {AbortSignal} signal */
+  /** Calls `change` whenever the path has a new answer, until the signal is aborted. @param {string} path @param {() => void} change @param {AbortSignal} signal */
   watch(path, change, signal) {
     this.addEventListener("change", (event) => /** @type {CustomEvent} */ (event).detail === path && change(), { signal });
   }

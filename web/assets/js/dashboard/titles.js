@@ -1,11 +1,11 @@
-// What conversations are called, for the places that are told only their ids. Of those that are no longer listed the id remains.
+// The titles of conversations, for places that know only their ids. Conversations that are no longer listed are shown by id.
 
 /** @import { Context } from "./context.js" */
 
 const path = "/api/sessions?limit=500";
 
 /**
- * Asks for the titles, and calls when they are there.
+ * Requests the titles, and calls `changed` when they arrive.
  * @param {Context} context @param {() => void} [changed]
  */
 export function loadTitles(context, changed) {

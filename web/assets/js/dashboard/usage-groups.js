@@ -1,4 +1,4 @@
-// Sums of the rows of `/api/usage` by one of their fields, the dearest first. No page.
+// Sums the rows of `/api/usage` by one of their fields, most expensive first. No page.
 
 /** @import { UsageRow } from "./usage-sums.js" */
 
@@ -19,7 +19,7 @@ export function grouped(rows, by) {
 }
 
 /**
- * A sum for each day of a span, the oldest first, also for the days on which nothing happened.
+ * The sums by day of a period, oldest first, including days without usage.
  * @param {UsageRow[]} rows @param {string} today as `2026-11-20` @param {number} days @returns {Sum[]}
  */
 export function everyDay(rows, today, days) {

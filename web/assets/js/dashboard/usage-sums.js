@@ -1,10 +1,10 @@
-// The arithmetic of the usage panel: sums by day with the days on which nothing happened, and shares.
+// Usage arithmetic: sums by day, including days without usage, and shares.
 
 /** @typedef {{day: string, model: string, provider: string, kind: string, requests: number, failed: number, input_tokens: number, output_tokens: number, cached_tokens: number, cost_usd: number}} UsageRow */
 /** @typedef {{day: string, cost: number, tokens: number}} DaySum */
 
 /**
- * A sum for each of the last days, oldest first, `today` last.
+ * The sums of the last days, oldest first, `today` last.
  * @param {UsageRow[]} rows
  * @param {string} today as `2026-11-20`
  * @param {number} days
@@ -24,12 +24,12 @@ export function sumsByDay(rows, today, days) {
   return sums;
 }
 
-/** The day with the most. @template {Record<string, any>} T @param {T[]} sums @param {keyof T} measure */
+/** The day with the highest value. @template {Record<string, any>} T @param {T[]} sums @param {keyof T} measure */
 export function most(sums, measure) {
   return sums.reduce((best, sum) => (sum[measure] > best[measure] ? sum : best), sums[0]);
 }
 
-/** A part of a whole in whole percent; a part that is there is at least 1. @param {number} part @param {number} whole */
+/** A share in whole percent; a share above zero is at least 1. @param {number} part @param {number} whole */
 export function percent(part, whole) {
   if (!(part > 0) || !(whole > 0)) return 0;
   return Math.min(100, Math.max(1, Math.round((part / whole) * 100)));

@@ -1,4 +1,4 @@
-// Work that takes more than one turn: what is planned, how far it is, what it has cost, and pausing, going on and cancelling.
+// Multi-turn work: its plan, progress and cost, and pausing, resuming and cancelling it.
 
 import { openDrawer, pairs } from "../components/drawer.js";
 import { region, state } from "../components/state.js";
@@ -20,7 +20,7 @@ import { exactTime } from "./exact-time.js";
 
 const path = "/api/work?limit=200";
 
-/** No event says that a wish was granted or that a piece of work is over, so open work is asked for again this often. */
+/** How often open work is reloaded, because no event reports that a request was carried out or that work has ended. */
 const againMs = 3000;
 
 const open = new Set(["queued", "running", "paused"]);
@@ -49,7 +49,7 @@ export function workSection(context) {
 /** @param {boolean} isEnabled */
 const nothing = (isEnabled) => state(isEnabled ? { icon: "steps", title: words.emptyTitle, text: words.empty } : { icon: "steps", title: words.offTitle, text: words.off });
 
-/** Pauses everything, idle time included, or lets it go on. @param {import("./context.js").Context} context @param {boolean} isPaused */
+/** Pauses everything, including idle time, or resumes it. @param {import("./context.js").Context} context @param {boolean} isPaused */
 function switchAll(context, isPaused) {
   const press = () => void act(() => context.request(`/api/work/all/${isPaused ? "resume" : "pause"}`, { method: "POST" }), isPaused ? words.allResumed : words.allPaused, () => context.store.soon(path));
   return button({ label: isPaused ? words.resumeAll : words.pauseAll, icon: isPaused ? "play" : "pause", look: "button-small", press });
@@ -91,7 +91,7 @@ function actions(context, work) {
   ];
 }
 
-/** The whole of a piece of work: its tasks with what shows that they are done, and what it has taken. @param {Work} work */
+/** A piece of work in full: its tasks with the evidence that they are done, and its cost. @param {Work} work */
 function details(work) {
   const tasks = work.tasks.map((task) => {
     const said = task.evidence ?? task.error;

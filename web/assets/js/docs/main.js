@@ -1,4 +1,4 @@
-// The documentation of the API: the operations of /openapi.json by tag, to read and to try.
+// The API documentation: the operations of /openapi.json by tag, to read and to try out.
 
 import { make, fill } from "../shared/dom.js";
 import { request } from "../shared/api.js";

@@ -1,10 +1,10 @@
-// One operation: what it takes and answers, and a form that sends it.
+// One operation: its parameters and responses, and a form that sends a request.
 
 import { make, fill } from "../shared/dom.js";
 import { docsWords as words } from "../texts/docs.js";
 import { address, example, resolved, typeOf } from "./schema.js";
 
-/** The most characters of an answer that are shown. */
+/** The maximum number of characters shown of an answer. */
 const MOST = 200_000;
 
 /**
@@ -25,7 +25,7 @@ export function operationView(document, { method, path, operation }) {
     ),
     body,
   );
-  // What is folded is built when it is opened: there are many operations.
+  // Built when it is first expanded, because there are many operations.
   view.addEventListener("toggle", () => {
     if (view.open && !body.hasChildNodes()) fill(body, form(document, method, path, operation), answers(operation));
   });
@@ -95,7 +95,7 @@ function fieldsOf(document, schema) {
 }
 
 /**
- * Sends a request, and answers what there is to show of it.
+ * Sends a request, and returns what to show of the answer.
  * @param {string} method
  * @param {string} target
  * @param {string} [body]

@@ -1,9 +1,9 @@
-// What a schema of the document says, in words and as an example. Pure: no page, no network.
+// Describes a schema of the document in words and by an example. Pure: no page, no network.
 
 /** @typedef {Record<string, any>} Schema */
 
 /**
- * The schema that a reference leads to.
+ * Resolves a reference to a schema.
  * @param {Schema} document
  * @param {Schema} schema
  * @returns {Schema}
@@ -16,7 +16,7 @@ export function resolved(document, schema) {
 }
 
 /**
- * One line that says what a value looks like.
+ * Describes a value in one line.
  * @param {Schema} schema
  * @returns {string}
  */
@@ -33,7 +33,7 @@ export function typeOf(schema) {
 }
 
 /**
- * An example of a value: required fields only, so that it can be sent after little editing.
+ * An example value with required fields only, so that it can be sent with little editing.
  * @param {Schema} document
  * @param {Schema} schema
  * @param {number} [depth]
@@ -56,7 +56,7 @@ export function example(document, schema, depth = 0) {
 }
 
 /**
- * The operations of a document by their tags, in the order of the document.
+ * Groups the operations by tag, in document order.
  * @param {Schema} document
  * @returns {Map<string, {method: string, path: string, operation: Schema}[]>}
  */
@@ -73,7 +73,7 @@ export function grouped(document) {
 }
 
 /**
- * The address of a request with its parameters filled in.
+ * The address of a request with its parameters inserted.
  * @param {string} path
  * @param {{name: string, in: string}[]} parameters
  * @param {Record<string, string>} values

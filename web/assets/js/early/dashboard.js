@@ -1,7 +1,7 @@
-// Asks for what the first view of the dashboard shows while its modules are still on their way: a phone on a slow line
-// would otherwise wait for them first and for the answers after. A classic script ahead of the styles, because it waits for
-// nothing there. `shared/early.js` hands the answers over. Which addresses the frame and the overview ask for is said here
-// again, and a test keeps the two lists the same.
+// Requests the data of the dashboard's first view while its modules are still loading: on a slow connection, a phone would
+// otherwise wait first for the modules and then for the answers. A classic script ahead of the styles, where it waits for
+// nothing. `shared/early.js` hands the answers over. The addresses requested by the frame and the overview are repeated here; a
+// test keeps the two lists equal.
 (() => {
   const everywhere = ["/api/status", "/api/approvals", "/api/usage?days=1"];
   const overview = [
@@ -12,11 +12,11 @@
   const asked = new Map();
   for (const path of isOverview ? [...everywhere, ...overview] : everywhere) {
     const answer = fetch(path, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(20000) });
-    // Whoever takes it hears of the failure; if nobody does, it is none.
+    // Whoever takes the answer sees the failure; if nobody does, it does not matter.
     answer.catch(() => undefined);
     asked.set(path, answer);
   }
-  // What nobody has taken by then is too old to be shown as new.
+  // Answers that nobody has taken by then are too old to be shown as fresh.
   setTimeout(() => asked.clear(), 10000);
   Object.assign(globalThis, { aethonEarlyAnswers: asked });
 })();

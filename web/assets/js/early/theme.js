@@ -1,5 +1,5 @@
-// Sets the remembered theme before anything is painted. A classic script in the head, because modules run too late;
-// the switch itself is in shared/theme.js.
+// Applies the stored theme before the first paint. A classic script in the head, because modules run too late; the switch itself
+// is in shared/theme.js.
 (() => {
   try {
     const theme = localStorage.getItem("aethon.theme");

@@ -1,11 +1,11 @@
-// The JSON API. Every answer is data or a `Problem` whose message a person can act on.
+// The JSON API client. Every answer is data or a `Problem` with a message that users can act on.
 
 import { texts } from "../texts.js";
 import { takeEarly } from "./early.js";
 
-/** Why a request failed. `status` 0 means that no answer came. */
+/** Why a request failed. `status` 0 means that there was no answer. */
 export class Problem extends Error {
-  /** What is wrong with which field of what was sent. @type {{field: string, message: string}[]} */ errors = [];
+  /** The errors by field of the request. @type {{field: string, message: string}[]} */ errors = [];
 
   /** @param {number} status @param {string} message @param {string} [code] @param {string} [retryAfter] */
   constructor(status, message, code = "", retryAfter = "") {
@@ -17,7 +17,7 @@ export class Problem extends Error {
 }
 
 /**
- * Asks the server, and answers its JSON.
+ * Sends a request to the server, and returns its JSON.
  * @param {string} path
  * @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options]
  * @returns {Promise<any>}

@@ -1,6 +1,6 @@
-// The card on which a person allows or denies what a tool would do. It shows exactly what would run. No button has the
-// focus and none is the default; a press that was meant for something else, in the first moments, does nothing. A person may
-// change the arguments: what is sent then is what runs, if the rules take it.
+// The card on which a user approves or denies a tool call. It shows exactly what would run. No button has the focus and none is
+// the default; presses in the first moments are ignored, because they may have been meant for something else. The user may edit
+// the arguments; those sent are the ones that run, if the rules accept them.
 
 import { texts } from "../texts.js";
 import { argumentFields } from "./argument-fields.js";
@@ -43,8 +43,8 @@ export function approvalCard(asked, decide) {
   const editing = make("div", { class: "approval-edit" });
   let isSettled = false;
 
-  // The fields take the place of the buttons that would run what was asked, and give them back: beside changed words, "allow"
-  // must mean those.
+  // While arguments are edited, the fields replace the buttons that would run the original call: next to edited arguments,
+  // "allow" must mean those.
   const offer = (/** @type {boolean} */ isOffered) => {
     for (const choice of [approve, always, edit]) choice.hidden = !isOffered;
   };
@@ -89,7 +89,7 @@ export function approvalCard(asked, decide) {
     if (left > 0) setTimeout(tick, 1000);
   };
   const update = () => {
-    // A disabled button would lose the focus.
+    // Disabling a button would lose the focus.
     for (const choice of element.querySelectorAll(".approval-actions button")) choice.setAttribute("aria-disabled", String(asked.sending));
     if (asked.fault !== undefined && !asked.sending) fault.textContent = asked.fault;
     if (!asked.decision || isSettled) return;
@@ -99,7 +99,7 @@ export function approvalCard(asked, decide) {
     const words = (asked.edited ? texts.approval.done.edited : texts.approval.done[outcome]) ?? texts.approval.done.deny;
     const isAllowed = asked.decision === "approve";
     element.classList.add("approval-settled");
-    // What was asked stands in the line of the tool; here only the outcome remains.
+    // The call is shown in the line of the tool; only the outcome remains here.
     fill(element, badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, ...visible(asked.tool)));
     element.tabIndex = -1;
     if (hadFocus) element.focus({ preventScroll: true });
@@ -109,12 +109,12 @@ export function approvalCard(asked, decide) {
   return { element, update };
 }
 
-/** What would change, as the tool says. @param {string} preview */
+/** The change as previewed by the tool. @param {string} preview */
 function previewSheet(preview) {
   return make("div", {}, make("p", { class: "field-hint" }, texts.approval.preview), changeSheet(preview, texts.approval.preview));
 }
 
-/** Every argument under its name, whole. @param {any} input */
+/** Every argument in full under its name. @param {any} input */
 function argumentList(input) {
   const entries = typeof input === "object" && input !== null ? Object.entries(input) : [["", input]];
   if (entries.length === 0) return make("p", { class: "field-hint" }, texts.approval.noInput);

@@ -1,4 +1,4 @@
-// A field for each argument of a tool, for a person who changes them: text as it is, everything else as JSON.
+// A field for editing each argument of a tool call: text as it is, everything else as JSON.
 
 import { texts } from "../texts.js";
 import { make } from "./dom.js";

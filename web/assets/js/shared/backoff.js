@@ -1,5 +1,5 @@
-// How long to wait before trying again: doubling from half a second to five, spread so that many pages do not
-// return at the same moment.
+// The back-off between attempts: doubling from half a second to five, with jitter so that many pages do not return at the same
+// moment.
 
 /**
  * @param {number} attempt counted from 0

@@ -1,4 +1,4 @@
-// The line that says when the connection is lost, when it tries again, and how old the page is.
+// The banner that shows when the connection is lost, when it is retried, and how old the page is.
 
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
@@ -15,20 +15,20 @@ import { ago } from "./time.js";
 const patienceMs = 1200;
 
 /**
- * @param {{retry: () => void, leave: () => void, lost?: string}} options `leave` is called when the banner goes with the
- *   focus in it; `lost` is what a lost connection means here
+ * @param {{retry: () => void, leave: () => void, lost?: string}} options `leave` is called when the banner disappears with the
+ *   focus in it; `lost` explains what a lost connection means here
  */
 export function connectionBanner({ retry, leave, lost = texts.connection.lost }) {
   const words = texts.connection;
   const text = make("span", { role: "status" });
-  // Read out once, and not every second: the countdown is for the eye.
+  // Announced once and not every second: the countdown is visual only.
   const countdown = make("span", { "aria-hidden": "true" });
   const again = button({ label: words.now, look: "button-small", press: retry });
   const element = make("div", { class: "banner", hidden: true });
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let timer;
   let lostAt = 0;
-  /** Whether the server said goodbye: then it comes back. */ let isAway = false;
+  /** Whether the server announced a restart. */ let isAway = false;
 
   /** @param {Link} link */
   const draw = (link) => {

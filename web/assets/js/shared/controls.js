@@ -1,4 +1,4 @@
-// Buttons and the switch of themes: the controls that both pages share.
+// Buttons and the theme switch: the controls that both pages share.
 
 import { texts } from "../texts.js";
 import { make } from "./dom.js";
@@ -7,7 +7,7 @@ import { sentence } from "./sentence.js";
 import { rememberedTheme, setTheme } from "./theme.js";
 
 /**
- * A button with words, and an icon in front if one is named.
+ * A button with a label, and an icon in front if one is named.
  * @param {{label: string, icon?: string, look?: string, press?: (event: Event) => void, type?: "button" | "submit"}} options
  */
 export function button({ label, icon: name, look = "", press, type = "button" }) {
@@ -17,7 +17,7 @@ export function button({ label, icon: name, look = "", press, type = "button" })
 }
 
 /**
- * A button that is only an icon; its name is spoken and shown on hover.
+ * An icon-only button; its name is for screen readers and shown on hover.
  * @param {{label: string, icon: string, look?: string, press?: (event: Event) => void}} options
  */
 export function iconButton({ label, icon: name, look = "", press }) {
@@ -53,7 +53,7 @@ export function themeSwitch() {
 }
 
 /**
- * A short state in words beside a shape.
+ * A short state as text next to a shape.
  * @param {string} label
  * @param {"good" | "warn" | "bad" | "accent" | ""} [tone]
  * @param {string} [name]
@@ -63,7 +63,7 @@ export function badge(label, tone = "", name = "") {
 }
 
 /**
- * A calm box that says something, with a title if there is one.
+ * A notice box, with an optional title.
  * @param {{title?: string, text: string, tone?: "warn" | "bad", icon?: string, action?: Node}} options
  */
 export function note({ title, text, tone, icon: name = "info", action }) {
@@ -75,7 +75,7 @@ export function note({ title, text, tone, icon: name = "info", action }) {
   );
 }
 
-/** Grey lines in place of what is loading; they show after 150 ms only. @param {number} lines */
+/** Grey placeholder lines while content loads, visible only after 150 ms. @param {number} lines */
 export function skeleton(lines) {
   const box = make("div", { class: "skeleton", "aria-hidden": "true" });
   for (let line = 0; line < lines; line += 1) box.append(make("span"));

@@ -1,4 +1,4 @@
-// Copies text. The clipboard's own interface exists on secure origins only, so there is an older way beside it.
+// Copies text. The clipboard API exists on secure origins only, so there is a fallback.
 
 import { texts } from "../texts.js";
 import { make } from "./dom.js";
@@ -16,7 +16,7 @@ export async function copyText(text) {
 }
 
 /**
- * An icon button that copies, and says so in place.
+ * An icon button that copies, and confirms it in place.
  * @param {string} label
  * @param {() => string} text
  */

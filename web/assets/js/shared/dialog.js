@@ -1,4 +1,4 @@
-// Dialogs, on the native element: it holds the focus, closes on Escape, and gives the focus back.
+// Dialogs based on the native element, which traps the focus, closes on Escape, and returns the focus.
 
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
@@ -36,7 +36,7 @@ export function openDialog({ title, body, actions = [], look = "" }) {
 }
 
 /**
- * Asks before something that cannot be taken back. The focus starts on the way out.
+ * Asks for confirmation of something irreversible. The focus starts on the cancel button.
  * @param {{title: string, text: string, action: string}} options
  * @returns {Promise<boolean>}
  */
@@ -59,7 +59,7 @@ export function confirmDialog({ title, text, action }) {
 }
 
 /**
- * Asks for one line of text; answers null when the person thought better of it.
+ * Asks for one line of text; returns null if the user cancels.
  * @param {{title: string, label: string, value: string}} options
  * @returns {Promise<string | null>}
  */

@@ -1,9 +1,9 @@
-// Builds elements. Text always goes in as text: nothing here can turn a string into markup.
+// Builds elements. Text is always inserted as text: nothing here can turn a string into markup.
 
 /** @typedef {Node | string | number | null | undefined | false} Child */
 
 /**
- * Makes an element. Properties are set as attributes, except `class`, `data` (an object), `on` (listeners) and
+ * Creates an element. Properties are set as attributes, except `class`, `data` (an object), `on` (listeners) and
  * booleans, which are present or absent.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
@@ -36,8 +36,8 @@ export function fill(element, ...children) {
 }
 
 /**
- * Replaces the children of an element that may hold the focus. The control of the same name takes it over, else the one
- * in the same place.
+ * Replaces the children of an element that may contain the focus, which moves to the control of the same name, else to the one in
+ * the same place.
  * @param {Element} element
  * @param {...Child} children
  */
@@ -58,7 +58,7 @@ const controls = (element) => [...element.querySelectorAll("a[href], button, inp
 const nameOf = (control) => control.getAttribute("aria-label") ?? control.textContent;
 
 /**
- * Makes `parent` hold exactly `wanted`, in order, touching only what differs, so that focus and selection survive.
+ * Makes `wanted` the exact children of `parent`, in order, touching only differences, so that focus and selection survive.
  * @param {Element} parent
  * @param {Element[]} wanted
  */

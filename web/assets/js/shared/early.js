@@ -1,4 +1,4 @@
-// The answers that a script in the head asked for before the modules came (`early/dashboard.js`), each handed over once.
+// The answers requested by a script in the head before the modules loaded (`early/dashboard.js`), each handed over once.
 
 /** @param {string} path @returns {Promise<Response> | undefined} */
 export function takeEarly(path) {

@@ -1,6 +1,6 @@
-// The one function that sets HTML: Markdown that the server rendered. The server already escapes raw HTML and limits
-// links; this is the second lock. What is parsed here is inert (a document without a window runs nothing and loads nothing), and only
-// elements and attributes that Markdown can produce are let through.
+// The only function that sets HTML, for server-rendered Markdown. The server already escapes raw HTML and restricts links; this
+// is the second line of defence. HTML is parsed inertly (a document without a window runs and loads nothing), and only elements
+// and attributes that Markdown can produce are let through.
 
 const elements = new Set(
   ("A BLOCKQUOTE BR CODE DD DEL DIV DL DT EM H1 H2 H3 H4 H5 H6 HR INPUT INS LI MARK OL P PRE S SECTION SPAN STRONG SUB SUP " +
@@ -10,7 +10,7 @@ const attributes = new Set(["href", "title", "align", "start", "class", "type", 
 const safeLink = /^(https?:|mailto:)/i;
 
 /**
- * Puts server-rendered Markdown into an element, replacing what was there.
+ * Puts server-rendered Markdown into an element, replacing its content.
  * @param {Element} target
  * @param {string} html
  */

@@ -1,4 +1,4 @@
-// The icons: a small set of our own, drawn on a 24-unit grid with one stroke width, as inline SVG.
+// Our own small set of icons, drawn on a 24-unit grid with one stroke width, as inline SVG.
 
 const shapes = {
   plus: "M12 5v14M5 12h14",
@@ -57,7 +57,7 @@ const shapes = {
 /** @typedef {keyof typeof shapes} IconName */
 
 /**
- * An icon for the eye only; what it stands beside carries the name.
+ * A decorative icon; the element next to it has the name.
  * @param {IconName | string} name
  * @param {string} [extraClass]
  * @returns {SVGElement}

@@ -1,5 +1,5 @@
-// A menu that opens below its button: arrow keys move, Escape closes and gives the focus back. It is a popover, so it
-// lies above everything and closes when the person presses elsewhere.
+// A menu that opens below its button: arrow keys move, Escape closes and returns the focus. It is a popover, so it is above
+// everything and closes on a press elsewhere.
 
 import { make } from "./dom.js";
 import { icon } from "./icons.js";
@@ -9,7 +9,7 @@ import { icon } from "./icons.js";
 /**
  * Makes `trigger` open a menu.
  * @param {HTMLElement} trigger
- * @param {() => MenuItem[]} items asked each time, so that the menu tells the present state
+ * @param {() => MenuItem[]} items called on each opening, so that the menu shows the current state
  */
 export function menuOn(trigger, items) {
   trigger.setAttribute("aria-haspopup", "menu");

@@ -1,4 +1,4 @@
-// Something that costs time to make, made when it is first needed, and kept.
+// Creates an expensive value when it is first needed, and keeps it.
 
 /** @template T @param {() => T} build @returns {() => T} */
 export function once(build) {

@@ -1,5 +1,5 @@
-// A breath between two pieces of work, so that a press is answered and a frame painted before the next: together they would
-// hold up a phone.
+// Yields between two pieces of work, so that input is handled and a frame painted in between: together they would block a phone
+// for too long.
 
 /** @returns {Promise<void>} */
 export const pause = () => /** @type {any} */ (globalThis).scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));

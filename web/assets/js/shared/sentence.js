@@ -1,11 +1,11 @@
-// A sentence of the server, in which `names` stand between backticks: they are shown as code, always as text.
+// Formats a sentence from the server, in which `names` in backticks are shown as code, but never as markup.
 
 import { make } from "./dom.js";
 import { visible } from "./visible.js";
 
 /** @param {string} text @returns {{text: string, isCode: boolean}[]} */
 export function sentencePieces(text) {
-  // Every second piece stood between backticks.
+  // Every second piece was in backticks.
   return text.split(/`([^`\n]+)`/).map((piece, index) => ({ text: piece, isCode: index % 2 === 1 })).filter((piece) => piece.text);
 }
 

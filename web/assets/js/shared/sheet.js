@@ -1,5 +1,4 @@
-// Shows what went into a tool and what came out: exactly, and legible. Characters that do not show are marked; changes of
-// files are shown as changes.
+// Shows the input and output of a tool, exactly and legibly. Invisible characters are marked; file edits are shown as diffs.
 
 import { make } from "./dom.js";
 import { texts } from "../texts.js";
@@ -10,7 +9,7 @@ export function asText(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
 }
 
-/** Whether what is shown of a value holds characters that do not show, in a name or in a value. @param {any} value @returns {boolean} */
+/** Whether a value, as shown, contains invisible characters in a name or value. @param {any} value @returns {boolean} */
 export function hasOddCharacters(value) {
   if (typeof value === "object" && value !== null) return Object.entries(value).some(([name, inner]) => isOdd(name) || hasOddCharacters(inner));
   return typeof value === "string" && isOdd(value);
@@ -30,7 +29,7 @@ export function sheet(value, label) {
 }
 
 /**
- * The change that an edit of a file asks for, as lines taken away and added; null for other inputs.
+ * The requested edit of a file, as removed and added lines; null for other inputs.
  * @param {any} input
  */
 export function asChange(input) {
@@ -48,12 +47,12 @@ export function asChange(input) {
   return [...around(before.slice(0, head)), ...middle("-", before), ...middle("+", after), ...around(tail ? before.slice(-tail) : [])].join("\n");
 }
 
-/** The arguments that say most about a call, the most telling first. The terminal has the same list. */
+/** The most informative arguments of a call, in order. Keep in sync with the list of the terminal. */
 const telling = [
   "command", "path", "url", "query", "pattern", "glob", "expression", "sop_name", "prompt", "text", "content", "thought", "name", "title",
 ];
 
-/** The shortest telling form of an input: its most telling argument, or else its first. @param {any} input */
+/** The short form of an input: its most informative argument, else its first. @param {any} input */
 export function brief(input) {
   if (typeof input === "string") return input;
   const isShort = (/** @type {unknown} */ value) => (typeof value === "string" && value.trim() !== "") || typeof value === "number";
@@ -67,11 +66,11 @@ function isDiff(text) {
   return /^(--- |diff --git |@@ )/m.test(text) && /^[+-]/m.test(text);
 }
 
-/** A change made by `asChange` is shown as one. @param {string} change @param {string} label */
+/** Shows a change from `asChange` as a diff. @param {string} change @param {string} label */
 export function changeSheet(change, label) {
   const box = make("pre", { class: "sheet diff", tabindex: "0", role: "group", "aria-label": visibleText(label) });
   const lines = change.split("\n");
-  // Only at the very top are such lines the names of files; further down they are changes that look like it.
+  // Such lines are file names only at the very top; further down they are changes that look like them.
   const hasNames = /^--- /.test(lines[0] ?? "") && /^\+\+\+ /.test(lines[1] ?? "") && /^@@ /.test(lines[2] ?? "");
   box.append(...lines.map((line, index) => diffLine(line, hasNames && index < 2)));
   return box;
@@ -83,10 +82,10 @@ function diffLine(line, isName = false) {
   return make("span", { class: change }, ...visible(line || " "));
 }
 
-/** How many lines of a running tool's output stay in sight. */
+/** How many lines of a running tool's output are shown. */
 const LIVE_LINES = 6;
 
-/** The last lines of what a tool has put out so far. @param {unknown} output */
+/** The last lines of a tool's output so far. @param {unknown} output */
 export function lastLines(output) {
   const lines = typeof output === "string" ? output.replace(/\n+$/, "").split("\n") : [];
   return lines.slice(-LIVE_LINES).join("\n");

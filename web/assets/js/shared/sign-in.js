@@ -1,13 +1,13 @@
-// The token prompt. The token goes into one Authorization header and nowhere else: the server answers with an HttpOnly
-// cookie, so no script, address or storage ever holds it.
+// The token prompt. The token is sent in one Authorization header and used nowhere else: the server answers with an HttpOnly
+// cookie, so no script, address or storage ever contains it.
 
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
 import { make } from "./dom.js";
 
 /**
- * A form that asks for the token and exchanges it for the cookie.
- * @param {() => void} signedIn called once the server took the token
+ * A form that exchanges the token for the cookie.
+ * @param {() => void} signedIn called once the server has accepted the token
  * @returns {HTMLFormElement}
  */
 export function signInForm(signedIn) {
@@ -51,20 +51,20 @@ export function signInForm(signedIn) {
   return form;
 }
 
-/** Trades the token for the cookie; answers "" or what went wrong. @param {string} token */
+/** Exchanges the token for the cookie; returns "" or the error. @param {string} token */
 async function exchange(token) {
   const words = texts.signIn;
   try {
     const options = /** @type {const} */ ({ headers: { Authorization: `Bearer ${token}` }, cache: "no-store", redirect: "manual" });
     let response = await fetch("/dashboard", options);
-    // Without a dashboard the state of the service signs in instead.
+    // Without a dashboard, the status route signs in instead.
     if (response.status === 404) response = await fetch("/api/status", options);
     if (response.status === 429) return words.tooMany(response.headers.get("Retry-After") ?? "60");
     if (response.status === 401) return words.wrong;
     const check = await fetch("/api/status", { cache: "no-store" });
     return check.status === 401 ? words.cookie : "";
   } catch (cause) {
-    // A token with characters that no header may carry cannot be right.
+    // A token with characters that are invalid in a header cannot be right.
     return cause instanceof TypeError && /[^\x20-\x7e]/.test(token) ? words.wrong : words.unreachable;
   }
 }

@@ -1,4 +1,4 @@
-// What this browser remembers between visits. Storage may be forbidden or full; then the page just forgets.
+// Values that this browser keeps between visits. Storage may be forbidden or full; then the page forgets them.
 
 /** @param {string} key @returns {string | null} */
 export function recall(key) {
@@ -15,6 +15,6 @@ export function remember(key, value) {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
   } catch {
-    // Nothing depends on it.
+    // Nothing depends on the stored value.
   }
 }

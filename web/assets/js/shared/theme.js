@@ -1,4 +1,4 @@
-// Light, dark, or as the system says. Remembered in this browser; early/theme.js applies it before the first paint.
+// The theme: light, dark, or the system's. Stored in this browser; early/theme.js applies it before the first paint.
 
 import { recall, remember } from "./storage.js";
 

@@ -1,4 +1,4 @@
-// Times and amounts in words: relative, in the reader's zone and language, with the exact time on hover.
+// Formats times and amounts: relative, in the viewer's time zone and language, with the exact time on hover.
 
 import { texts } from "../texts.js";
 import { isShort } from "./count.js";
@@ -6,12 +6,12 @@ import { make } from "./dom.js";
 import { once } from "./once.js";
 
 const steps = /** @type {const} */ ([["year", 31536000], ["month", 2592000], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]]);
-// A format takes a phone as long to make as a panel to draw, so each is made when something is first said with it.
+// Creating a formatter takes a phone as long as drawing a panel, so each is created on first use.
 const relative = once(() => new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "long" }));
 const exact = once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }));
 const short = once(() => new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 }));
 const whole = once(() => new Intl.NumberFormat("en", { maximumFractionDigits: 1 }));
-/** The elements that have no exact time yet; null once the format is made. @type {HTMLTimeElement[] | null} */
+/** The elements without an exact time yet; null once the formatter exists. @type {HTMLTimeElement[] | null} */
 let untitled = [];
 
 /** @param {string | number} when @param {number} [now] */
@@ -33,7 +33,7 @@ export function exactly(when) {
 /** A time element. @param {string} when @param {string} [className] */
 export function timeElement(when, className = "") {
   const element = make("time", { datetime: when, class: className || undefined, data: { ago: "" } }, ago(when));
-  // The exact time is for whoever points at it, and nobody does before the page is painted.
+  // The exact time shows on hover, which cannot happen before the page is painted.
   if (!untitled) element.title = exactly(when);
   else if (untitled.push(element) === 1) setTimeout(nameTimes, 50);
   return element;
@@ -44,7 +44,7 @@ function nameTimes() {
   untitled = null;
 }
 
-/** Lets the times on the page grow old, once a minute while somebody can see it. */
+/** Updates the relative times once a minute while the page is visible. */
 export function keepTimes() {
   const tick = () => {
     if (document.hidden) return;
@@ -63,7 +63,7 @@ export function countdown(seconds) {
   return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
 }
 
-/** Milliseconds as a person would say them. @param {number} ms */
+/** Milliseconds as a readable duration. @param {number} ms */
 export function duration(ms) {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1000;
@@ -75,7 +75,7 @@ export function duration(ms) {
   return `${Math.floor(hours / 24)} days`;
 }
 
-/** US dollars, precise enough that a cheap turn is not shown as nothing. @param {number} usd */
+/** US dollars, precise enough that a cheap turn is not shown as zero. @param {number} usd */
 export function money(usd) {
   if (usd === 0) return "$0";
   if (usd < 0.0001) return "< $0.0001";

@@ -1,4 +1,4 @@
-// Short messages about something that just happened. They are announced politely and leave by themselves.
+// Short messages about something that just happened. They are announced politely and disappear by themselves.
 
 import { make } from "./dom.js";
 import { sentence } from "./sentence.js";
@@ -7,7 +7,7 @@ import { sentence } from "./sentence.js";
 let region;
 
 /**
- * Says something for a few seconds, with one thing to do about it if there is one.
+ * Shows a message for a few seconds, with an optional action.
  * @param {string} text
  * @param {{label: string, press: () => void}} [action]
  */

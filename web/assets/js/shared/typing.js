@@ -1,4 +1,4 @@
-// Whether a key is meant for a field.
+// Detects whether a key press is meant for a field.
 
 /** @param {EventTarget | null} target */
 export function isTyping(target) {

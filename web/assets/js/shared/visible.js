@@ -1,26 +1,26 @@
-// Text in which nothing hides. What came from elsewhere (a command, a title, a name, a line of the log) may hold characters
-// that do not show or that turn the text round; this is the one place that finds and marks them, for every view.
+// Makes invisible characters visible. Text from elsewhere (a command, a title, a name, a log line) may contain characters that
+// are invisible or reverse the text; only this module finds and marks them, for every view.
 
 import { make } from "./dom.js";
 
-// Controls but tab and newline, soft hyphen, zero-width and bidirectional marks, byte order mark, tag characters; the joiners inside an emoji
-// are left alone.
+// Control characters except tab and newline, soft hyphen, zero-width and bidirectional marks, byte order mark, tag characters;
+// the joiners inside an emoji are left alone.
 const odd =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\u{e0000}-\u{e0fff}]|(?<!\p{Emoji})\ufe0f|(?<![\p{Extended_Pictographic}\ufe0f\u{1f3fb}-\u{1f3ff}])\u200d/u;
 
 const plain = /^[\t\n\x20-\x7e]+$/;
 
 /**
- * The text in pieces: what can be read, and a name in place of each character that does not show.
+ * Splits the text into pieces: readable text, and a name for each invisible character.
  * @param {string} text
  * @returns {{text: string, isOdd: boolean}[]}
  */
 export function visiblePieces(text) {
-  // Most texts are plain, and the expression below takes a phone milliseconds to make.
+  // Most texts are plain, and compiling the expression below takes a phone milliseconds.
   if (plain.test(text)) return [{ text, isOdd: false }];
   const pieces = [];
   let from = 0;
-  // An expression of its own for each text: a global one remembers where the last search ended.
+  // A new expression for each text, because a global one remembers where its last search ended.
   for (const { 0: found, index } of text.matchAll(new RegExp(odd, "gu"))) {
     const code = found.codePointAt(0) ?? 0;
     if (index > from) pieces.push({ text: text.slice(from, index), isOdd: false });
@@ -31,11 +31,11 @@ export function visiblePieces(text) {
   return pieces;
 }
 
-/** The same as children of an element. @param {string} text @returns {(string | Node)[]} */
+/** The same, as children of an element. @param {string} text @returns {(string | Node)[]} */
 export const visible = (text) => visiblePieces(text).map((piece) => (piece.isOdd ? make("span", { class: "odd-character" }, piece.text) : piece.text));
 
-/** The same where only a text can stand, such as the title of the window. @param {string} text */
+/** The same, as plain text, for places such as the window's title. @param {string} text */
 export const visibleText = (text) => visiblePieces(text).map((piece) => piece.text).join("");
 
-/** Whether a text holds characters that do not show. @param {string} text */
+/** Whether a text contains invisible characters. @param {string} text */
 export const isOdd = (text) => odd.test(text);

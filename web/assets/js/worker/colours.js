@@ -1,15 +1,15 @@
-// Colours code beside the page: what a grammar makes of hostile text may take for ever, and then only this worker is ended.
-// It gets a language and a text, says when it begins, and answers the pieces under their scopes; null when there is no more
-// to say about the text than that it is text.
+// Highlights code off the main thread: a grammar may take for ever on hostile text, and then only this worker is terminated. It
+// receives a language and a text, reports when it begins, and returns the pieces with their scopes; null if the text needs no
+// highlighting.
 
 import library from "../../vendor/highlight/core.min.js";
 
-/** More elements than this would cost the page more than colours are worth. */
+/** The maximum number of elements; more would cost the page more than highlighting is worth. */
 const mostPieces = 20000;
 /** @type {Set<string>} */
 const loaded = new Set();
 
-/** @typedef {string | [string, ...any[]]} Piece a text, or a scope with what is in it */
+/** @typedef {string | [string, ...any[]]} Piece a text, or a scope with its content */
 
 addEventListener("message", async ({ data: { id, language, text } }) => {
   /** @type {Piece[] | null} */

@@ -1,16 +1,15 @@
-//! No circle of imports between the files of a crate: whoever opens a file can read what it stands on, and then it, and is
-//! never sent back.
+//! No import cycles between the files of a crate: whoever reads a file can read its dependencies first and is never sent back.
 //!
-//! The graph is that of the paths which a file names: `crate::`, `super::`, `self::`, those of its child modules, and those
-//! of modules that it has imported. A re-export is followed to the file that it names, so `lib.rs` and `mod.rs`, which only
-//! hold the map, are never part of a circle. Code for tests does not count.
+//! The graph consists of the paths that a file names: `crate::`, `super::`, `self::`, those of its child modules, and those of
+//! modules that it imported. A re-export is resolved to the file it names, so `lib.rs` and `mod.rs`, which only hold the map,
+//! are never part of a cycle. Test code does not count.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::source::{Named, RustSource};
 use crate::tidy::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The crates that are held to it, and the folder of their sources that is: all of `src/`, or one below it.
+/// The crates subject to this rule, with the folder of sources it applies to: all of `src/`, or one below it.
 const AREAS: [(&str, &str); 8] = [
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
@@ -22,7 +21,7 @@ const AREAS: [(&str, &str); 8] = [
     ("xtask", "src/"),
 ];
 
-/// The files of the listed areas import each other without circles.
+/// Checks that the files of the listed areas have no import cycles.
 pub(crate) fn files_import_without_circles(tree: &Tree) -> Vec<Finding> {
     let circles = |(package, area): &(&str, &str)| {
         circles_through(&format!("{package}/{area}"), &Modules::read(tree, package).imports())
@@ -43,7 +42,7 @@ fn circles_through(area: &str, graph: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Fi
     found
 }
 
-/// The shortest way from a file over its imports back to it.
+/// The shortest path from a file through its imports back to itself.
 fn shortest_circle<'a>(graph: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
@@ -89,13 +88,13 @@ impl<'a> Modules<'a> {
         Self(modules)
     }
 
-    /// Which file imports which.
+    /// The import graph of the files.
     fn imports(&self) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
         let mut graph = BTreeMap::new();
         for (module, (file, source)) in self.0.iter().filter(|(_, (file, _))| !is_map(file)) {
             let mut imported = BTreeMap::new();
             let mut targets = BTreeSet::new();
-            // A lone `crate` or `super` is the one of `pub(crate)` and `pub(super)`.
+            // A lone `crate` or `super` is that of `pub(crate)` or `pub(super)`.
             let named = |path: &&Named| !path.test && !matches!(path.text.as_str(), "crate" | "super");
             for path in source.paths.iter().filter(named) {
                 let segments: Vec<&str> = path.text.split("::").filter(|part| *part != "self").collect();
@@ -112,7 +111,7 @@ impl<'a> Modules<'a> {
         graph
     }
 
-    /// The path from the root of the crate that these segments mean in a module; `None` for what is of another crate.
+    /// Resolves path segments in a module to a path from the crate's root; `None` for other crates.
     fn absolute(
         &self,
         module: &ModulePath,
@@ -144,12 +143,12 @@ impl<'a> Modules<'a> {
         self.0.contains_key(&path).then_some(path)
     }
 
-    /// The file in which an item lives: that of the longest module in front of it, or the one that it is re-exported from.
+    /// The file that contains an item: that of the longest module prefix, or the one it is re-exported from.
     fn home_of(&self, path: &ModulePath, depth: usize) -> Option<&'a str> {
         let length = (0..=path.len()).rev().find(|&length| self.0.contains_key(&path[..length]))?;
         let module = path[..length].to_vec();
         let (file, source) = self.0.get(&module)?;
-        // A re-export of a re-export ends somewhere; one that goes round is no circle between files.
+        // Bounded, because re-exports could form a loop, which is not an import cycle between files.
         let name = path.get(length).filter(|_| depth < 8);
         let exported = name.and_then(|name| exports(source).remove(name));
         let exported = exported.and_then(|path| {
@@ -161,7 +160,7 @@ impl<'a> Modules<'a> {
     }
 }
 
-/// What a file re-exports: the name, and the path that it stands for.
+/// The re-exports of a file: each name, and the path it stands for.
 fn exports(source: &RustSource) -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for item in &source.ast.items {
@@ -200,7 +199,7 @@ fn is_map(file: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// How many circles these files of a crate make.
+    /// Checks how many cycles these files of a crate form.
     fn check(files: &[(&str, &str)], expected: usize) {
         let files: Vec<(String, &str)> =
             files.iter().map(|(name, text)| (format!("crates/aethon-http/src/{name}"), *text)).collect();

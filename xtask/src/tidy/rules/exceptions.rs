@@ -1,13 +1,13 @@
-//! An exception from a lint says why it is made.
+//! Lint exceptions must give a reason.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::Tree;
 use syn::visit::Visit;
 
-/// The one file that may hold unsafe code.
+/// The only file that may contain unsafe code.
 const HOME_OF_UNSAFE: &str = "crates/aethon-store/tests/faults/vfs.rs";
 
-/// `#[allow]` and `#[expect]` carry a `reason`.
+/// Checks that `#[allow]` and `#[expect]` have a `reason`.
 pub(crate) fn lint_exceptions_have_a_reason(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {
@@ -39,7 +39,7 @@ pub(crate) fn lint_exceptions_have_a_reason(tree: &Tree) -> Vec<Finding> {
 struct Search {
     /// Exceptions without a reason.
     found: Vec<usize>,
-    /// Exceptions that let unsafe code in.
+    /// Exceptions that permit unsafe code.
     unsafe_code: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Invariants 1 and 3: who may depend on whom inside the workspace.
+//! Invariants 1 and 3: the permitted dependencies within the workspace.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::manifest::{Floor, Manifest};
@@ -6,11 +6,11 @@ use crate::tidy::tree::Tree;
 
 const RULE: &str = "layers";
 
-/// Arrows of the picture beside the general ones.
+/// Permitted dependencies in addition to the general rule.
 const ALSO: [(&str, &str); 1] = [("aethon-http", "aethon-web")];
 
-/// A package depends on those below it only: a leaf on the core, the facade on the leaves, a program on the
-/// facade. Tests of a leaf are held to it as well, or two leaves could no longer be built apart.
+/// Checks that a package depends only on those below it: a leaf on the core, the facade on the leaves, a program on the
+/// facade. This includes the tests of a leaf; otherwise two leaves could no longer be built apart.
 pub(crate) fn leaves_see_only_the_core(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for manifest in &tree.manifests {
@@ -38,7 +38,7 @@ pub(crate) fn leaves_see_only_the_core(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// A leaf takes its own `Options`; the whole `Config` is known to the facade alone.
+/// Checks that only the facade knows the whole `Config`; a leaf takes its own `Options`.
 pub(crate) fn only_the_facade_sees_the_configuration(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {
@@ -82,7 +82,7 @@ mod tests {
         format!("[package]\nname = \"{name}\"\n[dependencies]\n{}", lines.concat())
     }
 
-    /// How many findings `from`, with one dependency on `to`, gives.
+    /// Checks how many findings a dependency of `from` on `to` yields.
     fn check(from: (&str, &str), to: (&str, &str), expected: usize) {
         let tree = Tree::of(&[
             (&format!("{}/Cargo.toml", from.0), &package(from.1, &[to.1])),

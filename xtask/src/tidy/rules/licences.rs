@@ -1,10 +1,9 @@
-//! Every locked package has a licence that `deny.toml` allows, so that the promise holds where cargo-deny is not
-//! installed.
+//! Every locked package has a licence that `deny.toml` allows, so that this is ensured even where cargo-deny is not installed.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::Tree;
 
-/// Each licence expression can be met with licences of the allow list.
+/// Checks that each licence expression can be satisfied with licences of the allow list.
 pub(crate) fn every_licence_is_allowed(tree: &Tree) -> Vec<Finding> {
     let allowed = tree.text("deny.toml").map(allow_list).unwrap_or_default();
     let mut found = Vec::new();
@@ -34,7 +33,7 @@ fn allow_list(deny: &str) -> Vec<String> {
     allow.into_iter().flatten().filter_map(toml::Value::as_str).map(str::to_owned).collect()
 }
 
-/// Evaluates an SPDX expression: `OR` over `AND` over names, with brackets; `/` is the old way to write `OR`.
+/// Evaluates an SPDX expression: `OR` over `AND` over names, with brackets; `/` is the legacy spelling of `OR`.
 struct Expression<'a> {
     words: Vec<String>,
     at: usize,

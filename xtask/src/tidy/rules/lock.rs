@@ -1,16 +1,16 @@
-//! What is built from others: few packages, and each direct dependency with a line that says what it is for.
+//! Third-party code: few packages, and for each direct dependency a line that justifies it.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::manifest::workspace_dependencies;
 use crate::tidy::tree::Tree;
 
-/// Packages that the lock may hold.
+/// The maximum number of packages in the lock.
 const LIMIT: usize = 400;
 
-/// Where each direct dependency has its line.
+/// The document with a line for each direct dependency.
 const RECORD: &str = "docs/decisions/dependencies.md";
 
-/// The lock holds at most so many packages.
+/// Checks the number of packages in the lock.
 pub(crate) fn few_packages(tree: &Tree) -> Vec<Finding> {
     let Some(lock) = tree.text("Cargo.lock") else { return Vec::new() };
     let packages = lock.lines().filter(|line| *line == "[[package]]").count();
@@ -21,7 +21,7 @@ pub(crate) fn few_packages(tree: &Tree) -> Vec<Finding> {
     vec![Finding::new("lock", "Cargo.lock", 1, message, "turn off features, or do without the dependency")]
 }
 
-/// Every external dependency of the workspace is named, in backticks, in the record.
+/// Checks that every external dependency of the workspace is named, in backticks, in the record.
 pub(crate) fn every_dependency_has_its_line(tree: &Tree) -> Vec<Finding> {
     let Some(root) = tree.text("Cargo.toml") else { return Vec::new() };
     let record = tree.text(RECORD).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Every package follows the workspace: version, edition, licence and lints come from the root, dependencies have
-//! one version for all, and a crate's folder has its name.
+//! Every package follows the workspace: version, edition, licence and lints are inherited from the root, dependencies have a
+//! single version, and a crate's folder has its name.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::manifest::Manifest;
@@ -7,10 +7,10 @@ use crate::tidy::tree::Tree;
 
 const RULE: &str = "manifest";
 
-/// Keys of `[package]` that are inherited.
+/// Keys of `[package]` that must be inherited.
 const INHERITED: [&str; 5] = ["version", "edition", "rust-version", "license", "publish"];
 
-/// The manifest of every package is in order.
+/// Checks the manifest of every package.
 pub(crate) fn packages_follow_the_workspace(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for manifest in &tree.manifests {

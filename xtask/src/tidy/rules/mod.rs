@@ -1,4 +1,4 @@
-//! The rules of `tidy`, one file a subject, and the list of them.
+//! The rules of `tidy`, one file per subject, and their list.
 
 mod circles;
 mod exceptions;
@@ -19,10 +19,10 @@ mod words;
 use super::finding::Finding;
 use super::tree::Tree;
 
-/// A rule: what it finds in a tree.
+/// A rule: returns its findings in a tree.
 pub(crate) type Rule = fn(&Tree) -> Vec<Finding>;
 
-/// Every rule, the five invariants first.
+/// All rules, the five invariants first.
 pub(crate) const RULES: &[Rule] = &[
     layers::leaves_see_only_the_core,
     purity::core_does_no_io,

@@ -1,11 +1,11 @@
-//! Names that say nothing: a type that ends in one of the endings of `data/words.toml`, a module of odds and ends.
+//! No empty names: types with an ending listed in `data/words.toml`, or modules of odds and ends.
 
 use super::words::WORDS;
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::Tree;
 use syn::visit::Visit;
 
-/// Types and modules have names of the field.
+/// Checks that types and modules have meaningful names.
 pub(crate) fn names_say_something(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {
@@ -21,7 +21,7 @@ pub(crate) fn names_say_something(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// `SessionManager` and the module `util` alike.
+/// Matches both `SessionManager` and the module `util`.
 fn ends_with(name: &str, ending: &str) -> bool {
     name.ends_with(ending) || name.rsplit('_').next() == Some(ending.to_lowercase().as_str())
 }

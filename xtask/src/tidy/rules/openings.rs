@@ -1,10 +1,10 @@
-//! What a reader sees first: every file says what it is, and `lib.rs` and `mod.rs` hold the map and no logic.
+//! What readers see first: every file says what it is, and `lib.rs` and `mod.rs` contain the map and no logic.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{Tree, is_vendored};
 use syn::visit::Visit;
 
-/// Every source of ours opens with a comment on what it is and why it exists.
+/// Checks that each of our sources opens with a comment on what it is and why it exists.
 pub(crate) fn every_file_says_what_it_is(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| !is_vendored(&file.path) && !file.path.contains("/data/")) {
@@ -28,7 +28,7 @@ pub(crate) fn every_file_says_what_it_is(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// `lib.rs` and `mod.rs`: module doc, `mod` lines, few re-exports; no body of a function outside tests.
+/// Checks that `lib.rs` and `mod.rs` contain module docs, `mod` lines and few re-exports, but no function bodies outside tests.
 pub(crate) fn maps_hold_no_logic(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let maps = tree.rust().filter(|(file, _)| {
@@ -53,7 +53,7 @@ pub(crate) fn maps_hold_no_logic(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// `pub mod x { ... }` has a doc comment. (`pub mod x;` is a file, and opens with its own.)
+/// Checks that `pub mod x { ... }` has a doc comment. (`pub mod x;` is a file with its own module doc.)
 pub(crate) fn public_inline_modules_are_documented(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {

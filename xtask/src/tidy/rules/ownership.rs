@@ -1,5 +1,5 @@
-//! Invariant 4: some names have one home. hyper lives in `aethon-http`, SQLite in `aethon-store`; only programs
-//! read their arguments, end the process or install a subscriber.
+//! Invariant 4: some names belong to one place. hyper is used in `aethon-http` only, SQLite in `aethon-store` only; only
+//! programs read their arguments, exit the process or install a subscriber.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::source::Named;
@@ -11,9 +11,9 @@ const RULE: &str = "one-home";
 struct Home {
     /// The path, or the package of a dependency.
     name: &'static str,
-    /// Folders in which it is at home.
+    /// The folders in which it may be used.
     folders: &'static [&'static str],
-    /// What to do elsewhere.
+    /// The alternative elsewhere.
     remedy: &'static str,
 }
 
@@ -21,10 +21,10 @@ const HTTP: &str = "speak of requests in words of your own; hyper stays in aetho
 const STORE: &str = "add a method to the storage trait in aethon-core and its query to aethon-store";
 const PROGRAM: &str = "return a value and let the program in bins/ decide";
 
-/// An example is a program too.
+/// The folders of programs, including examples.
 const PROGRAMS: &[&str] = &["bins/", "xtask/", "/examples/", "tests/src/bin/"];
 
-/// Paths in sources. `xtask` and `tests` are programs too, and hold the bare server that `bench` compares with.
+/// Paths in sources. `xtask` and `tests` are programs too, and contain the bare server that `bench` compares with.
 const PATHS: &[Home] = &[
     Home { name: "hyper", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
     Home { name: "hyper_util", folders: &["crates/aethon-http/", "xtask/", "tests/"], remedy: HTTP },
@@ -51,8 +51,8 @@ const DEPENDENCIES: &[Home] = &[
     Home { name: "clap", folders: PROGRAMS, remedy: PROGRAM },
 ];
 
-/// No source names what has its home elsewhere. Unit tests are held to it too, except that they may install a
-/// subscriber of their own.
+/// Checks that no source uses a name that belongs elsewhere. This includes unit tests, except that they may install their own
+/// subscriber.
 pub(crate) fn names_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {
@@ -73,7 +73,7 @@ pub(crate) fn names_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// No manifest takes a dependency that has its home elsewhere.
+/// Checks that no manifest has a dependency that belongs elsewhere.
 pub(crate) fn dependencies_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for manifest in &tree.manifests {
@@ -90,7 +90,7 @@ pub(crate) fn dependencies_stay_in_their_home(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether a path lies in one of the folders; one that starts with `/` may be anywhere.
+/// Returns whether a path is in one of the folders; a folder with a leading `/` matches anywhere in the path.
 fn in_one_of(folders: &[&str], path: &str) -> bool {
     folders
         .iter()

@@ -1,4 +1,4 @@
-//! Invariant 2: the core holds words and traits; it opens no file and no socket and spawns no task.
+//! Invariant 2: the core contains types and traits; it opens no file and no socket and spawns no task.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::manifest::Floor;
@@ -7,7 +7,7 @@ use crate::tidy::tree::Tree;
 
 const RULE: &str = "pure-core";
 
-/// Paths that open, connect, spawn, or read the surroundings.
+/// Paths that open files, connect, spawn, or read the environment.
 const FORBIDDEN: [&str; 17] = [
     "std::fs",
     "std::env",
@@ -28,10 +28,10 @@ const FORBIDDEN: [&str; 17] = [
     "thread::spawn",
 ];
 
-/// What `std::net` offers besides addresses.
+/// The part of `std::net` that is not addresses.
 const SOCKETS: [&str; 4] = ["TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
-/// What the core may depend on. Whatever does I/O or runs tasks is missing here on purpose.
+/// The permitted dependencies of the core. Anything that does I/O or runs tasks is left out on purpose.
 const ALLOWED: [&str; 16] = [
     "async-trait",
     "base64",
@@ -54,7 +54,7 @@ const ALLOWED: [&str; 16] = [
 /// Features of tokio that bring neither a runtime nor I/O.
 const TOKIO: [&str; 3] = ["sync", "macros", "time"];
 
-/// No source of the core names what opens, connects or spawns.
+/// Checks that no source of the core names anything that opens, connects or spawns.
 pub(crate) fn core_does_no_io(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust().filter(|(file, _)| file.path.starts_with("crates/aethon-core/src/")) {
@@ -71,7 +71,7 @@ pub(crate) fn core_does_no_io(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// The core's dependencies can do neither.
+/// Checks that the core's dependencies do no I/O and run no tasks.
 pub(crate) fn core_depends_on_nothing_that_does_io(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for manifest in tree.manifests.iter().filter(|manifest| manifest.floor == Some(Floor::Core)) {

@@ -1,20 +1,20 @@
-//! The limits on the shape of types: methods of a trait, fields of a struct. (clippy counts the lines of functions
-//! and their arguments.)
+//! Limits the shape of types: methods of a trait, fields of a struct. (clippy counts the lines of functions and their
+//! arguments.)
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::Tree;
 use syn::visit::Visit;
 
-/// Methods that a trait may have.
+/// The maximum number of methods in a trait.
 const METHODS: usize = 7;
-/// Fields that a struct may have.
+/// The maximum number of fields in a struct.
 const FIELDS: usize = 15;
 
-/// Types that are larger for a reason: path (or the folder), name (`*` for all of the folder), reason.
+/// Types that are larger for a reason: path (or folder), name (`*` for all in the folder), reason.
 const EXEMPT: &[(&str, &str, &str)] =
     &[("crates/aethon-config/src/schema/", "*", "a section of the configuration has the keys it has")];
 
-/// Traits and structs outside tests stay within the limits.
+/// Checks that traits and structs outside tests stay within the limits.
 pub(crate) fn traits_and_structs_are_small(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for (file, source) in tree.rust() {
@@ -46,7 +46,7 @@ struct Shape {
     is_trait: bool,
 }
 
-/// Collects what is over a limit.
+/// Collects types over a limit.
 #[derive(Default)]
 struct Shapes {
     found: Vec<Shape>,

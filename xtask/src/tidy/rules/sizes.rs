@@ -1,15 +1,15 @@
-//! The limit on the length of a file. Aim at 150 lines; 600 is where a reader gives up.
+//! Limits the length of a file. Aim at 150 lines; 600 is where a reader gives up.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{Tree, is_vendored};
 
-/// Lines that a source may have.
+/// The maximum number of lines in a source.
 const LIMIT: usize = 600;
 
-/// Kinds of file that are written by hand.
+/// The types of hand-written files.
 const KINDS: [&str; 3] = [".rs", ".js", ".css"];
 
-/// No source of ours is longer than the limit. What others wrote, and recorded data of tests, is as it came.
+/// Checks that none of our sources exceeds the limit. Third-party files and recorded test data are exempt.
 pub(crate) fn files_are_short(tree: &Tree) -> Vec<Finding> {
     let ours = tree.files.iter().filter(|file| {
         KINDS.iter().any(|kind| file.path.ends_with(kind))

@@ -1,12 +1,12 @@
-//! Invariant 4, second half: statements of SQL stand in `aethon-store` only.
+//! Invariant 4, second half: only `aethon-store` contains SQL statements.
 //!
-//! A string literal counts as a statement when it opens like one. This is a tripwire; the wall is that no other
-//! package may depend on rusqlite.
+//! A string literal that starts like a statement counts as one. This is a tripwire; the wall is that no other package may
+//! depend on rusqlite.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::Tree;
 
-/// How a statement opens, blanks run together; the second part must follow somewhere.
+/// The beginnings of statements, with whitespace collapsed; the second part must follow somewhere.
 const OPENINGS: [(&str, &str); 13] = [
     ("SELECT ", " FROM "),
     ("INSERT INTO ", ""),
@@ -23,10 +23,10 @@ const OPENINGS: [(&str, &str); 13] = [
     ("BEGIN IMMEDIATE", ""),
 ];
 
-/// The store, and this program, which has to know what a statement looks like.
+/// The store, and this program, which must know what a statement looks like.
 const HOMES: [&str; 2] = ["crates/aethon-store/", "xtask/"];
 
-/// No string literal elsewhere is a statement, and no `.sql` file stands elsewhere.
+/// Checks that no other string literal is a statement and that there is no `.sql` file elsewhere.
 pub(crate) fn statements_stay_in_the_store(tree: &Tree) -> Vec<Finding> {
     let remedy = "add a method to the storage trait in aethon-core and its query to aethon-store";
     let mut found = Vec::new();

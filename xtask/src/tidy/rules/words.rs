@@ -1,17 +1,17 @@
-//! Words that the sources do without: unfinished work without an issue, leftovers of debugging. The list is data
-//! (`data/words.toml`), so that adding one needs no code.
+//! Forbidden words in sources: unfinished work without an issue, leftovers of debugging. The list is data (`data/words.toml`),
+//! so adding a word needs no code.
 
 use crate::tidy::finding::Finding;
 use crate::tidy::tree::{Tree, is_vendored};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
-/// The list and the rules about it have to spell the words out.
+/// The files that spell the words out: the list, and the rules about it.
 const EXEMPT: [&str; 2] = ["xtask/src/tidy/", "xtask/data/"];
 
 /// The parsed list.
 pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    // The list is part of this program, and a test reads it: a mistake in it is ours and stops the chore.
+    // The list is compiled in. A list that does not parse would be empty here; a test fails on it.
     toml::from_str(include_str!("../../../data/words.toml")).unwrap_or_default()
 });
 
@@ -19,13 +19,13 @@ pub(super) static WORDS: LazyLock<Words> = LazyLock::new(|| {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Words {
-    /// Words that must not stand in a file.
+    /// Words that no file may contain.
     pub(super) text: Vec<Text>,
-    /// Endings that names of types must not have.
+    /// Endings that no type name may have.
     pub(super) name: Vec<Ending>,
 }
 
-/// A word that must not stand in a file.
+/// A word that no file may contain.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Text {
@@ -37,7 +37,7 @@ pub(super) struct Text {
     remedy: String,
 }
 
-/// An ending that says nothing.
+/// A meaningless ending.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ending {
@@ -45,7 +45,7 @@ pub(super) struct Ending {
     pub(super) remedy: String,
 }
 
-/// None of the words stands in a source of ours.
+/// Checks that none of our sources contains one of the words.
 pub(crate) fn forbidden_text(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     let ours = tree
@@ -68,7 +68,7 @@ pub(crate) fn forbidden_text(tree: &Tree) -> Vec<Finding> {
     found
 }
 
-/// Whether the word stands in the line as a whole, and not followed by what excuses it.
+/// Returns whether the line contains the word as a whole, not followed by an excuse.
 fn holds(line: &str, text: &Text) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     line.match_indices(&text.word).any(|(at, word)| {

@@ -1,13 +1,13 @@
-// Isometric drawing: points of the floor on the picture, boxes with three lit sides, and panes on the two walls. Shapes carry
-// classes only; the colours are those of the theme, in company.css.
+// Isometric drawing: projects points of the room, draws boxes with three lit sides, and panes on the two walls. Shapes have only
+// classes; their colours come from the theme, in company.css.
 
 const space = "http://www.w3.org/2000/svg";
-/** Pixels a tile: across, down, and up. */
+/** Pixels per tile: across, down, and up. */
 const across = 28;
 const down = 14;
 export const up = 30;
 
-/** A point of the room on the picture. @param {number} x @param {number} y @param {number} [z] @returns {[number, number]} */
+/** Projects a point of the room onto the picture. @param {number} x @param {number} y @param {number} [z] @returns {[number, number]} */
 export const at = (x, y, z = 0) => [round((x - y) * across), round((x + y) * down - z * up)];
 
 /** @param {number} value */
@@ -33,8 +33,8 @@ export function shape(name, corners) {
 }
 
 /**
- * A box: its top and the two sides that face the reader.
- * @param {string} name the class that gives it its colour
+ * A box: its top and the two sides that face the viewer.
+ * @param {string} name the class that sets its colour
  * @param {{x: number, y: number, z?: number, w: number, d: number, h: number}} box
  */
 export function prism(name, { x, y, z = 0, w, d, h }) {
@@ -54,8 +54,8 @@ export const paneRight = (name, { x, y = 0, z, w, h }) => shape(name, [[x, y, z]
 export const paneLeft = (name, { y, x = 0, z, w, h }) => shape(name, [[x, y, z], [x, y + w, z], [x, y + w, z + h], [x, y, z + h]]);
 
 /**
- * Words that lie on a plane along one of the walls.
- * @param {string} words @param {"left" | "right"} wall @param {[number, number, number]} where the middle of the words @param {string} name @param {number} [longest]
+ * Text on a plane along one of the walls.
+ * @param {string} words @param {"left" | "right"} wall @param {[number, number, number]} where the centre of the text @param {string} name @param {number} [longest]
  */
 export function sign(words, wall, [x, y, z], name, longest = 12) {
   const [sx, sy] = at(x, y, z);

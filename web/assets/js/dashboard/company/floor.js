@@ -1,5 +1,5 @@
-// The floor plan of Live Company: where things stand, which place a tool is used at, and a way between two places that
-// goes round the furniture. Units are floor tiles; x grows along the wall with the shelf, y along the wall with the doors.
+// The floor plan of Live Company: where things are, where each tool is used, and paths around the furniture. Units are floor
+// tiles; x grows along the wall with the shelf, y along the wall with the doors.
 
 /** @typedef {{x: number, y: number}} Spot */
 /** @typedef {"desk" | "shelf" | "terminal" | "cabinet" | "window" | "door" | "clock" | "chair" | "colleague"} Place */
@@ -8,7 +8,7 @@ export const floor = { width: 15, depth: 11 };
 export const mostDesks = 6;
 export const mostDoors = 6;
 
-/** What stands on the floor: nobody walks through it. */
+/** The obstacles on the floor. */
 export const fixed = {
   shelf: { x: 0.8, y: 0.1, w: 2.9, d: 0.6 },
   terminal: { x: 8.9, y: 0.2, w: 2.6, d: 0.9 },
@@ -37,15 +37,15 @@ const spots = {
   clock: { x: 5, y: 0.9 },
   chair: { x: 11.3, y: 6.6 },
 };
-/** Where the next ones stand when a place is taken. */
+/** Where further people stand when a place is taken. */
 const beside = [[0, 0], [0.75, 0.25], [-0.75, 0.25], [0, 0.95], [0.85, 1.05], [-0.85, 1.05]];
-/** Before the owner's desk they queue up towards the middle of the room. */
+/** The queue at the owner's desk, towards the middle of the room. */
 const queue = [[0, 0], [-0.2, 1.1], [-0.2, -1.1], [-1, 0], [-1.1, 1.1], [-1.1, -1.1]];
 
 /**
  * Where somebody stands.
  * @param {Place} place
- * @param {{desk: number, door: number, colleague: number, order: number}} at `desk` is -1 for the main agent; `order` counts who is there already
+ * @param {{desk: number, door: number, colleague: number, order: number}} at `desk` is -1 for the main agent; `order` is the number of people already there
  * @returns {Spot}
  */
 export function spotOf(place, { desk, door, colleague, order }) {
@@ -66,7 +66,7 @@ export function seatAt(desk) {
   return { x: x + w / 2, y: y - 0.45 };
 }
 
-/** Which place a tool belongs to. Names of tools of an MCP server are `SERVER__tool`. @param {string} tool @returns {Place} */
+/** The place where a tool is used. Tools of an MCP server are named `SERVER__tool`. @param {string} tool @returns {Place} */
 export function placeOfTool(tool) {
   const name = tool.toLowerCase().split("__").at(-1) ?? "";
   if (/^(ask_|delegate|specialist)/.test(name)) return "colleague";
@@ -84,9 +84,9 @@ const columns = Math.ceil(floor.width / cell);
 const rows = Math.ceil(floor.depth / cell);
 
 /**
- * The corners of a short way from one spot to another, without the start. It leads round the furniture; where no way is
- * (a spot inside a thing), it goes straight.
- * @param {Spot} from @param {Spot} to @param {number} desks how many specialists' desks stand there
+ * The corners of a short path from one spot to another around the furniture, without the start. If there is no path (the spot is
+ * inside an obstacle), it goes straight.
+ * @param {Spot} from @param {Spot} to @param {number} desks the number of specialists' desks
  * @returns {Spot[]}
  */
 export function way(from, to, desks) {
@@ -114,7 +114,7 @@ export function way(from, to, desks) {
   return corners;
 }
 
-/** The cells of a shortest way. @param {Spot} from @param {Spot} to @param {(spot: Spot) => boolean} isFree @returns {Spot[] | null} */
+/** The cells of a shortest path. @param {Spot} from @param {Spot} to @param {(spot: Spot) => boolean} isFree @returns {Spot[] | null} */
 function search(from, to, isFree) {
   const number = (/** @type {Spot} */ { x, y }) => Math.max(0, Math.min(rows - 1, Math.floor(y / cell))) * columns + Math.max(0, Math.min(columns - 1, Math.floor(x / cell)));
   const spot = (/** @type {number} */ index) => ({ x: ((index % columns) + 0.5) * cell, y: (Math.floor(index / columns) + 0.5) * cell });
@@ -132,7 +132,7 @@ function search(from, to, isFree) {
       if (x < 0 || y < 0 || x >= columns || y >= rows) continue;
       const next = y * columns + x;
       if (before.has(next) || !free[next]) continue;
-      // No cutting of corners.
+      // A diagonal step must not cut a corner.
       if (dx && dy && !(free[row * columns + x] && free[y * columns + column])) continue;
       before.set(next, here);
       open.push(next);

@@ -1,12 +1,12 @@
-// The furniture of the office, our own drawing: the room with its windows, the memory's shelf, the terminal, the cabinet of
-// files, the clock of the schedule, doors, desks, the inbox, and the owner's desk with a chair before it.
+// The furniture of the office, drawn by us: the room with its windows, the memory's shelf, the terminal, the file cabinet, the
+// scheduler's clock, doors, desks, the inbox, and the owner's desk with a chair in front.
 
 import { at, draw, group, paneLeft, paneRight, prism, shape, sign, up } from "./art.js";
 import { doorAt, fixed, floor } from "./floor.js";
 
 const wall = 4.1;
 
-/** Floor, walls, and what hangs on the walls; nobody is ever behind it. */
+/** Floor, walls, and what hangs on the walls; nothing is ever behind them. */
 export function room() {
   const { width, depth } = floor;
   const boards = [];
@@ -86,7 +86,7 @@ export function shelf() {
   return group("shelf", ...parts);
 }
 
-/** Where commands run: a desk to stand at, with two screens that wake when it is used. */
+/** The terminal, where commands run: a standing desk with two screens that light up in use. */
 export function terminal() {
   const { x, y, w, d } = fixed.terminal;
   const screens = [0.15, 1.4].map((shift) => screen(x + shift, y + 0.34, 1.42, 1.05, 0.85));
@@ -110,7 +110,7 @@ export function cabinet() {
   return group("cabinet", prism("metal", { x, y, w, d, h: 1.65 }), ...drawers, prism("paper", { x: x + 0.25, y: y + 0.15, w: 0.6, d: 0.4, z: 1.65, h: 0.12 }), plant(x + 1.35, y + 0.4, 1.65, 0.6));
 }
 
-/** The clock of the schedule, with hands that tell the reader's time. */
+/** The scheduler's clock, which shows the viewer's local time. */
 export function clock() {
   const [cx, cy] = at(5, 0, 2.85);
   const flat = `matrix(0.95 0.475 0 1 ${cx} ${cy})`;
@@ -142,7 +142,7 @@ export function door(name, index, isOpen) {
   );
 }
 
-/** The tray in which messages lie until they are answered. */
+/** The tray that holds messages until they are answered. */
 export function inbox() {
   const { x, y, w, d } = fixed.inbox;
   const letters = [0, 1, 2, 3].map((index) => prism("paper letter", { x: x + 0.16 + (index % 2) * 0.05, y: y + 0.16 + (index % 3) * 0.04, w: 0.56, d: 0.5, z: 1.0 + index * 0.09, h: 0.06 }));
@@ -177,7 +177,7 @@ export function stool({ x, y, w }) {
   return group("stool", prism("metal", { x: sx + 0.22, y: sy + 0.22, w: 0.12, d: 0.12, h: 0.42 }), prism("cloth", { x: sx, y: sy, w: 0.56, d: 0.5, z: 0.42, h: 0.12 }));
 }
 
-/** The owner's desk and chair; whoever needs the owner waits on the other side. @param {string} name */
+/** The owner's desk; whoever needs the owner waits on the other side. @param {string} name */
 export function ownerDesk(name) {
   const { x, y, w, d } = fixed.owner;
   return group(
@@ -198,7 +198,7 @@ export function ownerSeat() {
   return group("owner-seat", prism("cloth-deep", { x, y, w: w - 0.1, d, z: 0.35, h: 0.22 }), prism("cloth-deep", { x: x + w - 0.28, y, w: 0.24, d, z: 0.35, h: 1.15 }), prism("metal", { x: x + 0.3, y: y + 0.4, w: 0.2, d: 0.2, h: 0.35 }));
 }
 
-/** The chair on which one waits for the owner. */
+/** The chair for waiting for the owner. */
 export function waitingChair() {
   const [x, y] = [11, 6.25];
   return group("waiting-chair", prism("wood-dark", { x: x + 0.22, y: y + 0.28, w: 0.16, d: 0.16, h: 0.36 }), prism("cloth", { x, y, w: 0.62, d: 0.72, z: 0.36, h: 0.14 }));

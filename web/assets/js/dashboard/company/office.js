@@ -1,12 +1,12 @@
-// What the office knows: who works on what, told by the events of the dashboard's socket and nothing else. No clock, no
-// page: the time comes with each event, so that a test can play a day in a moment.
+// The state of the office: who works on what, derived from the events of the dashboard's socket. No clock and no page: the time
+// is passed with each event, so that a test can play a day in a moment.
 
 import { placeOfTool } from "./floor.js";
 
 /** @import { Place } from "./floor.js" */
 
 /**
- * A piece of work: one conversation that an agent answers.
+ * A piece of work: one conversation that an agent is answering.
  * @typedef {{session: string, turn: string, task: string, since: number, calls: Map<string, string>, asked: Map<string, string>,
  *   tool: string, state: "thinking" | "tool"}} Work
  * @typedef {{id: string, name: string, role: string, isMain: boolean, works: Map<string, Work>, fault: {at: number, why: string} | null,
@@ -21,9 +21,9 @@ import { placeOfTool } from "./floor.js";
 export const mainId = "main";
 const faultMs = 30000;
 const most = { happenings: 40, agents: 40, owners: 200 };
-/** What stands for a tool where the program itself looked into the memory. */
+/** The pseudo-tool for memory searches by the program itself. */
 const recalling = "memory";
-/** A question of which only the state of the agent tells. */
+/** An approval known only from the agent's state. */
 const unnamed = "";
 const endings = new Set(["error", "failed", "limit", "budget"]);
 const resting = new Set(["idle", "failed"]);
@@ -31,17 +31,17 @@ const resting = new Set(["idle", "failed"]);
 export class Office {
   /** @type {Map<string, Agent>} */ agents = new Map();
   /** @type {Map<string, {name: string, state: string, at: number}>} */ channels = new Map();
-  /** @type {Happening[]} What the page has yet to show; the oldest fall out. */ happenings = [];
-  /** How many messages wait for their answer. */ letters = 0;
-  /** The job that runs. */ job = "";
-  /** Which agent works in which session. @type {Map<string, string>} */ #owners = new Map();
+  /** @type {Happening[]} What the page has yet to show; the oldest are dropped. */ happenings = [];
+  /** The number of messages waiting for an answer. */ letters = 0;
+  /** The running job. */ job = "";
+  /** The agent working in each session. @type {Map<string, string>} */ #owners = new Map();
 
   constructor() {
     this.#agent(mainId, { name: "Aethon", isMain: true });
   }
 
   /**
-   * Takes what the API answered when the panel opened. It says how things stand, so that nothing moves for it.
+   * Sets the initial state from the API's answers when the panel opens, without animating anything.
    * @param {{channels?: any, agents?: any, approvals?: any, sessions?: any, specialists?: any, scheduler?: any}} found @param {number} now
    */
   prime({ channels, agents, approvals, sessions, specialists, scheduler }, now) {
@@ -75,7 +75,7 @@ export class Office {
     return [...this.agents.values()].map((agent) => look(agent, now));
   }
 
-  /** When something changes by itself next, such as an agent that gets over a failure. @param {number} now */
+  /** The time of the next change without an event, such as an agent recovering from a failure. @param {number} now */
   nextChange(now) {
     const ends = [...this.agents.values()].map(({ fault }) => (fault ? fault.at + faultMs - now : Infinity)).filter((left) => left > 0);
     return ends.length > 0 ? Math.min(...ends) : Infinity;
@@ -86,7 +86,7 @@ export class Office {
     return this.happenings.splice(0);
   }
 
-  /** Whoever works in a session; the main agent where nobody else was told. @param {string} session @returns {Agent} */
+  /** The agent working in a session; the main agent unless another is known. @param {string} session @returns {Agent} */
   #of(session) {
     return this.agents.get(this.#owners.get(session) ?? mainId) ?? this.#main();
   }
@@ -183,7 +183,7 @@ export class Office {
       agent.fault = endings.has(state) ? { at: now, why: state } : agent.fault;
       return;
     }
-    // The turn may have been told before it was known whose it is.
+    // The turn may have been reported before its agent was known.
     if (!agent.isMain) this.#main().works.delete(session);
     this.#own(session, agent.id);
     const tool = String(data.tool ?? "");
@@ -202,7 +202,7 @@ export class Office {
     this.#tell({ kind: "visit", agent: agent.id, place: placeOfTool(tool), tool, session, isBad: false });
   }
 
-  /** Everybody who works now, as the API has it. @param {any[]} active @param {number} now */
+  /** Applies the API's list of active agents. @param {any[]} active @param {number} now */
   #active(active, now) {
     for (const agent of this.agents.values()) agent.works.clear();
     for (const one of active) this.#working(one, now);
@@ -232,7 +232,7 @@ export class Office {
     if (change === "run_ended" && this.job === job) this.job = "";
   }
 
-  /** A delivery by a channel shows at its door. @param {any} data @param {number} now */
+  /** Shows a delivery of a channel at its door. @param {any} data @param {number} now */
   #measured(data, now) {
     const [type, name, state] = [String(data.type ?? ""), String(data.name ?? ""), String(data.status ?? data.state ?? "")];
     if (/^channel/.test(type) && name) this.#channel(name, state || "running");
@@ -270,7 +270,7 @@ export class Office {
   }
 }
 
-/** How an agent is shown: what needs the owner first, then what it does, then how it fared. @param {Agent} agent @param {number} now @returns {Seen} */
+/** How an agent is shown: first what needs the owner, then what it is doing, then how it ended. @param {Agent} agent @param {number} now @returns {Seen} */
 function look(agent, now) {
   const works = [...agent.works.values()];
   const rank = (/** @type {Work} */ work) => (work.asked.size > 0 ? 3 : work.state === "tool" ? 2 : 1);

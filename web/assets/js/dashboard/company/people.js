@@ -1,11 +1,11 @@
-// The people of the office: small rounded figures of our own, one colour each, with a face that shows how they fare. A
-// figure's group stands where its feet are.
+// The people of the office: small rounded figures drawn by us, one colour each, with a face that shows their state. The origin of
+// a figure's group is at its feet.
 
 import { draw, group } from "./art.js";
 
 export const tones = 8;
 
-/** @param {number} tone the colour of the jersey, hair and skin @param {string} name for the pointer */
+/** @param {number} tone the colour of the jersey, hair and skin @param {string} name for the tooltip */
 export function figure(tone, name) {
   const title = draw("title");
   title.textContent = name;

@@ -1,6 +1,6 @@
-// The stage of Live Company: puts the furniture where it stands, and has the figures walk, sit and hold up their bubbles. It
-// draws frames only while somebody walks or a letter flies; else it sleeps until the next thing is due. Where motion is
-// reduced everybody is at their place at once, and nobody fidgets.
+// The stage of Live Company: places the furniture, and lets the figures walk, sit and show their bubbles. It draws frames only
+// while somebody walks or a letter flies; otherwise it sleeps until the next event is due. With reduced motion, everybody is at
+// their place at once and nobody fidgets.
 
 import { make } from "../../shared/dom.js";
 import { icon } from "../../shared/icons.js";
@@ -22,9 +22,9 @@ import { figure } from "./people.js";
 
 const view = { x: -336, y: -168, width: 784, height: 560 };
 const tilesASecond = 3.4;
-/** A calm, drawn walk: twelve pictures a second, as in drawn films, cost a fifth of sixty. */
+/** Twelve frames per second, as in animated films, look calm and cost a fifth of sixty. */
 const frameMs = 80;
-/** So many pictures a step. */
+/** Frames per step. */
 const stride = 2;
 const dwellMs = 1300;
 const mostVisits = 3;
@@ -40,7 +40,7 @@ export class Stage {
   /** @type {Map<string, Person>} */ #people = new Map();
   /** @type {Map<string, {index: number, element: SVGElement}>} */ #doors = new Map();
   /** @type {SVGElement[]} */ #desks = [];
-  /** What stands there, from back to front. @type {{key: number, element: Element}[]} */ #order = [];
+  /** The elements, from back to front. @type {{key: number, element: Element}[]} */ #order = [];
   #plan = "";
   #scale = 1;
   #isAwake = true;
@@ -52,7 +52,7 @@ export class Stage {
   #pick;
   element = make("div", { class: "stage" });
 
-  /** @param {{pick: (id: string) => void, signal: AbortSignal}} options `pick` is called with the id of a figure that was pressed */
+  /** @param {{pick: (id: string) => void, signal: AbortSignal}} options `pick` is called with the id of the pressed figure */
   constructor({ pick, signal }) {
     this.#pick = pick;
     this.#svg.append(room(), this.#clock.element, this.#things, this.#air);
@@ -79,7 +79,7 @@ export class Stage {
   }
 
   /**
-   * Shows who does what. `happenings` is what led there: figures go through the places one by one.
+   * Shows who does what. `happenings` led there: figures visit their places one by one.
    * @param {{seen: Seen[], happenings: Happening[], channels: {name: string, state: string}[], letters: number, job: string}} now
    */
   show({ seen, happenings, channels, letters, job }) {
@@ -109,7 +109,7 @@ export class Stage {
     this.#isAwake = true;
     this.element.classList.remove("is-asleep");
     this.#clock.set(new Date());
-    // What happened meanwhile is over: everybody is where they are now.
+    // Whatever happened meanwhile is over: everybody jumps to their current place.
     for (const person of this.#people.values()) this.#jump(person);
     this.#wake();
   }
@@ -119,7 +119,7 @@ export class Stage {
     for (const person of this.#people.values()) person.element.classList.toggle("is-picked", person.id === id);
   }
 
-  /** Desks and doors, when there are others than before. @param {Seen[]} specialists @param {{name: string, state: string}[]} channels */
+  /** Rebuilds desks and doors if they have changed. @param {Seen[]} specialists @param {{name: string, state: string}[]} channels */
   #build(specialists, channels) {
     const plan = JSON.stringify([specialists.map(({ name }) => name), channels.map(({ name, state }) => [name, state])]);
     if (plan === this.#plan) return;
@@ -181,7 +181,7 @@ export class Stage {
     if (person.visits.length > mostVisits) person.visits.splice(0, person.visits.length - mostVisits);
   }
 
-  /** A letter comes in by a door and goes into the tray. @param {string} channel */
+  /** A letter flies from a door into the tray. @param {string} channel */
   #deliver(channel) {
     const found = this.#doors.get(channel);
     if (!found) return;
@@ -206,7 +206,7 @@ export class Stage {
     setTimeout(() => element.classList.remove(name), ms);
   }
 
-  /** Plans the next frame, or the next look. */
+  /** Schedules the next frame, or the next check. */
   #wake() {
     if (!this.#isAwake) return;
     clearTimeout(this.#timer);
@@ -228,14 +228,14 @@ export class Stage {
     }
   }
 
-  /** The next picture of a walk. */
+  /** Draws the next frame of a walk. */
   #next() {
     this.#timer = setTimeout(() => {
       this.#frame = requestAnimationFrame((time) => this.#move(time));
     }, frameMs - 12);
   }
 
-  /** A moment without walking: the clock is set, and somebody idle stirs. */
+  /** Runs while nobody walks: sets the clock, and lets an idle figure fidget. */
   #look() {
     this.#clock.set(new Date());
     const idle = [...this.#people.values()].filter((person) => person.seen.state === "idle" && person.path.length === 0 && !person.visit);
@@ -245,7 +245,7 @@ export class Stage {
     this.#wake();
   }
 
-  /** Where somebody goes next: the visits first, then where the work is. @param {Person} person @param {number} now */
+  /** Decides where a figure goes next: first its visits, then its work. @param {Person} person @param {number} now */
   #decide(person, now) {
     if (person.path.length > 0 || now < person.rests) return;
     const visit = person.visits.shift() ?? null;
@@ -317,7 +317,7 @@ export class Stage {
     this.#dress(person);
   }
 
-  /** Puts somebody where they belong, without a walk. @param {Person} person */
+  /** Puts a figure at its place without walking. @param {Person} person */
   #jump(person) {
     const { place, tool } = person.seen;
     Object.assign(person, { visits: [], visit: null, path: [], rests: 0, place, carries: false });
@@ -326,7 +326,7 @@ export class Stage {
     this.#put(person);
   }
 
-  /** How somebody looks, and what the bubble says. @param {Person} person */
+  /** Updates a figure's look and its bubble. @param {Person} person */
   #dress(person) {
     const { element, visit, seen, place } = person;
     const isWalking = person.path.length > 0;
@@ -352,7 +352,7 @@ export class Stage {
     person.bubble.hidden = state === "idle";
   }
 
-  /** Draws somebody at their spot, before and behind the right things. @param {Person} person */
+  /** Draws a figure at its spot, in the right depth order. @param {Person} person */
   #put(person) {
     const [x, y] = at(person.spot.x, person.spot.y);
     person.element.style.transform = `translate(${x}px, ${y}px)`;
@@ -374,7 +374,7 @@ export class Stage {
     this.#sort(element, x + w / 2 + y + d / 2);
   }
 
-  /** Moves an element to where it belongs between those behind and those before it. @param {Element} element @param {number} key */
+  /** Moves an element to its place in the depth order. @param {Element} element @param {number} key */
   #sort(element, key) {
     const there = this.#order.findIndex((thing) => thing.element === element);
     const isRight = there >= 0 && (this.#order[there - 1]?.key ?? -Infinity) <= key && (this.#order[there + 1]?.key ?? Infinity) >= key;

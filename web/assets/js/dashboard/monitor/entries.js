@@ -1,8 +1,8 @@
-// What the live monitor holds: one entry for each message, reply, tool call, question, delivery and job, from the stored history
-// and from live events alike, each once, newest first, bounded. No page.
+// The entries of the live monitor: one for each message, reply, tool call, approval, delivery and job, from the stored history
+// and live events alike; deduplicated, newest first, bounded. No page.
 
 /**
- * `order` keeps entries of one moment apart; `text` is what a search looks through.
+ * `order` orders entries of the same time.
  * @typedef {{key: string, at: string, order: number, kind: string, session: string, channel: string, title: string, detail: string, state: string, ms: number | null,
  *   input: any, output: string, turn: string, model: string, untrusted: boolean, missed?: number}} Entry
  */
@@ -11,10 +11,10 @@ const most = 10000;
 
 export class Entries {
   /** @type {Map<string, Entry>} */ #entries = new Map();
-  /** @type {Entry[] | null} In order, until something is added. */ #sorted = null;
+  /** @type {Entry[] | null} The sorted entries, until one is added. */ #sorted = null;
   #number = 0;
 
-  /** A message of a transcript, as the API and the socket have it. @param {string} session @param {any} message */
+  /** Adds a message of a transcript, in the form of the API and the socket. @param {string} session @param {any} message */
   message(session, message) {
     const { id = "", role = "", content = [], created_at: at = "", turn = "", model = "" } = message ?? {};
     if (!Array.isArray(content)) return;
@@ -41,7 +41,7 @@ export class Entries {
     this.#put(known ? { ...known, ...found } : { ...base, key, kind: "tool", title: String(block.name ?? ""), ...found });
   }
 
-  /** An event of the topic `approvals`, or a question that is open. @param {any} data @param {string} now */
+  /** Adds an event of the topic `approvals`, or a pending approval. @param {any} data @param {string} now */
   approval(data, now) {
     const key = `approval ${data.id}`;
     const known = this.#entries.get(key);
@@ -52,7 +52,7 @@ export class Entries {
     this.#put({ key, at: data.created_at ?? now, order: 0, kind: "approval", session: String(data.session_id ?? ""), title: String(data.tool ?? ""), detail: String(data.summary ?? ""), state: "waiting", input: data.input, turn: String(data.turn ?? "") });
   }
 
-  /** An event of the topic `scheduler`. @param {any} data @param {string} now */
+  /** Adds an event of the topic `scheduler`. @param {any} data @param {string} now */
   job({ job_id: job, change, run }, now) {
     if (change !== "run_started" && change !== "run_ended") return;
     const key = `job ${job} ${run?.run_id ?? run?.started_at ?? now}`;
@@ -60,7 +60,7 @@ export class Entries {
     this.#put({ key, at: run?.started_at ?? now, order: 0, kind: "job", session: "", title: String(job ?? ""), detail: String(run?.error ?? ""), state: status });
   }
 
-  /** What telemetry measured that no transcript has: deliveries, refusals, errors, jobs, states of channels. @param {any} event */
+  /** Adds telemetry that is in no transcript: deliveries, refusals, errors, jobs, channel states. @param {any} event */
   measured(event) {
     const kind = { delivery: "delivery", denial: "problem", error: "problem", channel: "problem", job: "job" }[String(event?.type)];
     if (!kind) return;
@@ -73,13 +73,13 @@ export class Entries {
     this.#put({ key, at, order: 0, kind, session: String(event.session_id ?? ""), title: String(event.name ?? ""), detail: String(event.detail ?? ""), state, ms, turn: String(event.turn ?? ""), ...(channel ? { channel } : {}) });
   }
 
-  /** Something was missed here. @param {number} missed @param {string} at */
+  /** Records a gap. @param {number} missed @param {string} at */
   gap(missed, at) {
     this.#number += 1;
     this.#put({ key: `gap ${this.#number}`, at, order: 0, kind: "gap", session: "", title: "", missed });
   }
 
-  /** A session went. @param {string} session */
+  /** Removes the entries of a deleted session. @param {string} session */
   forget(session) {
     for (const [key, entry] of this.#entries) if (entry.session === session && entry.kind !== "gap") this.#entries.delete(key);
     this.#sorted = null;
@@ -89,7 +89,7 @@ export class Entries {
     return this.#entries.size;
   }
 
-  /** Everything, newest first. @returns {Entry[]} */
+  /** All entries, newest first. @returns {Entry[]} */
   all() {
     this.#sorted ??= [...this.#entries.values()].sort((one, other) => (one.at < other.at ? 1 : one.at > other.at ? -1 : other.order - one.order));
     if (this.#sorted.length > most) {
@@ -116,14 +116,14 @@ export class Entries {
   #put(entry) {
     const channel = entry.channel ?? entry.session.split(":")[0];
     const whole = { order: 0, title: "", detail: "", state: "", ms: null, input: undefined, output: "", turn: "", model: "", untrusted: false, ...entry, channel };
-    // A history that is loaded again does not take back what a live event told.
+    // Reloaded history must not undo what a live event reported.
     const known = this.#entries.get(entry.key);
     if (known && known.state !== "running" && whole.state === "running") return;
     this.#entries.set(entry.key, whole);
     this.#sort(whole, known);
   }
 
-  /** Keeps the order where that is cheap: a newest entry comes first, a changed one stays. @param {Entry} entry @param {Entry | undefined} known */
+  /** Keeps the order if that is cheap: the newest entry goes first, a changed one stays. @param {Entry} entry @param {Entry | undefined} known */
   #sort(entry, known) {
     const sorted = this.#sorted;
     if (!sorted) return;

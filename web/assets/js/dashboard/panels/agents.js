@@ -1,4 +1,4 @@
-// The agents: who is at work and on what, the work of several turns, and what each has done, with tools, time and cost.
+// The agents: who is working on what, multi-turn work, and what each has done, with tools, time and cost.
 
 import { fill, make } from "../../shared/dom.js";
 import { badge } from "../../shared/controls.js";
@@ -53,7 +53,7 @@ export function mount(root, context) {
 /** @param {string} title */
 const heading = (title) => make("div", { class: "section-head" }, make("h2", {}, title));
 
-/** Where the API tells only who is at work. @param {any[]} active */
+/** A fallback for an API that lists only active agents. @param {any[]} active */
 const standingOf = (active) => [...new Map(active.map((one) => [one.name, { name: one.name, role: one.role, model: "", state: one.state }])).values()];
 
 /** @param {string} name */
@@ -67,7 +67,7 @@ function doing(now, tool) {
 }
 
 /**
- * A card for each agent, kept from answer to answer so that nothing flickers.
+ * A card for each agent, kept across updates so that nothing flickers.
  * @param {HTMLElement} host @param {any[]} standing @param {any[]} active @param {(agent: string) => void} only
  */
 function showCards(host, standing, active, only) {

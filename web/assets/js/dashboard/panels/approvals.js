@@ -1,4 +1,4 @@
-// Approvals that wait, with exactly what would run; what was allowed for a conversation; and what was decided before.
+// Pending approvals with exactly what would run, grants for conversations, and past decisions.
 
 import { Problem } from "../../shared/api.js";
 import { arrange, fill, make } from "../../shared/dom.js";

@@ -1,4 +1,4 @@
-// The ways to people: how each channel is doing, what has not been delivered, who was paired, and which browsers are signed in.
+// The channels: their state, undelivered messages, paired senders, and signed-in browsers.
 
 import { region, together } from "../../components/state.js";
 import { rowTitle, table } from "../../components/table.js";
@@ -23,7 +23,7 @@ const outboxPath = "/api/outbox?limit=200";
 const pairingsPath = "/api/pairings";
 const signInsPath = "/api/sign-ins";
 
-/** Channels through which nobody is paired. */
+/** Channels without pairing. */
 const withoutPairing = new Set(["webchat", "email"]);
 
 /** @param {string} name */
@@ -48,7 +48,7 @@ function stateBadge(known, word) {
   return badge(label, tone, icon);
 }
 
-/** Of the browser nothing is noted, and "never" would be wrong: its conversations tell. @param {string | null} moment @param {string} channel */
+/** Nothing is recorded for the browser, and "never" would be wrong: its conversations show the time. @param {string | null} moment @param {string} channel */
 const when = (moment, channel) => (moment ? timeElement(moment) : channel !== "webchat" && make("span", { class: "is-soft" }, words.never));
 
 /** @param {Context} context */

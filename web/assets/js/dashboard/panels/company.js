@@ -1,5 +1,5 @@
-// Live Company: a drawn office in which every agent is where it works, and a list beside it that says the same in words. Both
-// show what the events of the dashboard's socket told; when the panel opens, the API says how things stand.
+// Live Company: a drawn office in which every agent is where it works, and a list that says the same in words. Both follow the
+// events of the dashboard's socket; the API provides the initial state.
 
 import { fill, make } from "../../shared/dom.js";
 import { icon } from "../../shared/icons.js";
@@ -17,9 +17,9 @@ import { gathered } from "../gathered.js";
 
 /** @import { Seen } from "../company/office.js" */
 
-/** How often a change is read out at most. */
+/** The minimum interval between announcements. */
 const calmMs = 5000;
-/** What is asked for when the panel opens, and what may be missing in a build. */
+/** The requests when the panel opens; some routes may be missing in a build. */
 const questions = { status: "/api/status", channels: "/api/channels", agents: "/api/agents", approvals: "/api/approvals", sessions: "/api/sessions?limit=100", scheduler: "/api/scheduler" };
 
 /** @type {import("../panels.js").Mount} */
@@ -59,7 +59,7 @@ export function mount(root, context) {
     tell(seen);
   };
 
-  // Read out calmly: the newest change of somebody's state, and never in a hurry.
+  // Announces only the newest change of state, at a calm pace.
   const states = new Map();
   let saidAt = 0;
   const tell = (/** @type {Seen[]} */ seen) => {
@@ -108,7 +108,7 @@ export function mount(root, context) {
   };
 }
 
-/** An answer, or the problem; a route that this build lacks answers nothing. @param {import("../context.js").Context} context @param {string} path */
+/** Returns the answer or the problem, or nothing if this build lacks the route. @param {import("../context.js").Context} context @param {string} path */
 async function answer(context, path) {
   try {
     return await context.request(path);
@@ -120,7 +120,7 @@ async function answer(context, path) {
 /** @param {Seen} agent */
 const nameOf = (agent) => visibleText(agent.isMain ? words.main : agent.name);
 
-/** What an agent does, in words. @param {Seen} agent */
+/** Describes what an agent is doing. @param {Seen} agent */
 function inWords({ state, tool, why }) {
   if (state === "tool") return words.uses(visibleText(tool));
   if (state === "waiting") return words.waitsFor(visibleText(tool));
@@ -131,7 +131,7 @@ function inWords({ state, tool, why }) {
 const icons = { idle: "check", thinking: "spark", tool: "tool", waiting: "shield", failed: "alert" };
 
 /**
- * The line of an agent, with its details below when it is picked. It is made once and kept, so that it can hold the focus.
+ * The line of an agent, with details below if it is picked. It is created once and kept, so that it can keep the focus.
  * @param {HTMLElement} people @param {Seen} agent @param {boolean} isOpen @param {(id: string) => void} pick
  */
 function entry(people, agent, isOpen, pick) {

@@ -1,5 +1,5 @@
-// The configuration: every key by section, with its value, whether it was set, what it means and how to change it. Secrets are
-// masked by the server and never come here. `#/config`, `#/config/KEY`, each with `?q=&changed=1`.
+// The configuration: every key by section, with its value, whether it was set, its meaning and how to change it. The server masks
+// secrets, so they never get here. `#/config`, `#/config/KEY`, each with `?q=&changed=1`.
 
 import { searchField, toggle } from "../../components/form.js";
 import { region, state } from "../../components/state.js";
@@ -27,7 +27,7 @@ export function mount(root, context) {
   const address = (/** @type {string[]} */ parts = []) => hrefOf("config", parts, filter);
   const drawer = keyDrawer(context, { changed: () => refresh(), closed: () => location.hash !== address() && (location.hash = address()) });
   const refresh = () => [dumpPath, originsPath].forEach((path) => context.store.soon(path));
-  // What failed beside the values is asked for again when they are there.
+  // Once the values are there, retries the other requests that failed.
   const catchUp = () => [schemaPath, originsPath].filter((path) => context.store.get(path)?.problem).forEach((path) => context.store.soon(path));
   const tellLost = () => {
     const problem = context.store.get(dumpPath)?.problem ?? context.store.get(schemaPath)?.problem;

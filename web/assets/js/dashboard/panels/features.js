@@ -1,4 +1,4 @@
-// What the assistant can do right now, read from what really runs: what fails comes first, and every feature names its key.
+// What the assistant can do right now, according to the running parts: failures come first, and every feature names its key.
 
 import { searchField } from "../../components/form.js";
 import { region, state } from "../../components/state.js";

@@ -1,4 +1,4 @@
-// The newest log lines, live: by level, part and words, with exact times, to be paused and opened one by one.
+// The newest log lines, live: filtered by level, target and words, with exact times; can be paused, and each line opened.
 
 import { fill, make } from "../../shared/dom.js";
 import { badge } from "../../shared/controls.js";

@@ -1,5 +1,5 @@
-// Long-term memory: the list by category, a search that says how well and by what each entry was found, and one entry in a
-// drawer. `#/memory`, `#/memory/new`, `#/memory/ID`, each with `?q=&category=`.
+// Long-term memory: the list by category, a search that shows how well and by what each entry matched, and one entry in a drawer.
+// `#/memory`, `#/memory/new`, `#/memory/ID`, each with `?q=&category=`.
 
 import { cursorList } from "../../components/cursor-list.js";
 import { searchField, select } from "../../components/form.js";
@@ -66,7 +66,7 @@ export function mount(root, context) {
 }
 
 /**
- * What the filter asks for: all of a category by age, or what fits the words by how well.
+ * Starts the filtered list: a category by age, or search results by relevance.
  * @param {import("../context.js").Context} context @param {{q: string, category: string}} filter @param {HTMLElement} count
  * @param {(parts?: string[]) => string} address
  */
@@ -116,7 +116,7 @@ function memoryTable(context, isSearch, address) {
 /** @param {string} source */
 export const sourceWords = (source) => words.sources[source] ?? visibleText(String(source ?? ""));
 
-/** Whose it is; the owner's own say nothing. @param {string} scope */
+/** Whose memory it is; nothing for the owner's. @param {string} scope */
 export const scopeWords = (scope) => words.scopes[scope] ?? visibleText(String(scope));
 
 /** @param {string} q @param {string} category @param {any} answer */

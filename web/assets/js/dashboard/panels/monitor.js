@@ -1,4 +1,4 @@
-// The live monitor: messages and tool calls of every channel as they happen, with what happened before this page was opened.
+// The live monitor: messages and tool calls of every channel as they happen, after those from before the page was opened.
 
 import { fill, make } from "../../shared/dom.js";
 import { badge, button } from "../../shared/controls.js";
@@ -20,7 +20,7 @@ import { Entries } from "../monitor/entries.js";
 
 /** @import { Entry } from "../monitor/entries.js" */
 
-/** Of how many conversations the newest messages are asked for, and how many at a time. */
+/** How many conversations and messages the history includes, and the number of concurrent requests. */
 const past = { sessions: 24, messages: 60, atOnce: 4 };
 const icons = /** @type {Record<string, string>} */ ({ message: "chat", reply: "spark", tool: "tool", approval: "shield", delivery: "send", job: "clock", problem: "alert", note: "info", gap: "alert" });
 const tones = /** @type {Record<string, ["good" | "warn" | "bad" | "accent" | "", string]>} */ ({ ok: ["good", "check"], sent: ["good", "check"], allowed: ["good", "check"], error: ["bad", "alert"], denied: ["bad", "close"], failed: ["bad", "alert"], running: ["accent", ""], waiting: ["warn", "shield"] });
@@ -92,7 +92,7 @@ export function mount(root, context) {
   let wasOpen = context.isLive();
   return {
     refresh: () => {
-      // The page was away: what happened meanwhile is asked for.
+      // The connection was lost: loads what happened meanwhile.
       if (wasOpen || isLost) void load();
       wasOpen = true;
     },
@@ -114,7 +114,7 @@ function hear(entries, topic, data, now) {
   if (topic === "sessions" && (data?.change === "deleted" || data?.change === "reset")) entries.forget(String(data.session_id));
 }
 
-/** The newest messages of the newest conversations, and what telemetry has. Answers of how many. @param {import("../context.js").Context} context @param {Entries} entries @param {string} session */
+/** Loads the newest messages of the newest conversations, and telemetry. Returns the number of conversations. @param {import("../context.js").Context} context @param {Entries} entries @param {string} session */
 async function history(context, entries, session) {
   const [{ sessions = [] }, approvals, telemetry] = await Promise.all([
     context.request(`/api/sessions?limit=${past.sessions}`),
@@ -135,7 +135,7 @@ async function history(context, entries, session) {
   return ids.length;
 }
 
-/** What an entry says in a line. @param {Entry} entry @returns {string} */
+/** Describes an entry in one line. @param {Entry} entry @returns {string} */
 function title(entry) {
   if (entry.kind === "gap") return words.gap(entry.missed ?? 0);
   if (entry.kind === "approval") return words.asks(entry.title);

@@ -1,5 +1,5 @@
-// The first panel: what needs attention, what waits for the owner, the figures of today, who said something last, and what
-// runs next. It is shown when every answer is there, or after a moment without some, so that nothing moves while they come in.
+// The first panel: what needs attention, what waits for the owner, today's figures, recent conversations, and upcoming jobs. It
+// is shown once every answer is there, or after a moment without some, so that nothing moves as they arrive.
 
 import { staleNote, errorState } from "../../components/state.js";
 import { button, skeleton } from "../../shared/controls.js";
@@ -29,7 +29,7 @@ export const paths = {
   logs: "/api/logs?level=info&limit=6",
 };
 
-/** What an event of a topic makes old. @type {Record<string, string[]>} */
+/** The data that an event of each topic makes stale. @type {Record<string, string[]>} */
 const touched = {
   usage: [paths.usage],
   sessions: [paths.sessions],
@@ -38,7 +38,7 @@ const touched = {
   logs: [paths.logs, paths.errors],
 };
 
-/** What only events keep up to date: an event between the answer and the connection would be missing for good. */
+/** Data kept up to date by events only: an event between the answer and the connection would be missed for good. */
 const told = [...new Set([...Object.values(touched).flat(), paths.telemetry])];
 
 /** @type {import("../panels.js").Mount} */
@@ -57,7 +57,7 @@ export function mount(root, context) {
   const recent = make("ul", { class: "brief", role: "list" });
   const planned = make("ul", { class: "brief", role: "list" });
   const logs = logLines();
-  // Made once: a link that is made anew with each answer would lose the focus of whoever is on it.
+  // Created once: a link recreated with each answer would lose the focus.
   const blank = {
     activity: emptyLine(words.noActivity, "/", words.sayHello),
     noJobs: emptyLine(words.noJobs, "#/scheduler/new", words.addJob),
@@ -111,10 +111,10 @@ export function mount(root, context) {
   let isBegun = false;
   const paint = () => {
     if (whole.isConnected) return parts.forEach((draw) => draw());
-    // Drawn once for all the first answers, and not for each of them out of sight.
+    // Drawn once for all first answers, instead of invisibly for each.
     if (!isBegun && (isLate || all.every((path) => store.get(path)))) void begin();
   };
-  // The first time everything is new, and takes a phone too long to be done at once.
+  // The first time everything is new, which would block a phone for too long in one go.
   const begin = async () => {
     isBegun = true;
     for (const draw of parts) {
@@ -123,7 +123,7 @@ export function mount(root, context) {
       if (context.signal.aborted) return;
     }
     fill(root, whole);
-    // What came meanwhile.
+    // Shows what arrived meanwhile.
     requestAnimationFrame(() => !context.signal.aborted && paint());
   };
   const patience = setTimeout(() => {
@@ -139,16 +139,16 @@ export function mount(root, context) {
       if (!context.signal.aborted) paint();
     });
   }, { signal: context.signal });
-  // Whoever comes back sees at once what was known, and then what is new.
+  // On return, shows the known data at once, and then the new.
   if (all.every((path) => store.get(path))) {
     fill(root, whole);
     paint();
   }
   for (const path of all) if (path !== statusPath && path !== approvalsPath) void store.load(path);
-  // Whoever comes back from another panel sees here and in the top line the same money.
+  // On return from another panel, the spending must agree with the top line.
   if (context.isLive()) store.soon(budgetPath);
   const timer = setInterval(() => !document.hidden && context.isLive() && [paths.ready, paths.features, paths.outbox].forEach((path) => store.soon(path)), 30000);
-  // What was measured is told at once and stored in batches, twice a second: asked for sooner, the figures would lack it.
+  // Telemetry is published at once but stored in batches, twice a second; figures requested sooner would lack it.
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let late;
   const measured = () => {
     late ??= setTimeout(() => {
@@ -163,11 +163,11 @@ export function mount(root, context) {
   } };
 }
 
-/** Whether something was asked for and there is no answer; that this build has no such route is none. @param {import("../store.js").Held | undefined} held */
+/** Whether a request failed without an earlier answer; a route missing in this build does not count. @param {import("../store.js").Held | undefined} held */
 const isLost = (held) => Boolean(held?.problem && held.value === undefined && held.problem.status !== 404);
 
 /**
- * Everything in its place.
+ * Arranges the parts.
  * @param {{attention: Node, cards: {state: Node, today: Node}, asked: Node, activity: Node, next: Node, logs: Node}} pieces
  */
 function layout({ attention, cards, asked, activity, next, logs }) {

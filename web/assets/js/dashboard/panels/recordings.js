@@ -1,4 +1,4 @@
-// Recordings of conversations: the list, or the one that the address names.
+// Recordings of conversations: the list, or the one named in the address.
 
 import { mountList } from "../recordings/list.js";
 import { mountOne } from "../recordings/open.js";

@@ -1,4 +1,4 @@
-// Timed jobs: when they run next, how they ran last, and what can be done with them. `#/scheduler`, `#/scheduler/ID`,
+// Scheduled jobs: their next and last runs, and the actions on them. `#/scheduler`, `#/scheduler/ID`,
 // `#/scheduler/new`.
 
 import { region, state } from "../../components/state.js";

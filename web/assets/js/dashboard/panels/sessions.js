@@ -1,4 +1,4 @@
-// Sessions: the list with its search, and one conversation to read. `#/sessions`, `#/sessions/ID`.
+// Sessions: the searchable list, and one conversation to read. `#/sessions`, `#/sessions/ID`.
 
 import { fill } from "../../shared/dom.js";
 import { sessionList } from "../session-list.js";

@@ -1,5 +1,6 @@
-// SOPs: the list and the runs, one to read, and the editor. `#/sops`, `#/sops/runs` as a tab, `#/sops/NAME`, `#/sops/NAME/edit`,
-// `#/sops/new`. No SOP can hide behind those words: they are only taken where the second part is missing or `edit`.
+// SOPs: the list and the runs, one SOP to read, and the editor. `#/sops`, `#/sops/runs` as a tab, `#/sops/NAME`,
+// `#/sops/NAME/edit`, `#/sops/new`. No SOP can hide behind those words: they are only taken where the second part is missing or
+// `edit`.
 
 import { fill } from "../../shared/dom.js";
 import { sopEditor } from "../sop-editor.js";

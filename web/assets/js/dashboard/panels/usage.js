@@ -1,5 +1,5 @@
-// What the models took: today's money against the ceiling, a chart with a bar for each day of a span, and the sums by model and
-// by kind of work. Today and the span are told apart; both survive a reload, because the ledger keeps them.
+// Model usage: today's spending against the ceiling, a chart with a bar for each day of a period, and sums by model and kind of
+// work. Today and the period are kept apart; both survive a restart, because the ledger stores them.
 
 import { fill, make } from "../../shared/dom.js";
 import { badge, button } from "../../shared/controls.js";
@@ -21,7 +21,7 @@ import { percent } from "../usage-sums.js";
 const budgetWords = texts.usage;
 const names = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
 
-/** A day in words; it is a day in UTC whatever the reader's zone. @param {string} day */
+/** Formats a day; it is a UTC day whatever the viewer's time zone. @param {string} day */
 const dayName = (day) => {
   const date = new Date(`${day}T00:00:00Z`);
   return Number.isNaN(date.getTime()) ? day : names.format(date);
@@ -46,7 +46,7 @@ export function mount(root, context) {
     else if (answered) fill(view, ...panel(answered, wanted, change, lists));
   };
   const view = make("div", { class: "stack" });
-  // The chart is drawn for the width that it gets.
+  // Redraws the chart for its actual width.
   const sizes = new ResizeObserver(([entry]) => {
     const width = Math.round(entry.contentRect.width);
     if (Math.abs(width - wanted.width) < 24 || width === 0) return;
@@ -93,7 +93,7 @@ function panel(usage, wanted, change, lists) {
 /** @param {string} title @param {Node | false | null} [aside] */
 const head = (title, aside) => make("div", { class: "section-head" }, make("h2", {}, title), aside);
 
-/** What the figures are narrowed to. @param {Wanted} wanted @param {(next: Partial<Wanted>) => void} change */
+/** The filters on the figures. @param {Wanted} wanted @param {(next: Partial<Wanted>) => void} change */
 function chosen(wanted, change) {
   const what = [wanted.day && dayName(wanted.day), wanted.model && visibleText(wanted.model), wanted.kind && kindName(wanted.kind)].filter(Boolean).join(", ");
   if (!what) return null;

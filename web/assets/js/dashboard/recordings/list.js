@@ -1,4 +1,4 @@
-// The list of recordings, with those that are refused and why.
+// The list of recordings, including rejected ones and the reason.
 
 import { fill, make } from "../../shared/dom.js";
 import { badge } from "../../shared/controls.js";
@@ -70,7 +70,7 @@ export function mountList(root, context) {
   return { refresh: () => answers.soon(), live: (/** @type {string} */ topic) => topic === "recordings" && answers.soon() };
 }
 
-/** Why a recording is refused. @param {any} row @returns {string} */
+/** Why a recording was rejected. @param {any} row @returns {string} */
 export const faultOf = (row) => String(row?.error ?? row?.refused ?? row?.problem ?? "");
 
 /** @param {number} bytes */
@@ -79,7 +79,7 @@ export function sizeOf(bytes) {
   return bytes < 1048576 ? `${Math.round(bytes / 1024)} KB` : `${(bytes / 1048576).toFixed(1)} MB`;
 }
 
-/** What is being recorded leads to its conversation: there it can be read meanwhile. @param {Running} row */
+/** A recording in progress links to its conversation, where it can be read meanwhile. @param {Running} row */
 const runningRow = (row) => make(
   "li",
   { class: "brief-row" },

@@ -1,4 +1,4 @@
-// The messages of a recorded state: whatever a recording holds is shown and nothing of it runs. Replies come rendered by the server.
+// The messages of a recorded state. Whatever a recording contains is shown, and none of it runs. The server renders replies.
 
 import { make } from "../../shared/dom.js";
 import { setRenderedHtml } from "../../shared/html.js";

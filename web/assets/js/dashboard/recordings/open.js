@@ -1,5 +1,5 @@
-// One recording: its timeline with a slider, its events, the state at a moment, the difference between two, a preview of what
-// resuming would begin with, and what can be done with the file.
+// One recording: its timeline with a slider, its events, the state at a point in time, the diff of two states, a preview of what
+// resuming would start with, and the actions on the file.
 
 import { Problem } from "../../shared/api.js";
 import { confirmDialog } from "../../shared/dialog.js";
@@ -39,7 +39,7 @@ export function mountOne(root, context, name) {
   return { refresh: () => isLost && void begin(), live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "recordings" && data?.name === name && isLost && void begin() };
 }
 
-/** Answers whether it is shown. @param {HTMLElement} root @param {import("../context.js").Context} context @param {string} name @param {string} path @returns {Promise<boolean>} */
+/** Opens a recording; returns whether it is shown. @param {HTMLElement} root @param {import("../context.js").Context} context @param {string} name @param {string} path @returns {Promise<boolean>} */
 async function open(root, context, name, path) {
   try {
     const [found, { snapshots = [] }] = await Promise.all([context.request(path), context.request(`${path}/snapshots`)]);
@@ -61,7 +61,7 @@ async function open(root, context, name, path) {
   }
 }
 
-/** What is being recorded under this name. @param {import("../context.js").Context} context @param {string} name @returns {Promise<import("./list.js").Running | undefined>} */
+/** The recording in progress with this name. @param {import("../context.js").Context} context @param {string} name @returns {Promise<import("./list.js").Running | undefined>} */
 async function runningOf(context, name) {
   const { running = [] } = await context.request(listPath).catch(() => ({}));
   return running.find((/** @type {any} */ one) => one.name === name);
@@ -163,7 +163,7 @@ function show(root, context, { path, found, snapshots }) {
   });
 }
 
-/** All events, page by page, shown as they come. @param {import("../context.js").Context} context @param {string} path @param {(events: RecordedEvent[], isAll: boolean) => void} show */
+/** Loads all events page by page and shows them as they arrive. @param {import("../context.js").Context} context @param {string} path @param {(events: RecordedEvent[], isAll: boolean) => void} show */
 async function loadEvents(context, path, show) {
   let events = /** @type {RecordedEvent[]} */ ([]);
   let after = /** @type {number | null} */ (null);

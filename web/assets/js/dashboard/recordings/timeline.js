@@ -1,4 +1,4 @@
-// The arithmetic of a recording's timeline: where its events stand, and which state holds at one. No page.
+// Timeline arithmetic: the positions of events, and the state at each. No page.
 
 /** @typedef {{seq: number, ts: string, layer: string, type: string, data: any, trace_id: string}} RecordedEvent */
 /** @typedef {{n: number, ts: string | null, message_count: number, turn?: string | null}} Snapshot */
@@ -7,8 +7,8 @@
 export const layers = /** @type {const} */ (["agent", "tool", "sys"]);
 
 /**
- * Where moments stand between 0 and 1. A wait takes room by its logarithm, so that a night between two turns does not press
- * the turns together.
+ * Positions of times between 0 and 1. Gaps are scaled logarithmically, so that a night between two turns does not squeeze the
+ * turns together.
  * @param {string[]} times in order
  * @returns {number[]}
  */
@@ -22,7 +22,7 @@ export function spread(times) {
   return places.map((place) => (at > 0 ? place / at : 0));
 }
 
-/** Where a moment stands among events that stand at `places`. @param {string | null} time @param {RecordedEvent[]} events @param {number[]} places */
+/** The position of a time among events at `places`. @param {string | null} time @param {RecordedEvent[]} events @param {number[]} places */
 export function placeOf(time, events, places) {
   if (!time || events.length === 0) return 1;
   const moment = Date.parse(time);
@@ -30,15 +30,15 @@ export function placeOf(time, events, places) {
   return next < 0 ? 1 : next === 0 ? 0 : (places[next - 1] + places[next]) / 2;
 }
 
-/** The newest snapshot that was taken up to an event. @param {Snapshot[]} snapshots @param {RecordedEvent | undefined} event @returns {Snapshot | undefined} */
+/** The newest snapshot taken up to an event. @param {Snapshot[]} snapshots @param {RecordedEvent | undefined} event @returns {Snapshot | undefined} */
 export function snapshotAt(snapshots, event) {
-  // A recording from elsewhere may not say when its snapshots were taken.
+  // A foreign recording may lack the times of its snapshots.
   if (!event || snapshots.every(({ ts }) => ts === null)) return snapshots.at(-1);
   const moment = Date.parse(event.ts);
   return snapshots.filter(({ ts }) => ts !== null && Date.parse(ts) <= moment).at(-1);
 }
 
-/** The index of the event that stands nearest. @param {number[]} places @param {number} place */
+/** The index of the nearest event. @param {number[]} places @param {number} place */
 export function nearest(places, place) {
   let best = 0;
   places.forEach((at, index) => {
@@ -50,10 +50,10 @@ export function nearest(places, place) {
 /** @param {RecordedEvent} event */
 export const isTrouble = ({ type, data }) => /error|fail|denied|denial|refus/i.test(type) || data?.is_error === true || data?.denied === true || /^(error|denied|failed)$/.test(String(data?.status ?? data?.end ?? ""));
 
-/** The names of tools, whatever form the model was told of them in. @param {any[]} tools @returns {string[]} */
+/** The names of tools, in whatever form they were given to the model. @param {any[]} tools @returns {string[]} */
 export const toolNames = (tools) => (tools ?? []).map((tool) => String(tool?.name ?? tool?.function?.name ?? tool)).sort();
 
-/** The telling part of an event in a line. @param {any} data */
+/** The most informative part of an event in one line. @param {any} data */
 export function briefly(data) {
   if (data === null || data === undefined) return "";
   if (typeof data !== "object") return String(data);
@@ -63,7 +63,7 @@ export function briefly(data) {
   return (text || JSON.stringify(data)).replace(/\s+/g, " ").slice(0, 240);
 }
 
-/** A message's blocks; a text stands for one block. @param {any} message @returns {any[]} */
+/** A message's blocks; plain text counts as one block. @param {any} message @returns {any[]} */
 export function blocksOf(message) {
   const content = message?.content ?? message?.text ?? "";
   if (Array.isArray(content)) return content;

@@ -1,5 +1,5 @@
-// The drawing of a timeline: a lane for each layer with a mark for each event, flags for the snapshots, and a slider that moves
-// over the events. The slider carries the keyboard and the words; the drawing takes presses.
+// Draws a timeline: a lane per layer with a mark for each event, flags for snapshots, and a slider over the events. The slider
+// provides keyboard access and text; the drawing handles presses.
 
 import { fill, make } from "../../shared/dom.js";
 import { clockTime } from "../exact-time.js";
@@ -94,7 +94,7 @@ export function track({ moved, layered }) {
     element,
     draw,
     shown,
-    /** Goes to the event with this number, or the last one before it. @param {number} seq @param {boolean} [isTold] */
+    /** Moves to the event with this number, or the last one before it. @param {number} seq @param {boolean} [isTold] */
     go: (seq, isTold = true) => {
       const found = events.findIndex((event) => event.seq >= seq);
       set(found < 0 ? events.length - 1 : found, isTold);

@@ -1,4 +1,4 @@
-// The views below a timeline: the event of the moment, all events, the state at it, the difference of two states, a preview.
+// The views below a timeline: the current event, all events, the state at that point, the diff of two states, a preview.
 
 import { fill, make } from "../../shared/dom.js";
 import { badge, button, note, skeleton } from "../../shared/controls.js";
@@ -96,7 +96,7 @@ export function eventsView(pick) {
 }
 
 /**
- * A view of what a path answers for a snapshot, asked for when it is looked at.
+ * A view of an API answer for a snapshot, requested when the view is opened.
  * @param {{failure: string, ask: (snapshot: Snapshot) => Promise<any>, draw: (answer: any, snapshot: Snapshot) => Node[]}} options
  */
 function perSnapshot({ failure, ask, draw }) {
@@ -117,7 +117,7 @@ function perSnapshot({ failure, ask, draw }) {
       if (snapshot === wanted) fill(body, errorState({ title: failure, text: /** @type {Error} */ (problem).message, action: button({ label: texts.error.again, look: "button-small", icon: "retry", press: () => void load() }) }));
     }
   };
-  // The slider passes many snapshots; only where it rests is asked for.
+  // The slider passes many snapshots; only the one where it rests is requested.
   /** @type {ReturnType<typeof setTimeout> | undefined} */ let planned;
   const plan = () => {
     clearTimeout(planned);
@@ -200,7 +200,7 @@ export function differenceView(context, path, snapshots) {
   new IntersectionObserver(() => void load()).observe(element);
   return {
     element,
-    /** The moment and the one before it, until the reader chooses two. @param {Snapshot | undefined} snapshot */
+    /** Selects this snapshot and the previous one, until the user chooses two. @param {Snapshot | undefined} snapshot */
     suggest: (snapshot) => {
       if (isOwn || !snapshot) return;
       const index = snapshots.indexOf(snapshot);
@@ -211,7 +211,7 @@ export function differenceView(context, path, snapshots) {
   };
 }
 
-/** What differs, as the API says. @param {any} found @returns {Node[]} */
+/** The differences reported by the API. @param {any} found @returns {Node[]} */
 function parts({ removed = [], added = [], tools_added: come = [], tools_removed: gone = [], system_prompt: prompt, model, cwd }) {
   const lines = [
     model && words.modelChanged(visibleText(model.from), visibleText(model.to)),
