@@ -23,6 +23,16 @@ fn parsed(output: &std::process::Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
+/// It has no recording yet that could be opened, and says so.
+fn it_is_listed_as_running(server: &Server) {
+    let listed = server.get("/api/sessions/recordings").json();
+    assert_eq!((&listed["recordings"], &listed["running"][0]["session_id"]), (&json!([]), &json!(SESSION)));
+    let running = listed["running"][0]["name"].as_str().unwrap();
+    let refused = server.get(&format!("/api/sessions/recordings/{running}"));
+    assert_eq!(refused.status, 404);
+    assert!(refused.json()["detail"].as_str().unwrap().contains("still being written"));
+}
+
 #[test]
 fn a_recording_survives_a_kill_and_is_gone_on_with_from_each_turn() {
     let server = Server::start(ON);
@@ -36,12 +46,7 @@ fn a_recording_survives_a_kill_and_is_gone_on_with_from_each_turn() {
         let journal = std::fs::read_to_string(files(server.home().path(), ".journal").first()?).ok()?;
         (journal.matches("\"type\":\"turn_ended\"").count() == 3).then_some(())
     });
-    let listed = server.get("/api/sessions/recordings").json();
-    assert_eq!((&listed["recordings"], &listed["running"][0]["session_id"]), (&json!([]), &json!(SESSION)));
-    let running = listed["running"][0]["name"].as_str().unwrap();
-    let refused = server.get(&format!("/api/sessions/recordings/{running}"));
-    assert_eq!(refused.status, 404);
-    assert!(refused.json()["detail"].as_str().unwrap().contains("still being written"));
+    it_is_listed_as_running(&server);
     let server = Server::start_in(server.kill(), ON);
     let listed = recordings(&server);
     assert_eq!(listed.len(), 1, "{listed:?}");
