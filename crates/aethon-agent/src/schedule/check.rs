@@ -43,39 +43,39 @@ pub(super) async fn check(
     now: Timestamp,
 ) -> Result<(Job, Option<String>), JobRefusal> {
     let request = without_blanks(request);
-    let mut faults = Findings::default();
+    let mut findings = Findings::default();
     let job_id = match request.job_id.as_deref().map(JobId::parse) {
         None => JobId::fresh(),
         Some(Ok(id)) => id,
         Some(Err(error)) => {
-            faults.add("job_id", error.to_string());
+            findings.add("job_id", error.to_string());
             JobId::fresh()
         }
     };
-    let timing = timing(&request, now, &mut faults);
-    let task = task(&request, (sops, origin), &mut faults).await?;
+    let timing = timing(&request, now, &mut findings);
+    let task = task(&request, (sops, origin), &mut findings).await?;
     let channel = request.channel.unwrap_or_else(|| options.default_channel.clone());
     if let Some(fault) = channel_fault(&channel, options) {
-        faults.add("channel", fault);
+        findings.add("channel", fault);
     }
     if let Some(recipient) = &request.recipient
         && SessionId::of("x", recipient).is_err()
     {
-        faults.add("recipient", "must be a short name without control characters");
+        findings.add("recipient", "must be a short name without control characters");
     }
     if let Some(fault) = recipient_fault(&channel, request.recipient.as_deref(), options) {
-        faults.add("recipient", fault);
+        findings.add("recipient", fault);
     }
     let missed = request.missed.as_deref().map_or(Some(Missed::Skip), Missed::parse);
     if missed.is_none() {
-        faults.add("missed", "must be skip or run_once");
+        findings.add("missed", "must be skip or run_once");
     }
     let retries = request.retries.unwrap_or(0);
     if retries > MOST_RETRIES {
-        faults.add("retries", format!("must be at most {MOST_RETRIES}"));
+        findings.add("retries", format!("must be at most {MOST_RETRIES}"));
     }
-    let (Some(timing), Some(missed), true) = (timing, missed, faults.faults.is_empty()) else {
-        return Err(JobRefusal::Fields(faults.faults));
+    let (Some(timing), Some(missed), true) = (timing, missed, findings.faults.is_empty()) else {
+        return Err(JobRefusal::Fields(findings.faults));
     };
     let (recipient, person) = (request.recipient, request.person);
     let untrusted = request.untrusted;
@@ -93,7 +93,7 @@ pub(super) async fn check(
         person,
         untrusted,
     };
-    Ok((job, faults.warning))
+    Ok((job, findings.warning))
 }
 
 fn channel_fault(channel: &str, options: &BookOptions) -> Option<String> {
@@ -146,21 +146,21 @@ fn without_blanks(request: JobRequest) -> JobRequest {
     }
 }
 
-fn timing(request: &JobRequest, now: Timestamp, faults: &mut Findings) -> Option<Timing> {
+fn timing(request: &JobRequest, now: Timestamp, findings: &mut Findings) -> Option<Timing> {
     let zone = match zone(request.timezone.as_deref()) {
         Ok(zone) => zone,
         Err(message) => {
-            faults.add("timezone", message);
+            findings.add("timezone", message);
             return None;
         }
     };
     match (&request.cron, &request.run_at) {
-        (None, None) => faults.add("cron", "is required, or run_at for a job that runs once"),
-        (Some(_), Some(_)) => faults.add("run_at", "and cron exclude each other; give one of them"),
+        (None, None) => findings.add("cron", "is required, or run_at for a job that runs once"),
+        (Some(_), Some(_)) => findings.add("run_at", "and cron exclude each other; give one of them"),
         (Some(cron), None) => match Cron::parse(cron) {
-            Err(error) => faults.add("cron", error.to_string()),
+            Err(error) => findings.add("cron", error.to_string()),
             Ok(cron) if cron.next_after(now, &zone).is_none() => {
-                faults.add("cron", format!("{:?} never comes", cron.as_str()));
+                findings.add("cron", format!("{:?} never comes", cron.as_str()));
             }
             Ok(cron) => return Some(Timing::Cron { cron, timezone: zone_name(&zone).to_owned() }),
         },
@@ -168,8 +168,8 @@ fn timing(request: &JobRequest, now: Timestamp, faults: &mut Findings) -> Option
             // A time without an offset is in the job's time zone.
             let local = || text.parse::<DateTime>().ok()?.to_zoned(zone).ok().map(|time| time.timestamp());
             match text.parse::<Timestamp>().ok().or_else(local) {
-                None => faults.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),
-                Some(run_at) if run_at <= now => faults.add("run_at", "is in the past"),
+                None => findings.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),
+                Some(run_at) if run_at <= now => findings.add("run_at", "is in the past"),
                 Some(run_at) => return Some(Timing::Once { run_at }),
             }
         }
@@ -180,28 +180,28 @@ fn timing(request: &JobRequest, now: Timestamp, faults: &mut Findings) -> Option
 async fn task(
     request: &JobRequest,
     (sops, origin): (&dyn SopCatalog, Origin),
-    faults: &mut Findings,
+    findings: &mut Findings,
 ) -> Result<Task, JobRefusal> {
     let prompt = request.prompt.clone();
     if prompt.as_ref().is_some_and(|prompt| prompt.chars().count() > LONGEST_PROMPT) {
-        faults.add("prompt", format!("must have at most {LONGEST_PROMPT} characters"));
+        findings.add("prompt", format!("must have at most {LONGEST_PROMPT} characters"));
     }
     let Some(name) = &request.sop_name else {
         if prompt.is_none() {
-            faults.add("prompt", "is required, or sop_name for a job that runs a SOP");
+            findings.add("prompt", "is required, or sop_name for a job that runs a SOP");
         }
         return Ok(Task { sop_name: None, prompt });
     };
     let sop_name = match SopName::parse(name) {
         Ok(name) => Some(name),
         Err(_) => {
-            faults.add("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens");
+            findings.add("sop_name", "must be 1 to 64 lower-case letters, digits and hyphens");
             None
         }
     };
     if let Some(name) = &sop_name {
         match sops.sop(name).await? {
-            None => faults.add("sop_name", format!("there is no SOP named {name}")),
+            None => findings.add("sop_name", format!("there is no SOP named {name}")),
             Some(sop) => {
                 let input = read_input(&sop, BTreeMap::new(), prompt.as_deref().unwrap_or_default());
                 let missing: Vec<&str> = input.missing(&sop).iter().map(|one| one.name.as_str()).collect();
@@ -209,9 +209,9 @@ async fn task(
                 match (missing.is_empty(), origin) {
                     (true, _) => {}
                     // A model can ask the person and try again.
-                    (false, Origin::Assistant) => faults.add("prompt", needs),
+                    (false, Origin::Assistant) => findings.add("prompt", needs),
                     // A person may schedule first, and write later what the SOP needs.
-                    (false, _) => faults.warning = Some(format!("its runs will fail: prompt {needs}")),
+                    (false, _) => findings.warning = Some(format!("its runs will fail: prompt {needs}")),
                 }
             }
         }
