@@ -6,11 +6,11 @@ use std::sync::Arc;
 use aethon_core::hook::{Hook, ToolDecision, TurnContext};
 use aethon_core::message::{Block, Failure, Message, Reply, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
-use aethon_core::recording::Layer;
 use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::event::{CallName, EventData};
 use crate::queue::Entry;
 use crate::recorder::Shared;
 
@@ -34,76 +34,93 @@ impl Hook for RecorderHook {
             let (system, tools) = (request.system.clone(), request.tools.clone());
             self.0.push(Entry::Offer { session: turn.session.clone(), system, tools }, 0);
         }
-        let data = json!({
-            "agent": turn.agent,
-            "attempt": request.attempt,
-            "messages": request.messages.len(),
-            "tools": request.tools.len(),
-            "purpose": if is_main { "answer" } else { "summary" },
-        });
-        self.0.happened((&turn.session, Some(&turn.turn)), (Layer::Agent, "model_request"), data, 0);
+        let data = EventData::ModelRequest {
+            agent: turn.agent.clone(),
+            attempt: request.attempt,
+            messages: request.messages.len(),
+            tools: request.tools.len(),
+            purpose: if is_main { "answer" } else { "summary" },
+        };
+        self.0.happened(&turn.session, Some(&turn.turn), data, 0);
         Ok(())
     }
 
     async fn after_model(&self, turn: &TurnContext, outcome: Result<&Message, &Failure>, usage: &Usage) {
-        let (kind, data, bytes) = match outcome {
+        let (agent, usage) = (turn.agent.clone(), *usage);
+        let (data, bytes) = match outcome {
             Ok(message) => {
-                let calls: Vec<Value> =
-                    message.tool_calls().map(|call| json!({ "id": call.id, "name": call.name })).collect();
-                let (text, is_cut) = cut(&message.text());
-                let bytes = text.len();
-                let data = json!({
-                    "agent": turn.agent, "model": message.model, "text": text, "truncated": is_cut,
-                    "reasoning": reasoning(message), "tool_calls": calls, "usage": usage,
-                });
-                ("model_response", data, bytes)
+                let calls = message.tool_calls();
+                let tool_calls =
+                    calls.map(|call| CallName { id: call.id.clone(), name: call.name.clone() }).collect();
+                let (text, truncated) = cut(message.text());
+                let (bytes, model, reasoning) = (text.len(), message.model.clone(), reasoning(message));
+                let data =
+                    EventData::ModelResponse { agent, model, text, truncated, reasoning, tool_calls, usage };
+                (data, bytes)
             }
             Err(failure) => {
-                let data = json!({ "agent": turn.agent, "message": failure.message, "usage": usage });
-                ("model_error", data, failure.message.len())
+                let message = failure.message.clone();
+                let bytes = message.len();
+                (EventData::ModelError { agent, message, usage }, bytes)
             }
         };
-        self.0.happened((&turn.session, Some(&turn.turn)), (Layer::Agent, kind), data, bytes);
+        self.0.happened(&turn.session, Some(&turn.turn), data, bytes);
     }
 
     async fn before_tool(&self, context: &ToolContext, _spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
         let input = call.input.to_string();
         let bytes = input.len();
-        let input = if bytes > MOST_TEXT { Value::String(cut(&input).0) } else { call.input.clone() };
-        let data = json!({ "agent": context.agent, "call": call.id, "name": call.name, "input": input });
-        let turn = (&context.session, Some(&context.turn));
-        self.0.happened(turn, (Layer::Tool, "tool_call"), data, bytes.min(MOST_TEXT));
+        let input = if bytes > MOST_TEXT { Value::String(cut(input).0) } else { call.input.clone() };
+        let data = EventData::ToolCall {
+            agent: context.agent.clone(),
+            call: call.id.clone(),
+            name: call.name.clone(),
+            input,
+        };
+        self.0.happened(&context.session, Some(&context.turn), data, bytes.min(MOST_TEXT));
         ToolDecision::Allow
     }
 
     async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
-        let (output, is_cut) = cut(&result.output);
+        let (output, truncated) = cut(result.output.as_str());
         let bytes = output.len();
-        let data = json!({
-            "agent": context.agent, "call": call.id, "name": call.name, "output": output, "truncated": is_cut,
-            "is_error": result.is_error, "denied": result.denied, "untrusted": result.untrusted.is_some(),
-            "ms": result.ms,
-        });
-        let turn = (&context.session, Some(&context.turn));
-        self.0.happened(turn, (Layer::Tool, "tool_result"), data, bytes);
+        let data = EventData::ToolResult {
+            agent: context.agent.clone(),
+            call: call.id.clone(),
+            name: call.name.clone(),
+            output,
+            truncated,
+            is_error: result.is_error,
+            denied: result.denied,
+            untrusted: result.untrusted.is_some(),
+            ms: result.ms,
+        };
+        self.0.happened(&context.session, Some(&context.turn), data, bytes);
     }
 
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
-        let data = json!({
-            "agent": turn.agent, "channel": turn.channel, "sender": turn.sender, "end": reply.end,
-            "model": reply.model, "usage": reply.usage,
-            "failure": reply.failure.as_ref().map(|failure| &failure.message),
-        });
-        self.0.happened((&turn.session, Some(&turn.turn)), (Layer::Agent, "turn_ended"), data, 0);
+        let data = EventData::TurnEnded {
+            agent: turn.agent.clone(),
+            channel: turn.channel.clone(),
+            sender: turn.sender.clone(),
+            end: reply.end,
+            model: reply.model.clone(),
+            usage: reply.usage,
+            failure: reply.failure.as_ref().map(|failure| failure.message.clone()),
+        };
+        self.0.happened(&turn.session, Some(&turn.turn), data, 0);
     }
 }
 
 /// Shortens a text that is too long for an event. Returns the text and whether it was cut.
-pub(crate) fn cut(text: &str) -> (String, bool) {
-    match text.char_indices().nth(MOST_TEXT) {
-        None => (text.to_owned(), false),
-        Some((end, _)) => (text[..end].to_owned(), true),
+pub(crate) fn cut(text: impl Into<String>) -> (String, bool) {
+    let mut text = text.into();
+    // A character has at least one byte, so a short text need not be walked through.
+    let end = if text.len() <= MOST_TEXT { None } else { text.char_indices().nth(MOST_TEXT) };
+    if let Some((end, _)) = end {
+        text.truncate(end);
     }
+    (text, end.is_some())
 }
 
 /// Returns the readable reasoning of a message.
@@ -113,5 +130,5 @@ fn reasoning(message: &Message) -> Option<String> {
         _ => None,
     });
     let thoughts = thoughts.collect::<Vec<_>>().join("\n\n");
-    (!thoughts.is_empty()).then(|| cut(&thoughts).0)
+    (!thoughts.is_empty()).then(|| cut(thoughts).0)
 }

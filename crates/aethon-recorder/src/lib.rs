@@ -12,6 +12,7 @@
 //! stored formats, `names` the file names. What a recording means to others is defined in [`aethon_core::recording`].
 
 mod error;
+mod event;
 #[cfg(test)]
 mod fuzz;
 mod hex;

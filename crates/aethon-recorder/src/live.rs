@@ -6,27 +6,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::ids::SessionId;
-use aethon_core::recording::Layer;
 use aethon_core::redact::Redactor;
 use aethon_core::time::text;
 use aethon_core::tool::ToolSpec;
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::{Value, json};
 
+use crate::event::EventData;
 use crate::journal::{Journal, Kind};
-use crate::mask;
+use crate::mask::Masked;
 use crate::names;
-use crate::pack::ENDED;
 use crate::queue::Snapshot;
 use crate::record::{FORMAT, Head, NewEvent, NewMessage, NewSnapshot};
 
 /// After this long a session counts as idle even if a turn seems to be running.
 const LONGEST_TURN: Duration = Duration::from_secs(24 * 3600);
 
+/// How much memory for the next record is kept.
+const MOST_LINE: usize = 16 << 10;
+
 /// A running recording.
 pub(crate) struct Live {
     journal: Journal,
+    /// The record that is being written; kept for its memory.
+    line: Vec<u8>,
     seq: u64,
     snapshots: u64,
     /// Number of messages in the last snapshot.
@@ -60,6 +63,7 @@ impl Live {
         journal.flush()?;
         Ok(Self {
             journal,
+            line: Vec::new(),
             seq: 0,
             snapshots: 0,
             messages: 0,
@@ -71,24 +75,18 @@ impl Live {
     }
 
     /// Adds an event with its secrets masked.
-    pub(crate) fn event(
-        &mut self,
-        redactor: &Redactor,
-        (at, trace_id): (Timestamp, &str),
-        (layer, kind): (Layer, &str),
-        mut data: Value,
-    ) {
-        match kind {
-            "turn_started" => self.turn = Some(trace_id.to_owned()),
+    pub(crate) fn event(&mut self, redactor: &Redactor, at: Timestamp, trace_id: &str, data: &EventData) {
+        match data {
+            EventData::TurnStarted { .. } => self.turn = Some(trace_id.to_owned()),
             // The next turn may have begun before the hooks saw the end of this one.
-            "turn_ended" => self.turn = self.turn.take().filter(|turn| turn != trace_id),
+            EventData::TurnEnded { .. } => self.turn = self.turn.take().filter(|turn| turn != trace_id),
             _ => {}
         }
-        mask::value(redactor, &mut data);
         self.last = self.last.max(at);
         self.seq += 1;
-        let (seq, ts) = (self.seq, text(self.last));
-        self.write(Kind::Event, &NewEvent { seq, ts: &ts, layer, r#type: kind, data: &data, trace_id });
+        let (layer, name, ts) = (data.layer(), data.name(), text(self.last));
+        let data = Masked::new(redactor, data);
+        self.write(Kind::Event, &NewEvent { seq: self.seq, ts: &ts, layer, r#type: name, data, trace_id });
     }
 
     /// Sets what the model is given from now on.
@@ -103,24 +101,13 @@ impl Live {
             return false;
         }
         let count = keeps + messages.len();
-        let Ok(mut content) = serde_json::to_value(messages.iter().map(NewMessage::of).collect::<Vec<_>>())
-        else {
-            return false;
-        };
-        mask_messages(redactor, &mut content);
-        let Offer { system, tools } = self.changed();
-        let system = system.map(|system| mask::text(redactor, &system).into_owned());
-        let tools = tools.and_then(|tools| serde_json::to_value(&*tools).ok()).map(|mut tools| {
-            mask::value(redactor, &mut tools);
-            tools
-        });
-        let is_first = self.snapshots == 0;
-        let (system, tools) = if is_first {
+        let messages: Vec<_> = messages.iter().map(|message| NewMessage::of(redactor, message)).collect();
+        let Offer { mut system, mut tools } = self.changed();
+        if self.snapshots == 0 {
             // The first snapshot is complete, even if no model has been called yet.
-            (Some(system.unwrap_or_default()), Some(tools.unwrap_or_else(|| json!([]))))
-        } else {
-            (system, tools)
-        };
+            system.get_or_insert_default();
+            tools.get_or_insert_default();
+        }
         self.last = self.last.max(at);
         let is_written = self.write(
             Kind::Snapshot,
@@ -130,9 +117,9 @@ impl Live {
                 turn: &turn,
                 keeps: keeps as u64,
                 message_count: count as u64,
-                messages: &content,
-                system_prompt: system.as_deref(),
-                tools: tools.as_ref(),
+                messages: &messages,
+                system_prompt: system.as_deref().map(|system| Masked::new(redactor, system)),
+                tools: tools.as_deref().map(|tools| Masked::new(redactor, tools)),
                 model: &model,
                 cwd,
             },
@@ -141,15 +128,15 @@ impl Live {
             self.snapshots += 1;
             self.messages = count;
             self.written = self.offered.clone();
-            let data = json!({ "n": self.snapshots, "message_count": count });
-            self.event(redactor, (at, turn.as_str()), (Layer::Sys, "snapshot"), data);
+            let data = EventData::Snapshot { n: self.snapshots, message_count: count as u64 };
+            self.event(redactor, at, turn.as_str(), &data);
         }
         is_written
     }
 
     /// Adds the last event.
-    pub(crate) fn close(&mut self, redactor: &Redactor, at: Timestamp, reason: &str) {
-        self.event(redactor, (at, ""), (Layer::Sys, ENDED), json!({ "reason": reason }));
+    pub(crate) fn close(&mut self, redactor: &Redactor, at: Timestamp, reason: &'static str) {
+        self.event(redactor, at, "", &EventData::RecordingEnded { reason });
     }
 
     /// Writes the buffered records.
@@ -194,8 +181,13 @@ impl Live {
     }
 
     fn write(&mut self, kind: Kind, record: &impl Serialize) -> bool {
-        match serde_json::to_vec(record) {
-            Ok(json) => self.journal.append(kind, &json),
+        self.line.clear();
+        match serde_json::to_writer(&mut self.line, record) {
+            Ok(()) => {
+                let is_written = self.journal.append(kind, &self.line);
+                self.line.shrink_to(MOST_LINE);
+                is_written
+            }
             Err(error) => {
                 tracing::warn!(%error, "a record could not be written as JSON");
                 false
@@ -209,14 +201,5 @@ fn is_same<T: ?Sized + PartialEq>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) 
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
         (one, other) => one.is_none() && other.is_none(),
-    }
-}
-
-/// Masks only the content of messages: their role and time are no secrets, and could not be parsed back from `***`.
-fn mask_messages(redactor: &Redactor, messages: &mut Value) {
-    for message in messages.as_array_mut().into_iter().flatten() {
-        if let Some(content) = message.get_mut("content") {
-            mask::value(redactor, content);
-        }
     }
 }

@@ -7,9 +7,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use aethon_core::recording::Layer;
-use serde_json::json;
-
+use crate::event::EventData;
 use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
 use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
@@ -81,9 +79,9 @@ impl Content {
         if self.last.r#type == ENDED {
             return Ok(None);
         }
-        let (layer, data) = (Layer::Sys, json!({ "reason": "recovered" }));
+        let data = EventData::RecordingEnded { reason: "recovered" };
         let (seq, ts) = (self.last.seq + 1, self.last.ts.as_str());
-        let event = NewEvent { seq, ts, layer, r#type: ENDED, data: &data, trace_id: "" };
+        let event = NewEvent { seq, ts, layer: data.layer(), r#type: data.name(), data, trace_id: "" };
         Ok(Some(serde_json::to_vec(&event)?))
     }
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Message;
-use aethon_core::recording::Layer;
 use aethon_core::tool::ToolSpec;
 use jiff::Timestamp;
-use serde_json::Value;
 use tokio::sync::oneshot;
+
+use crate::event::{EventData, SessionEvent};
 
 /// Capacity in entries and in bytes.
 const MOST_ENTRIES: usize = 16_384;
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// An event.
-    Event(Happening),
+    Event(SessionEvent),
     /// What the model of this session is given from now on.
     Offer { session: SessionId, system: Arc<str>, tools: Arc<[ToolSpec]> },
     /// The state after a turn.
@@ -39,20 +39,9 @@ pub(crate) enum Entry {
     /// Marks a session as one-shot; precedes all its other entries.
     Once { session: SessionId },
     /// A message that was posted to a session outside its turns. It starts no recording.
-    Beside { session: SessionId, at: Timestamp, data: Value },
+    Beside { session: SessionId, at: Timestamp, data: EventData },
     /// Ends the recording of a session and signals `done`.
     End { session: SessionId, reason: &'static str, done: Option<oneshot::Sender<()>> },
-}
-
-/// An event.
-#[derive(Debug)]
-pub(crate) struct Happening {
-    pub(crate) session: SessionId,
-    pub(crate) turn: Option<TurnId>,
-    pub(crate) at: Timestamp,
-    pub(crate) layer: Layer,
-    pub(crate) kind: &'static str,
-    pub(crate) data: Value,
 }
 
 /// The conversation after a turn, as a difference to the previous snapshot.
@@ -165,23 +154,23 @@ mod tests {
         Entry::End { session: SessionId::of("webchat", "a").unwrap(), reason, done: None }
     }
 
-    fn event(kind: &'static str) -> Entry {
+    fn event() -> Entry {
         let session = SessionId::of("webchat", "a").unwrap();
-        let (turn, at, layer, data) = (None, Timestamp::default(), Layer::Sys, Value::Null);
-        Entry::Event(Happening { session, turn, at, layer, kind, data })
+        let (turn, at, data) = (None, Timestamp::default(), EventData::Gap { dropped: 1 });
+        Entry::Event(SessionEvent { session, turn, at, data })
     }
 
     #[test]
     fn what_is_too_much_is_dropped_and_counted_and_ends_never_are() {
         let queue = Queue::default();
-        assert!(queue.push(event("large"), MOST_BYTES));
-        assert!(!queue.push(event("more"), 1) && !queue.push(event("more"), 1));
+        assert!(queue.push(event(), MOST_BYTES));
+        assert!(!queue.push(event(), 1) && !queue.push(event(), 1));
         assert!(queue.push(end("reset"), 0));
         let batch = queue.next(Duration::ZERO);
         assert_eq!((batch.entries.len(), batch.dropped, batch.is_last), (2, 2, false));
-        assert!(queue.push(event("small"), 1));
+        assert!(queue.push(event(), 1));
         queue.close();
-        assert!(!queue.push(event("late"), 1));
+        assert!(!queue.push(event(), 1));
         let batch = queue.next(Duration::from_secs(60));
         assert_eq!((batch.entries.len(), batch.dropped, batch.is_last), (1, 0, true));
     }

@@ -9,9 +9,13 @@ use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::{Block, Message, Role, TurnEnd};
 use aethon_core::model::Usage;
 use aethon_core::recording::Manifest;
+use aethon_core::redact::Redactor;
+use aethon_core::tool::ToolSpec;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::mask::Masked;
 
 /// Format version that is written and read.
 pub(crate) const FORMAT: u32 = 1;
@@ -55,13 +59,13 @@ impl StoredManifest {
 }
 
 /// An event as written.
-#[derive(Debug, Serialize)]
-pub(crate) struct NewEvent<'e> {
+#[derive(Serialize)]
+pub(crate) struct NewEvent<'e, D> {
     pub(crate) seq: u64,
     pub(crate) ts: &'e str,
     pub(crate) layer: aethon_core::recording::Layer,
     pub(crate) r#type: &'e str,
-    pub(crate) data: &'e Value,
+    pub(crate) data: D,
     pub(crate) trace_id: &'e str,
 }
 
@@ -75,7 +79,7 @@ pub(crate) struct EventHead {
 }
 
 /// `snapshots/NNNNNN.json` as written.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub(crate) struct NewSnapshot<'s> {
     pub(crate) n: u64,
     pub(crate) ts: &'s str,
@@ -83,11 +87,11 @@ pub(crate) struct NewSnapshot<'s> {
     /// How many messages of the previous snapshot are kept, counted from the first.
     pub(crate) keeps: u64,
     pub(crate) message_count: u64,
-    pub(crate) messages: &'s Value,
+    pub(crate) messages: &'s [NewMessage<'s>],
     /// `null` if unchanged since the previous snapshot.
-    pub(crate) system_prompt: Option<&'s str>,
+    pub(crate) system_prompt: Option<Masked<'s, str>>,
     /// `null` if unchanged since the previous snapshot.
-    pub(crate) tools: Option<&'s Value>,
+    pub(crate) tools: Option<Masked<'s, [ToolSpec]>>,
     pub(crate) model: &'s str,
     pub(crate) cwd: &'s str,
 }
@@ -124,12 +128,13 @@ pub(crate) struct SnapshotHead {
     pub(crate) messages: Vec<serde::de::IgnoredAny>,
 }
 
-/// A message as written.
-#[derive(Debug, Serialize)]
+/// A message as written. Only its content is masked: its role and time are no secrets, and could not be parsed back from
+/// `***`.
+#[derive(Serialize)]
 pub(crate) struct NewMessage<'m> {
     pub(crate) id: MessageId,
     pub(crate) role: Role,
-    pub(crate) content: &'m [Block],
+    pub(crate) content: Masked<'m, [Block]>,
     #[serde(serialize_with = "aethon_core::time::serialize")]
     pub(crate) created_at: Timestamp,
     pub(crate) turn: Option<&'m TurnId>,
@@ -139,11 +144,11 @@ pub(crate) struct NewMessage<'m> {
 }
 
 impl<'m> NewMessage<'m> {
-    pub(crate) fn of(message: &'m Message) -> Self {
+    pub(crate) fn of(redactor: &'m Redactor, message: &'m Message) -> Self {
         Self {
             id: message.id,
             role: message.role,
-            content: &message.content,
+            content: Masked::new(redactor, message.content.as_slice()),
             created_at: message.created_at,
             turn: message.turn.as_ref(),
             model: message.model.as_deref(),

@@ -11,17 +11,16 @@ use aethon_core::hook::Hook;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
 use aethon_core::message::{Block, Inbound, Message, Reply};
-use aethon_core::recording::Layer;
 use aethon_core::redact::Redactor;
 use aethon_core::session::{Begin, Begun};
 use aethon_core::storage::Storage;
-use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use crate::error::{Error, Result};
+use crate::event::{EventData, SessionEvent};
 use crate::hook::{RecorderHook, cut};
-use crate::queue::{Entry, Happening, Queue, Snapshot};
+use crate::queue::{Entry, Queue, Snapshot};
 use crate::tracker::{Difference, Tracker};
 use crate::watched::{WatchedOwners, WatchedTranscripts, WatchedTurns};
 use crate::writer::Writer;
@@ -162,15 +161,9 @@ impl Shared {
     }
 
     /// Records an event of a session, and of a turn if there is one.
-    pub(crate) fn happened(
-        &self,
-        (session, turn): (&SessionId, Option<&TurnId>),
-        (layer, kind): (Layer, &'static str),
-        data: Value,
-        bytes: usize,
-    ) {
+    pub(crate) fn happened(&self, session: &SessionId, turn: Option<&TurnId>, data: EventData, bytes: usize) {
         let (session, turn, at) = (session.clone(), turn.cloned(), self.clock.now());
-        self.push(Entry::Event(Happening { session, turn, at, layer, kind, data }), bytes);
+        self.push(Entry::Event(SessionEvent { session, turn, at, data }), bytes);
     }
 
     pub(crate) fn accepted(&self, turn: &TurnId, inbound: &Inbound) {
@@ -191,30 +184,32 @@ impl Shared {
         let Begin { mut message, replaces } = begin;
         message.id = begun.message;
         message.turn = Some(turn.clone());
-        let (text, is_cut) = cut(&message.text());
+        let (text, truncated) = cut(message.text());
         let bytes = text.len();
-        let is_outside =
+        let untrusted =
             message.content.iter().any(|block| matches!(block, Block::Text { untrusted: Some(_), .. }));
-        let data = json!({
-            "text": text, "truncated": is_cut, "replaces": replaces, "untrusted": is_outside,
-            "attachments": message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count(),
-        });
-        self.happened((session, Some(turn)), (Layer::Agent, "turn_started"), data, bytes);
-        self.tracker.began(session, message, (begun.after, replaces.as_ref()), is_first);
+        let attachments = message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count();
+        let replaced = replaces.clone();
+        let data = EventData::TurnStarted { text, truncated, replaces, untrusted, attachments };
+        self.happened(session, Some(turn), data, bytes);
+        self.tracker.began(session, message, (begun.after, replaced.as_ref()), is_first);
     }
 
     /// Records messages that were added to a running turn.
     pub(crate) fn grew(&self, turn: &TurnId, messages: Vec<Message>) {
         let folded = messages.iter().flat_map(|message| &message.content).filter_map(|block| match block {
             Block::Folded { messages, from, to, .. } => {
-                Some(json!({ "messages": messages, "from": from, "to": to }))
+                let (from, to) = (from.clone(), to.clone());
+                Some(EventData::Folded { messages: *messages, from, to })
             }
             _ => None,
         });
-        let folded: Vec<Value> = folded.collect();
-        if let Some(session) = self.tracker.session_of(turn) {
+        let folded: Vec<EventData> = folded.collect();
+        if !folded.is_empty()
+            && let Some(session) = self.tracker.session_of(turn)
+        {
             for data in folded {
-                self.happened((&session, Some(turn)), (Layer::Sys, "folded"), data, 0);
+                self.happened(&session, Some(turn), data, 0);
             }
         }
         self.tracker.grew(turn, messages);
@@ -222,9 +217,9 @@ impl Shared {
 
     /// Records a message posted to a session outside its turns.
     pub(crate) fn posted(&self, session: &SessionId, message: Message) {
-        let (text, is_cut) = cut(&message.text());
+        let (text, truncated) = cut(message.text());
         let bytes = text.len();
-        let data = json!({ "message": message.id, "text": text, "truncated": is_cut });
+        let data = EventData::MessagePosted { message: message.id, text, truncated };
         self.push(Entry::Beside { session: session.clone(), at: self.clock.now(), data }, bytes);
         self.tracker.posted(session, message);
     }

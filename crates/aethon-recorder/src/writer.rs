@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 
 use aethon_core::event::{Event, RecordingChange, RecordingNews};
 use aethon_core::ids::SessionId;
-use aethon_core::recording::Layer;
 use jiff::Timestamp;
-use serde_json::json;
 
+use crate::event::{EventData, SessionEvent};
 use crate::live::Live;
 use crate::pack::pack;
-use crate::queue::{Entry, Happening, Snapshot};
+use crate::queue::{Entry, Snapshot};
 use crate::recorder::{Options, Shared};
 use crate::retention;
 
@@ -35,9 +34,6 @@ const MOST_SNAPSHOTS: u64 = 4_000;
 
 /// Maximum number of one-shot session names remembered.
 const MOST_ONCE: usize = 10_000;
-
-/// The event that starts a recording.
-const FIRST: &str = "turn_started";
 
 pub(crate) struct Writer {
     options: Options,
@@ -79,7 +75,7 @@ impl Writer {
 
     fn take(&mut self, entry: Entry) {
         match entry {
-            Entry::Event(happening) => self.happened(happening),
+            Entry::Event(event) => self.happened(event),
             Entry::Snapshot(snapshot) => self.snapshot(*snapshot),
             Entry::Offer { session, system, tools } => {
                 if let Some(live) = self.live.get_mut(&session) {
@@ -95,7 +91,7 @@ impl Writer {
             Entry::Beside { session, at, data } => {
                 let redactor = self.options.redactor.get();
                 if let Some(live) = self.live.get_mut(&session) {
-                    live.event(&redactor, (at, ""), (Layer::Sys, "message_posted"), data);
+                    live.event(&redactor, at, "", &data);
                 }
             }
             Entry::End { session, reason, done } => {
@@ -108,16 +104,16 @@ impl Writer {
         }
     }
 
-    fn happened(&mut self, happening: Happening) {
-        let Happening { session, turn, at, layer, kind, data } = happening;
-        if kind == FIRST && !self.live.contains_key(&session) {
+    fn happened(&mut self, event: SessionEvent) {
+        let SessionEvent { session, turn, at, data } = event;
+        if matches!(data, EventData::TurnStarted { .. }) && !self.live.contains_key(&session) {
             self.begin(&session, at);
         }
         let redactor = self.options.redactor.get();
         let Some(live) = self.live.get_mut(&session) else { return };
         let turn = turn.as_ref().map_or("", |turn| turn.as_str());
-        live.event(&redactor, (at, turn), (layer, kind), data);
-        if kind == "turn_ended" && self.once.remove(&session) {
+        live.event(&redactor, at, turn, &data);
+        if matches!(data, EventData::TurnEnded { .. }) && self.once.remove(&session) {
             self.end(&session, "session_used_once");
         }
     }
@@ -149,8 +145,9 @@ impl Writer {
         }
         match Live::begin(&self.options.folder, session, at, self.options.version) {
             Ok(mut live) => {
-                let data = json!({ "session_id": session, "version": self.options.version, "cwd": self.options.cwd });
-                live.event(&self.options.redactor.get(), (at, ""), (Layer::Sys, "recording_started"), data);
+                let (version, cwd) = (self.options.version, self.options.cwd.clone());
+                let data = EventData::RecordingStarted { session_id: session.clone(), version, cwd };
+                live.event(&self.options.redactor.get(), at, "", &data);
                 self.tell(live.stem(), session, RecordingChange::Began);
                 self.live.insert(session.clone(), live);
                 self.count();
@@ -218,7 +215,7 @@ impl Writer {
     }
 
     /// Ends the recording of a session, if there is one.
-    fn end(&mut self, session: &SessionId, reason: &str) {
+    fn end(&mut self, session: &SessionId, reason: &'static str) {
         self.shared.tracker.forget(session);
         let Some(mut live) = self.live.remove(session) else { return };
         live.close(&self.options.redactor.get(), self.shared.clock.now(), reason);
@@ -254,7 +251,7 @@ impl Writer {
         tracing::warn!(dropped, "the recorder could not keep up; recordings have a gap");
         let (redactor, now) = (self.options.redactor.get(), self.shared.clock.now());
         for live in self.live.values_mut() {
-            live.event(&redactor, (now, ""), (Layer::Sys, "gap"), json!({ "dropped": dropped }));
+            live.event(&redactor, now, "", &EventData::Gap { dropped });
         }
     }
 

@@ -46,7 +46,7 @@ impl Shared {
         let (session, turn) = (job.session(), &job.turn);
         // Another agent's window is of another size, and its counts are those of other models.
         let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
-        if cached.is_none() {
+        if cached.is_none() && begun.after.is_some() {
             // Perhaps because another program has said something here.
             self.look_elsewhere().await;
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_core::storage::{StorageHealth, Synchronous};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::place::Place;
@@ -73,6 +74,9 @@ pub(super) fn open_reader(settings: &Settings) -> Result<Connection, Error> {
 pub(super) fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(busy_timeout)?;
+    // Without it SQLite compiles a statement anew whenever a value bound to it might have to do with a partial index,
+    // which took a tenth of the writer's time. With it, a plan depends on the text of its statement alone.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;")?;
     Ok(connection)
 }

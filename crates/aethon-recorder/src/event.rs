@@ -1,0 +1,156 @@
+//! The events of a recording: what each kind tells.
+
+use aethon_core::ids::{AgentName, MessageId, SessionId, TurnId};
+use aethon_core::message::TurnEnd;
+use aethon_core::model::Usage;
+use aethon_core::recording::Layer;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::pack::ENDED;
+
+/// The content of an event. Its name and its layer follow from its kind.
+///
+/// The types are written as they are, without a [`Value`] in between: at full load, building and dropping one for every
+/// event cost more than everything else about a recording.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum EventData {
+    RecordingStarted {
+        session_id: SessionId,
+        version: &'static str,
+        cwd: String,
+    },
+    TurnStarted {
+        text: String,
+        truncated: bool,
+        replaces: Option<TurnId>,
+        untrusted: bool,
+        attachments: usize,
+    },
+    ModelRequest {
+        agent: AgentName,
+        attempt: u32,
+        messages: usize,
+        tools: usize,
+        purpose: &'static str,
+    },
+    ModelResponse {
+        agent: AgentName,
+        model: Option<String>,
+        text: String,
+        truncated: bool,
+        reasoning: Option<String>,
+        tool_calls: Vec<CallName>,
+        usage: Usage,
+    },
+    ModelError {
+        agent: AgentName,
+        message: String,
+        usage: Usage,
+    },
+    ToolCall {
+        agent: AgentName,
+        call: String,
+        name: String,
+        input: Value,
+    },
+    ToolResult {
+        agent: AgentName,
+        call: String,
+        name: String,
+        output: String,
+        truncated: bool,
+        is_error: bool,
+        denied: bool,
+        untrusted: bool,
+        ms: Option<u64>,
+    },
+    /// Older messages were replaced by a summary in what the model sees.
+    Folded {
+        messages: u64,
+        from: String,
+        to: String,
+    },
+    MessagePosted {
+        message: MessageId,
+        text: String,
+        truncated: bool,
+    },
+    TurnEnded {
+        agent: AgentName,
+        channel: String,
+        sender: String,
+        end: TurnEnd,
+        model: String,
+        usage: Usage,
+        failure: Option<String>,
+    },
+    Snapshot {
+        n: u64,
+        message_count: u64,
+    },
+    /// Events were lost before this one.
+    Gap {
+        dropped: u64,
+    },
+    RecordingEnded {
+        reason: &'static str,
+    },
+}
+
+/// A tool call, without its arguments.
+#[derive(Debug, Serialize)]
+pub(crate) struct CallName {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
+/// An event of a session.
+#[derive(Debug)]
+pub(crate) struct SessionEvent {
+    pub(crate) session: SessionId,
+    pub(crate) turn: Option<TurnId>,
+    pub(crate) at: Timestamp,
+    pub(crate) data: EventData,
+}
+
+impl EventData {
+    /// Returns the name of the event, as written.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::RecordingStarted { .. } => "recording_started",
+            Self::TurnStarted { .. } => "turn_started",
+            Self::ModelRequest { .. } => "model_request",
+            Self::ModelResponse { .. } => "model_response",
+            Self::ModelError { .. } => "model_error",
+            Self::ToolCall { .. } => "tool_call",
+            Self::ToolResult { .. } => "tool_result",
+            Self::Folded { .. } => "folded",
+            Self::MessagePosted { .. } => "message_posted",
+            Self::TurnEnded { .. } => "turn_ended",
+            Self::Snapshot { .. } => "snapshot",
+            Self::Gap { .. } => "gap",
+            Self::RecordingEnded { .. } => ENDED,
+        }
+    }
+
+    /// Returns the part of the program that the event comes from.
+    pub(crate) fn layer(&self) -> Layer {
+        match self {
+            Self::TurnStarted { .. }
+            | Self::ModelRequest { .. }
+            | Self::ModelResponse { .. }
+            | Self::ModelError { .. }
+            | Self::TurnEnded { .. } => Layer::Agent,
+            Self::ToolCall { .. } | Self::ToolResult { .. } => Layer::Tool,
+            Self::RecordingStarted { .. }
+            | Self::Folded { .. }
+            | Self::MessagePosted { .. }
+            | Self::Snapshot { .. }
+            | Self::Gap { .. }
+            | Self::RecordingEnded { .. } => Layer::Sys,
+        }
+    }
+}
