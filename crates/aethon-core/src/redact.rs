@@ -43,6 +43,15 @@ impl Default for Redactor {
     }
 }
 
+/// What counts as a secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Known values and the shapes of keys.
+    Certain,
+    /// Also what is merely labelled as a secret.
+    Labelled,
+}
+
 struct Known {
     text: Forms,
     digits: Forms,
@@ -56,17 +65,13 @@ impl Redactor {
 
     /// Returns the text with every secret replaced by `***`.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        masked(text, self.places(text))
+        masked(text, self.places(text, Reach::Certain))
     }
 
     /// The same for a text that is stored and not processed any further, such as a recording: anything merely labelled
     /// as a secret (`password=…`) is removed as well.
     pub fn redact_kept<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut places = self.places(text);
-        let known = places.len();
-        labelled::find(text, |place| places.push(place));
-        let is_more = places.len() > known;
-        masked(text, if is_more { apart(text, places) } else { places })
+        masked(text, self.places(text, Reach::Labelled))
     }
 
     /// Returns whether an object key names a secret, so that its value is one.
@@ -76,22 +81,36 @@ impl Redactor {
 
     /// Returns whether the text contains something that looks like a secret.
     pub fn finds_secret(&self, text: &str) -> bool {
-        !self.places(text).is_empty()
+        !self.places(text, Reach::Certain).is_empty()
     }
 
     /// The ranges of all secrets, sorted and disjoint.
-    fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let known = &self.known;
+    fn places(&self, text: &str, reach: Reach) -> Vec<Range<usize>> {
         let mut places: Vec<Range<usize>> = Vec::new();
-        known.text.find(text.as_bytes(), |place| places.push(place));
+        self.search(text, reach, |place| places.push(place));
+        // Invisible characters inside a secret would hide it, and are dropped before a model sees the text.
+        if let Some(view) = View::visible(text)
+            && let Ok(visible) = std::str::from_utf8(&view.bytes)
+        {
+            self.search(visible, reach, |place| places.push(view.source(&place)));
+        }
+        if places.is_empty() { places } else { apart(text, places) }
+    }
+
+    /// Calls back with the range of every secret, in any order.
+    fn search(&self, text: &str, reach: Reach, mut found: impl FnMut(Range<usize>)) {
+        let known = &self.known;
+        known.text.find(text.as_bytes(), &mut found);
         if !known.text.is_empty()
             && let Some(view) = View::decoded(text)
         {
-            known.text.find(&view.bytes, |place| places.push(view.source(&place)));
+            known.text.find(&view.bytes, |place| found(view.source(&place)));
         }
-        known.digits.find_digits(text.as_bytes(), |place| places.push(place));
-        shapes::find(text.as_bytes(), |place| places.push(place));
-        if places.is_empty() { places } else { apart(text, places) }
+        known.digits.find_digits(text.as_bytes(), &mut found);
+        shapes::find(text.as_bytes(), &mut found);
+        if reach == Reach::Labelled {
+            labelled::find(text, found);
+        }
     }
 }
 

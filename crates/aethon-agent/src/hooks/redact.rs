@@ -7,7 +7,6 @@ use aethon_core::live::Live;
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::redact::Redactor;
 use aethon_core::tool::{OutputBlock, ToolContext};
-use aethon_core::untrusted::without_invisible;
 use async_trait::async_trait;
 
 /// Masks secrets in tool output.
@@ -16,14 +15,7 @@ pub struct RedactOutput(pub Live<Redactor>);
 
 impl RedactOutput {
     fn mask(&self, text: &mut String) {
-        let redactor = self.0.get();
-        if let Cow::Owned(redacted) = redactor.redact(text) {
-            *text = redacted;
-        }
-        // Invisible characters inside a secret would hide it here, and are dropped before a model sees the text.
-        if let Cow::Owned(visible) = without_invisible(text)
-            && let Cow::Owned(redacted) = redactor.redact(&visible)
-        {
+        if let Cow::Owned(redacted) = self.0.get().redact(text) {
             *text = redacted;
         }
     }

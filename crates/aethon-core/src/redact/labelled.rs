@@ -60,10 +60,12 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
 
 /// Whether this names a secret, as an object key does.
 pub(super) fn is_label(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
     LABELS.iter().any(|label| {
-        let before = word.strip_suffix(label).map(|before| before.chars().next_back());
-        before.is_some_and(|before| before.is_none_or(|before| !before.is_alphanumeric()))
+        let split = word.len().checked_sub(label.len()).and_then(|at| word.split_at_checked(at));
+        split.is_some_and(|(before, end)| {
+            end.eq_ignore_ascii_case(label)
+                && before.chars().next_back().is_none_or(|before| !before.is_alphanumeric())
+        })
     })
 }
 

@@ -173,6 +173,22 @@ fn a_value_goes_backwards_and_broken_over_lines() {
 }
 
 #[test]
+fn invisible_characters_hide_nothing() {
+    let redactor = Redactor::new([Secret::new(KEY), Secret::new(SECRET)]);
+    for hidden in ["\u{200b}", "\u{feff}\u{2060}", "\u{1}"] {
+        let apart = |text: &str| text.chars().map(|c| format!("{c}{hidden}")).collect::<String>();
+        for secret in [KEY, SECRET, "sk-abcdefghijklmnopqrstuvwx"] {
+            let redacted = redactor.redact(&format!("ü{hidden}<{}>", apart(secret))).into_owned();
+            assert_eq!(redacted, format!("ü{hidden}<***{hidden}>"), "{secret:?} {hidden:?}");
+        }
+        let kept = redactor.redact_kept(&apart("password=hunter2 ok")).into_owned();
+        assert!(!kept.contains('h') && kept.ends_with(&apart(" ok")), "{kept:?}");
+    }
+    let harmless = "ö\u{200b}ü";
+    assert!(matches!(redactor.redact(harmless), Cow::Borrowed(_)));
+}
+
+#[test]
 fn common_keys_are_known_by_their_shape() {
     let check = |text: &str, expected: &str| assert_eq!(Redactor::default().redact(text), expected, "{text}");
     check("key sk-abcdefghijklmnopqrstuvwx end", "key *** end");

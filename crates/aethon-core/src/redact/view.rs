@@ -1,7 +1,9 @@
-//! Views of a text with its encoding undone: escapes decoded and line breaks removed, or only the hexadecimal digits.
-//! Both know where in the text each of their bytes comes from.
+//! Views of a text with its encoding undone: escapes decoded and line breaks removed, invisible characters removed, or
+//! only the hexadecimal digits. All know where in the text each of their bytes comes from.
 
 use std::ops::Range;
+
+use crate::untrusted::is_invisible;
 
 /// Bytes decoded from a text.
 #[derive(Debug, Default)]
@@ -57,6 +59,23 @@ impl View {
                     view.bytes.push(text[at]);
                     at += 1;
                 }
+            }
+        }
+        Some(view)
+    }
+
+    /// Returns the text without the characters that nobody sees. `None` if nothing changes.
+    pub(super) fn visible(text: &str) -> Option<Self> {
+        let is_hiding = |byte: u8| !byte.is_ascii() || byte.is_ascii_control() && !byte.is_ascii_whitespace();
+        if !text.bytes().any(is_hiding) || !text.chars().any(is_invisible) {
+            return None;
+        }
+        let mut view = Self { bytes: Vec::with_capacity(text.len()), jumps: Vec::new() };
+        for (at, character) in text.char_indices() {
+            if is_invisible(character) {
+                view.jump(at + character.len_utf8(), 1);
+            } else {
+                view.bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             }
         }
         Some(view)
