@@ -443,7 +443,7 @@ impl<'e> Turn<'e> {
         let is_current =
             self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));
         if !beside && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
-            let allowance = self.allowance(&self.agent.agent.prompt.text());
+            let allowance = self.allowance(&self.agent.agent.prompt.last_text());
             let who = (&self.agent, &self.context);
             self.shared.compact_ahead(who, &self.conversation.window, &allowance);
             let window = std::mem::take(&mut self.conversation.window);

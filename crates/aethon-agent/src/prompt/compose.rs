@@ -155,6 +155,14 @@ impl Prompt {
         }
         current.text.clone()
     }
+
+    /// Returns the prompt as it was when it was last asked for, without looking at the pages.
+    pub(crate) fn last_text(&self) -> Arc<str> {
+        match &self.0 {
+            Source::Pages(pages) => pages.current.lock().unwrap_or_else(PoisonError::into_inner).text.clone(),
+            Source::Fixed(text) => text.clone(),
+        }
+    }
 }
 
 /// The changing pages combined: current matters, and the newest learnings.

@@ -119,11 +119,11 @@ pub(super) async fn troubles(job: &Job, options: &BookOptions, sops: &dyn SopCat
     let recipient = recipient.map(|fault| format!("its recipient {fault}"));
     let mut troubles: Vec<String> =
         channel_fault(&job.channel, options).into_iter().chain(recipient).collect();
-    if let Some(name) = &job.task.sop_name
-        && sops.sop(name).await?.is_none()
-    {
-        troubles.push(format!("there is no SOP named {name}"));
-    }
+    troubles.extend(match sop_fault(&job.task, sops).await? {
+        SopFault::None => None,
+        SopFault::Unknown(name) => Some(format!("there is no SOP named {name}")),
+        SopFault::Needs(needs) => Some(format!("its prompt {needs}")),
+    });
     Ok(troubles)
 }
 
@@ -199,22 +199,35 @@ async fn task(
             None
         }
     };
-    if let Some(name) = &sop_name {
-        match sops.sop(name).await? {
-            None => findings.add("sop_name", format!("there is no SOP named {name}")),
-            Some(sop) => {
-                let input = read_input(&sop, BTreeMap::new(), prompt.as_deref().unwrap_or_default());
-                let missing: Vec<&str> = input.missing(&sop).iter().map(|one| one.name.as_str()).collect();
-                let needs = format!("must say what the SOP needs: {}", missing.join(", "));
-                match (missing.is_empty(), origin) {
-                    (true, _) => {}
-                    // A model can ask the person and try again.
-                    (false, Origin::Assistant) => findings.add("prompt", needs),
-                    // A person may schedule first, and write later what the SOP needs.
-                    (false, _) => findings.warning = Some(format!("its runs will fail: prompt {needs}")),
-                }
-            }
+    let task = Task { sop_name, prompt };
+    match (sop_fault(&task, sops).await?, origin) {
+        (SopFault::None, _) => {}
+        (SopFault::Unknown(name), _) => findings.add("sop_name", format!("there is no SOP named {name}")),
+        // A model can ask the person and try again.
+        (SopFault::Needs(needs), Origin::Assistant) => findings.add("prompt", needs),
+        // A person may schedule first, and write later what the SOP needs.
+        (SopFault::Needs(needs), _) => {
+            findings.warning = Some(format!("its runs will fail: prompt {needs}"));
         }
     }
-    Ok(Task { sop_name, prompt })
+    Ok(task)
+}
+
+/// What is wrong with the SOP that a task runs.
+enum SopFault {
+    None,
+    Unknown(SopName),
+    /// It does not get all that it needs from the prompt.
+    Needs(String),
+}
+
+async fn sop_fault(task: &Task, sops: &dyn SopCatalog) -> Result<SopFault> {
+    let Some(name) = &task.sop_name else { return Ok(SopFault::None) };
+    let Some(sop) = sops.sop(name).await? else { return Ok(SopFault::Unknown(name.clone())) };
+    let input = read_input(&sop, BTreeMap::new(), task.prompt.as_deref().unwrap_or_default());
+    let missing: Vec<&str> = input.missing(&sop).iter().map(|one| one.name.as_str()).collect();
+    Ok(match missing.is_empty() {
+        true => SopFault::None,
+        false => SopFault::Needs(format!("must say what the SOP needs: {}", missing.join(", "))),
+    })
 }

@@ -119,42 +119,42 @@ pub(crate) fn with_brought(
 
 /// Returns whether the owner enabled it.
 pub(crate) fn is_enabled(config: &Config, name: &str) -> bool {
-    match name {
-        "telegram" => config.channels.telegram.enabled,
-        "matrix" => config.channels.matrix.enabled,
-        "discord" => config.channels.discord.enabled,
-        "slack" => config.channels.slack.enabled,
-        "whatsapp" => config.channels.whatsapp.enabled,
-        "email" => config.channels.email.enabled,
-        _ => false,
-    }
+    switches(config, name).is_some_and(|switches| switches.is_enabled)
 }
 
 /// How senders who are not listed can be admitted.
 pub(crate) fn pairing(config: &Config, name: &str) -> Option<Pairing> {
-    let channels = &config.channels;
-    match name {
-        "telegram" => Some(channels.telegram.pairing),
-        "matrix" => Some(channels.matrix.pairing),
-        "discord" => Some(channels.discord.pairing),
-        "slack" => Some(channels.slack.pairing),
-        "whatsapp" => Some(channels.whatsapp.pairing),
-        "email" => Some(channels.email.pairing),
-        _ => None,
-    }
+    switches(config, name).map(|switches| switches.pairing)
 }
 
 /// The recipient of deliveries that name none; empty for nobody.
 pub(crate) fn home<'c>(config: &'c Config, name: &str) -> &'c str {
-    let channels = &config.channels;
+    switches(config, name).map_or("", |switches| switches.home)
+}
+
+/// What the rest of the program asks about a messenger without building it.
+struct Switches<'c> {
+    is_enabled: bool,
+    pairing: Pairing,
+    home: &'c str,
+}
+
+/// Returns those of a messenger; `None` if there is none of this name.
+fn switches<'c>(config: &'c Config, name: &str) -> Option<Switches<'c>> {
+    macro_rules! of {
+        ($section:ident) => {{
+            let section = &config.channels.$section;
+            Some(Switches { is_enabled: section.enabled, pairing: section.pairing, home: &section.home })
+        }};
+    }
     match name {
-        "telegram" => &channels.telegram.home,
-        "matrix" => &channels.matrix.home,
-        "discord" => &channels.discord.home,
-        "slack" => &channels.slack.home,
-        "whatsapp" => &channels.whatsapp.home,
-        "email" => &channels.email.home,
-        _ => "",
+        "telegram" => of!(telegram),
+        "matrix" => of!(matrix),
+        "discord" => of!(discord),
+        "slack" => of!(slack),
+        "whatsapp" => of!(whatsapp),
+        "email" => of!(email),
+        _ => None,
     }
 }
 
