@@ -23,6 +23,9 @@ use export::Exporter;
 /// How long events are collected before they are stored.
 const GATHERED: Duration = Duration::from_millis(500);
 
+/// How long an event waits for others before live watchers hear of them.
+const TOGETHER: Duration = Duration::from_millis(25);
+
 /// The maximum number of events per batch.
 const BATCH: usize = 512;
 
@@ -80,9 +83,14 @@ impl Writer {
         loop {
             let is_over = {
                 let (telemetry, mut shutdown) = (self.telemetry.clone(), self.shutdown.clone());
+                let arrived = async {
+                    telemetry.arrived().await;
+                    // Several at once: waking the task for each of them costs a busy session more than all else about them.
+                    sleep(TOGETHER).await;
+                };
                 tokio::select! {
                     () = shutdown.requested() => true,
-                    () = telemetry.arrived() => false,
+                    () = arrived => false,
                     () = sleep_until(store_at), if !batch.is_empty() => false,
                 }
             };

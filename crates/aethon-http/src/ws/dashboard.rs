@@ -1,11 +1,9 @@
 //! `/ws/dashboard`: live events of the program.
 //!
-//! Each socket subscribes to the [`Feed`] and sends the events of the topics its client wants. Events within a short
-//! time are written together; otherwise twenty dashboards would cost more than the turns they show. A slow reader is
-//! told how many events it missed and continues with the newest.
+//! Each socket subscribes to the [`Feed`] and sends the events of the topics its client wants. A slow reader is told how
+//! many events it missed and continues with the newest.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use aethon_core::event::{Event, EventBus, JobChange, RecordingChange, SessionChange};
 use aethon_core::ledger::LedgerEntry;
@@ -16,14 +14,13 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::feed::{Feed, News};
+use super::feed::{Batch, Feed, SharedEvent};
 use super::frames;
 use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
 use crate::json::{Message, Rendering};
 
-/// How long events are collected before they are written, and how many are written together.
-const GATHERED: Duration = Duration::from_millis(20);
+/// About how many events are written together.
 const TOGETHER: usize = 256;
 
 /// The topics. Those whose part of the program is absent stay silent.
@@ -40,7 +37,7 @@ pub(super) async fn run(
 ) -> Option<Close> {
     let mut news = feed.subscribe(bus);
     let mut shutdown = runtime.shutdown.clone();
-    let mut subscriber = Subscriber { topics: None, seq: 0 };
+    let mut subscriber = Subscriber { topics: None, seq: 0, heard: None };
     loop {
         let told = tokio::select! {
             biased;
@@ -59,10 +56,9 @@ pub(super) async fn run(
             first = news.recv() => match first {
                 // The program is shutting down; the request to stop arrives next.
                 Err(RecvError::Closed) => return Some(Close::AWAY),
-                first => {
-                    tokio::time::sleep(GATHERED).await;
-                    socket.send_all(subscriber.frames(first, &mut news)).await
-                }
+                // How many, the numbers of the next batch tell.
+                Err(RecvError::Lagged(_)) => Ok(()),
+                Ok(first) => socket.send_all(subscriber.frames(first, &mut news)).await,
             },
         };
         if let Err(unwritable) = told {
@@ -75,42 +71,36 @@ struct Subscriber {
     /// The topics the client wants; all until it subscribes.
     topics: Option<Vec<&'static str>>,
     seq: u64,
+    /// How many events have come, sent or not; unknown before the first.
+    heard: Option<u64>,
 }
 
 impl Subscriber {
-    /// Returns the frames of the first event and of those queued behind it.
-    fn frames(
-        &mut self,
-        first: Result<Arc<News>, RecvError>,
-        news: &mut Receiver<Arc<News>>,
-    ) -> Vec<Utf8Bytes> {
+    /// Returns the frames of the first batch and of those queued behind it.
+    fn frames(&mut self, first: Arc<Batch>, news: &mut Receiver<Arc<Batch>>) -> Vec<Utf8Bytes> {
         let mut next = Some(first);
         let mut frames = Vec::new();
-        while let Some(came) = next {
-            let frame = match came {
-                Ok(came) => self.frame(&came),
-                Err(RecvError::Lagged(missed)) => Some(lagged(missed)),
-                Err(RecvError::Closed) => None,
-            };
-            frames.extend(frame);
+        while let Some(batch) = next {
+            let missed = batch.before - self.heard.unwrap_or(batch.before);
+            frames.extend((missed > 0).then(|| lagged(missed)));
+            self.heard = Some(batch.before + batch.events.len() as u64);
+            frames.extend(batch.events.iter().filter_map(|event| self.frame(event)));
             if frames.len() >= TOGETHER {
                 break;
             }
-            next = match news.try_recv() {
-                Ok(came) => Some(Ok(came)),
-                Err(TryRecvError::Lagged(missed)) => Some(Err(RecvError::Lagged(missed))),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => None,
+            next = loop {
+                match news.try_recv() {
+                    Ok(batch) => break Some(batch),
+                    Err(TryRecvError::Lagged(_)) => {}
+                    Err(TryRecvError::Empty | TryRecvError::Closed) => break None,
+                }
             };
         }
         frames
     }
 
     /// Returns the frame of an event, unless the client did not subscribe to its topic.
-    fn frame(&mut self, news: &News) -> Option<Utf8Bytes> {
-        let shared = match news {
-            News::Event(shared) => shared,
-            News::Missed(missed) => return Some(lagged(*missed)),
-        };
+    fn frame(&mut self, shared: &SharedEvent) -> Option<Utf8Bytes> {
         let topic = topic(&shared.event);
         if self.topics.as_ref().is_some_and(|topics| !topics.contains(&topic)) {
             return None;

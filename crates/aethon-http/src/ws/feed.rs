@@ -1,27 +1,34 @@
 //! Live events, prepared once for all open dashboards.
 //!
-//! All dashboards want the same events in the same form. While any is open, one task listens to the event bus. The
-//! first dashboard that wants an event formats it, and the others share the text. A slow reader is told how much it
-//! missed.
+//! All dashboards want the same events in the same form. While any is open, one task listens to the event bus and passes
+//! on in batches what came within a short time: waking every dashboard for every event would cost more than the turns
+//! they show. The first dashboard that wants an event formats it, and the others share the text. Batches are numbered by
+//! events, so that a slow reader knows how much it missed.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use aethon_core::event::{Event, EventBus};
-use tokio::sync::broadcast::{Receiver, Sender, channel, error::RecvError};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::broadcast::{Receiver, Sender, channel};
+use tokio::time::sleep;
 
-/// How many events a dashboard may lag behind.
-const CAPACITY: usize = 1024;
+/// How long events are collected before they are passed on.
+const GATHERED: Duration = Duration::from_millis(20);
+
+/// How many events are passed on together, and how many batches a dashboard may lag behind.
+const TOGETHER: usize = 64;
+const CAPACITY: usize = 64;
 
 /// The events for dashboards. Cheap to clone; clones share the task.
 #[derive(Clone, Default)]
-pub(crate) struct Feed(Arc<Mutex<Option<Sender<Arc<News>>>>>);
+pub(crate) struct Feed(Arc<Mutex<Option<Sender<Arc<Batch>>>>>);
 
-/// An item of the feed.
-pub(super) enum News {
-    /// An event of the program.
-    Event(SharedEvent),
-    /// How many events came too fast for the task itself.
-    Missed(u64),
+/// Events that came within a short time.
+pub(super) struct Batch {
+    /// How many events came before these since the task began, those that it missed itself included.
+    pub(super) before: u64,
+    pub(super) events: Vec<SharedEvent>,
 }
 
 /// An event and its shared text.
@@ -31,6 +38,10 @@ pub(super) struct SharedEvent {
 }
 
 impl SharedEvent {
+    fn of(event: Event) -> Self {
+        Self { event, text: OnceLock::new() }
+    }
+
     /// Returns the text of the event, formatted on first use. All callers must pass the same `make`.
     pub(super) fn text(&self, make: impl FnOnce(&Event) -> String) -> &str {
         self.text.get_or_init(|| make(&self.event))
@@ -39,7 +50,7 @@ impl SharedEvent {
 
 impl Feed {
     /// Subscribes to events from now on.
-    pub(super) fn subscribe(&self, bus: &EventBus) -> Receiver<Arc<News>> {
+    pub(super) fn subscribe(&self, bus: &EventBus) -> Receiver<Arc<Batch>> {
         let mut slot = self.lock();
         if let Some(sender) = &*slot {
             return sender.subscribe();
@@ -51,7 +62,7 @@ impl Feed {
     }
 
     /// Forgets the sender if nobody listens any more.
-    fn is_left(&self, sender: &Sender<Arc<News>>) -> bool {
+    fn is_left(&self, sender: &Sender<Arc<Batch>>) -> bool {
         let mut slot = self.lock();
         // Subscribing takes the same lock, so no new listener can be missed.
         let is_left = sender.receiver_count() == 0;
@@ -61,23 +72,27 @@ impl Feed {
         is_left
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Sender<Arc<News>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Sender<Arc<Batch>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<News>>, feed: Feed) {
+async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<Batch>>, feed: Feed) {
+    let mut before = 0;
     loop {
-        let news = tokio::select! {
+        let first = tokio::select! {
             () = sender.closed() => {
                 if feed.is_left(&sender) {
                     return;
                 }
                 continue;
             }
-            event = events.recv() => match event {
-                Ok(event) => News::Event(SharedEvent { event, text: OnceLock::new() }),
-                Err(RecvError::Lagged(missed)) => News::Missed(missed),
+            first = events.recv() => match first {
+                Ok(event) => Some(event),
+                Err(RecvError::Lagged(missed)) => {
+                    before += missed;
+                    None
+                }
                 // The program is shutting down.
                 Err(RecvError::Closed) => {
                     *feed.lock() = None;
@@ -85,8 +100,30 @@ async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<News>>, feed: F
                 }
             },
         };
-        // An error means that the last listener just left, which is handled next.
-        let _ = sender.send(Arc::new(news));
+        sleep(GATHERED).await;
+        let mut gathered: Vec<SharedEvent> = first.into_iter().map(SharedEvent::of).collect();
+        loop {
+            let end = loop {
+                match events.try_recv() {
+                    Ok(event) => gathered.push(SharedEvent::of(event)),
+                    Err(end) => break Some(end),
+                }
+                if gathered.len() >= TOGETHER {
+                    break None;
+                }
+            };
+            let count = gathered.len() as u64;
+            if count > 0 {
+                // An error means that the last listener just left, which is handled next.
+                let _ = sender.send(Arc::new(Batch { before, events: std::mem::take(&mut gathered) }));
+            }
+            before += count;
+            match end {
+                None => {}
+                Some(TryRecvError::Lagged(missed)) => before += missed,
+                Some(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
     }
 }
 
@@ -104,11 +141,8 @@ mod tests {
         bus.publish(|| Event::Session { session, change: SessionChange::Created });
     }
 
-    async fn text(receiver: &mut Receiver<Arc<News>>, mine: &str) -> String {
-        match &*receiver.recv().await.unwrap() {
-            News::Event(shared) => shared.text(|_| mine.to_owned()).to_owned(),
-            News::Missed(missed) => panic!("{missed} were missed"),
-        }
+    async fn text(receiver: &mut Receiver<Arc<Batch>>, mine: &str) -> String {
+        receiver.recv().await.unwrap().events[0].text(|_| mine.to_owned()).to_owned()
     }
 
     #[tokio::test]
@@ -129,15 +163,32 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn who_listens_is_told_what_came_too_fast_for_anybody() {
+    #[tokio::test(start_paused = true)]
+    async fn batches_are_bounded_and_numbered_by_what_came() {
         let (feed, bus) = (Feed::default(), EventBus::default());
         let mut listener = feed.subscribe(&bus);
         // The task cannot run in between.
-        for _ in 0..CAPACITY + 7 {
+        for _ in 0..TOGETHER * 2 + 7 {
             happened(&bus);
         }
-        assert!(matches!(&*listener.recv().await.unwrap(), News::Missed(7)));
-        assert_eq!(text(&mut listener, "the next").await, "the next");
+        let mut heard = Vec::new();
+        for _ in 0..3 {
+            let batch = listener.recv().await.unwrap();
+            heard.push((batch.before, batch.events.len()));
+        }
+        let together = TOGETHER as u64;
+        assert_eq!(heard, [(0, TOGETHER), (together, TOGETHER), (together * 2, 7)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_came_too_fast_for_the_task_is_a_gap_in_the_numbers() {
+        const HELD: u64 = 1024;
+        let (feed, bus) = (Feed::default(), EventBus::default());
+        let mut listener = feed.subscribe(&bus);
+        for _ in 0..HELD + 7 {
+            happened(&bus);
+        }
+        let first = listener.recv().await.unwrap();
+        assert_eq!((first.before, first.events.len()), (7, TOGETHER));
     }
 }
