@@ -13,7 +13,7 @@ use aethon_core::model::Usage;
 use aethon_core::session::title_of;
 use async_trait::async_trait;
 
-use crate::db::Sql;
+use crate::db::{Haste, Sql};
 use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
 use crate::owners::Owner;
@@ -52,7 +52,7 @@ impl SessionImport for Store {
             }
             Ok(true)
         };
-        Ok(self.write_at(now, import).await?)
+        Ok(self.write_at(now, Haste::Awaited, import).await?)
     }
 }
 

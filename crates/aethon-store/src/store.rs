@@ -9,7 +9,7 @@ use std::time::Duration;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::storage::{StorageHealth, Synchronous};
 
-use crate::db::{self, Background, IdleTask, Readers, Settings, Sql, Urgency, Writer};
+use crate::db::{self, Background, Haste, IdleTask, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
 use crate::owners::{self, Owner};
@@ -153,7 +153,7 @@ impl Store {
         &self,
         work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.0.writer.run(work).await
+        self.0.writer.run(Haste::Awaited, work).await
     }
 
     /// Queues a write for the next commit; waits only for a slot in the queue.
@@ -181,11 +181,14 @@ impl Store {
     pub(crate) async fn write_at<T: Send + 'static>(
         &self,
         now: i64,
+        haste: Haste,
         mut work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let mark = marks::due(self.0.latest.load(Ordering::Relaxed), now);
         let done = self
-            .write(move |sql| {
+            .0
+            .writer
+            .run(haste, move |sql| {
                 mark.map_or(Ok(()), |mark| marks::raise_latest(sql, mark))?;
                 work(sql)
             })

@@ -10,7 +10,7 @@ use aethon_core::session::{
 };
 use async_trait::async_trait;
 
-use crate::db::Sql;
+use crate::db::{Haste, Sql};
 use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
 use crate::outbox;
@@ -49,7 +49,9 @@ impl TurnLog for Store {
             now,
         };
         let start = begin.as_ref().map(Start::from).transpose()?;
-        Ok(self.write_at(now, move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
+        // A message that waits behind a running turn can wait for the commit that ends it.
+        let haste = if begin.is_some() { Haste::Awaited } else { Haste::Patient };
+        Ok(self.write_at(now, haste, move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<Begun> {
@@ -101,7 +103,7 @@ impl TurnLog for Store {
             owner: self.owner(),
             now,
         };
-        Ok(self.write_at(now, move |sql| ending.store(sql)).await?)
+        Ok(self.write_at(now, Haste::Awaited, move |sql| ending.store(sql)).await?)
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> CoreResult<Vec<Message>> {

@@ -21,4 +21,4 @@ pub(crate) use migrate::VERSION;
 pub(crate) use open::{Settings, open};
 pub(crate) use readers::Readers;
 pub(crate) use sql::Sql;
-pub(crate) use writer::{Background, IdleTask, Urgency, Writer};
+pub(crate) use writer::{Background, Haste, IdleTask, Urgency, Writer};

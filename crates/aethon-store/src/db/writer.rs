@@ -4,6 +4,9 @@
 //! Jobs must be repeatable: if one fails after writing, the group is rolled back and each job runs alone, so that a
 //! failure affects nobody else and the normal case pays for no savepoints.
 //!
+//! A patient job, whose caller is not held up by it, waits a moment for an awaited one to share a commit with: in a busy
+//! session the next message is accepted in the transaction that ends the turn before it.
+//!
 //! A background job, which no caller waits for, is held until the next awaited job, or for a moment if none comes. It
 //! costs no commit of its own, and wakes the thread only from a long sleep ([`Held`]).
 //!
@@ -18,7 +21,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
@@ -38,6 +41,9 @@ const WAITING: usize = 1024;
 
 /// Maximum jobs per commit, unless more are held: enough to amortize its cost, few enough to answer soon.
 const GROUP: usize = 128;
+
+/// How long a patient job waits for others.
+const MOMENT: Duration = Duration::from_micros(500);
 
 /// First and longest delay between probes of a failing storage.
 const FIRST_PATIENCE: Duration = Duration::from_millis(50);
@@ -61,6 +67,8 @@ pub(crate) struct Background {
 enum Parcel {
     /// A job that a caller waits for.
     Job(Box<dyn Job>),
+    /// One that may wait a [`MOMENT`].
+    Patient(Box<dyn Job>),
     /// Wakes the thread to pick up held jobs.
     Look,
 }
@@ -68,7 +76,7 @@ enum Parcel {
 impl Parcel {
     fn job(self) -> Option<Box<dyn Job>> {
         match self {
-            Self::Job(job) => Some(job),
+            Self::Job(job) | Self::Patient(job) => Some(job),
             Self::Look => None,
         }
     }
@@ -118,12 +126,16 @@ impl Writer {
     /// run twice, in which case the first run was rolled back.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
+        haste: Haste,
         work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
         let (reply, answer) = oneshot::channel();
-        let task = Task { work, outcome: None, reply, _place: place };
-        self.send(Parcel::Job(Box::new(task)))?;
+        let task = Box::new(Task { work, outcome: None, reply, _place: place });
+        self.send(match haste {
+            Haste::Awaited => Parcel::Job(task),
+            Haste::Patient => Parcel::Patient(task),
+        })?;
         answer.await.map_err(|_| Error::closed())?
     }
 
@@ -167,6 +179,15 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// How soon a job is to be committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Haste {
+    /// At once.
+    Awaited,
+    /// Within a [`MOMENT`], with others if they come.
+    Patient,
 }
 
 /// What happens to a background job while the storage fails.
@@ -300,19 +321,35 @@ fn serve(
     }
 }
 
+/// Returns the first job and those queued behind it. Waits a moment for one that is awaited if none of them is.
+fn gather(first: Parcel, jobs: &Receiver<Parcel>) -> Vec<Box<dyn Job>> {
+    let until = Instant::now() + MOMENT;
+    let mut is_awaited = matches!(first, Parcel::Job(_));
+    let mut group = Vec::from_iter(first.job());
+    while group.len() < GROUP {
+        let next = match is_awaited {
+            true => jobs.try_recv().ok(),
+            false => jobs.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
+        };
+        let Some(next) = next else { break };
+        is_awaited |= matches!(next, Parcel::Job(_));
+        group.extend(next.job());
+    }
+    group
+}
+
 impl Serving<'_> {
     fn run(&mut self, jobs: &Receiver<Parcel>) {
         loop {
             match jobs.recv_timeout(self.pause()) {
-                Ok(Parcel::Job(job)) => {
+                Ok(Parcel::Look) => {}
+                Ok(first) => {
+                    let arrived = gather(first, jobs);
                     // Run all held jobs first: the caller may be about to read what they write.
                     let mut group = self.that_waits();
-                    group.push(job);
-                    let places = GROUP.saturating_sub(group.len());
-                    group.extend(jobs.try_iter().filter_map(Parcel::job).take(places));
+                    group.extend(arrived);
                     self.commit(group);
                 }
-                Ok(Parcel::Look) => {}
                 Err(RecvTimeoutError::Timeout) => self.nothing_came(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
