@@ -1,9 +1,12 @@
 //! The events of a recording: what each kind tells.
 
+use std::sync::Arc;
+
 use aethon_core::ids::{AgentName, MessageId, SessionId, TurnId};
 use aethon_core::message::TurnEnd;
 use aethon_core::model::Usage;
 use aethon_core::recording::Layer;
+use aethon_core::tool::ToolSpec;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
@@ -35,6 +38,9 @@ pub(crate) enum EventData {
         messages: usize,
         tools: usize,
         purpose: &'static str,
+        /// What the model is given besides the conversation, for the next snapshot.
+        #[serde(skip)]
+        context: Option<ModelContext>,
     },
     ModelResponse {
         agent: AgentName,
@@ -98,6 +104,13 @@ pub(crate) enum EventData {
     RecordingEnded {
         reason: &'static str,
     },
+}
+
+/// What a model is given besides the conversation.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelContext {
+    pub(crate) system: Arc<str>,
+    pub(crate) tools: Arc<[ToolSpec]>,
 }
 
 /// A tool call, without its arguments.

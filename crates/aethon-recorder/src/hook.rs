@@ -10,8 +10,7 @@ use aethon_core::tool::{ToolContext, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::event::{CallName, EventData};
-use crate::queue::Entry;
+use crate::event::{CallName, EventData, ModelContext};
 use crate::recorder::Shared;
 
 /// Maximum characters of a text in an event; the snapshot after the turn has the whole text.
@@ -30,16 +29,15 @@ impl Hook for RecorderHook {
         // A request for a summary of older messages has its own prompt and one message that is stored nowhere; skip it.
         let own = request.messages.get(request.turn_start..).unwrap_or_default();
         let is_main = own.iter().any(|message| message.id.0 != 0);
-        if is_main {
-            let (system, tools) = (request.system.clone(), request.tools.clone());
-            self.0.push(Entry::Offer { session: turn.session.clone(), system, tools }, 0);
-        }
+        let context =
+            is_main.then(|| ModelContext { system: request.system.clone(), tools: request.tools.clone() });
         let data = EventData::ModelRequest {
             agent: turn.agent.clone(),
             attempt: request.attempt,
             messages: request.messages.len(),
             tools: request.tools.len(),
             purpose: if is_main { "answer" } else { "summary" },
+            context,
         };
         self.0.happened(&turn.session, Some(&turn.turn), data, 0);
         Ok(())

@@ -12,7 +12,7 @@ use aethon_core::tool::ToolSpec;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::event::EventData;
+use crate::event::{EventData, ModelContext};
 use crate::journal::{Journal, Kind};
 use crate::mask::Masked;
 use crate::names;
@@ -37,15 +37,9 @@ pub(crate) struct Live {
     last: Timestamp,
     /// The running turn.
     turn: Option<String>,
-    offered: Offer,
-    written: Offer,
-}
-
-/// What the model is given besides the conversation.
-#[derive(Clone, Default)]
-struct Offer {
-    system: Option<Arc<str>>,
-    tools: Option<Arc<[ToolSpec]>>,
+    /// What the model is given now, and what the last snapshot says of it.
+    given: Option<ModelContext>,
+    written: Option<ModelContext>,
 }
 
 impl Live {
@@ -69,8 +63,8 @@ impl Live {
             messages: 0,
             last: at,
             turn: None,
-            offered: Offer::default(),
-            written: Offer::default(),
+            given: None,
+            written: None,
         })
     }
 
@@ -80,6 +74,7 @@ impl Live {
             EventData::TurnStarted { .. } => self.turn = Some(trace_id.to_owned()),
             // The next turn may have begun before the hooks saw the end of this one.
             EventData::TurnEnded { .. } => self.turn = self.turn.take().filter(|turn| turn != trace_id),
+            EventData::ModelRequest { context: Some(context), .. } => self.given = Some(context.clone()),
             _ => {}
         }
         self.last = self.last.max(at);
@@ -87,11 +82,6 @@ impl Live {
         let (layer, name, ts) = (data.layer(), data.name(), text(self.last));
         let data = Masked::new(redactor, data);
         self.write(Kind::Event, &NewEvent { seq: self.seq, ts: &ts, layer, r#type: name, data, trace_id });
-    }
-
-    /// Sets what the model is given from now on.
-    pub(crate) fn offer(&mut self, system: Arc<str>, tools: Arc<[ToolSpec]>) {
-        self.offered = Offer { system: Some(system), tools: Some(tools) };
     }
 
     /// Adds a snapshot. Returns `false` if it does not continue the previous one, or could not be written.
@@ -102,7 +92,7 @@ impl Live {
         }
         let count = keeps + messages.len();
         let messages: Vec<_> = messages.iter().map(|message| NewMessage::of(redactor, message)).collect();
-        let Offer { mut system, mut tools } = self.changed();
+        let (mut system, mut tools) = self.changed();
         if self.snapshots == 0 {
             // The first snapshot is complete, even if no model has been called yet.
             system.get_or_insert_default();
@@ -127,7 +117,7 @@ impl Live {
         if is_written {
             self.snapshots += 1;
             self.messages = count;
-            self.written = self.offered.clone();
+            self.written.clone_from(&self.given);
             let data = EventData::Snapshot { n: self.snapshots, message_count: count as u64 };
             self.event(redactor, at, turn.as_str(), &data);
         }
@@ -171,13 +161,13 @@ impl Live {
         self.journal
     }
 
-    /// Returns what differs from the offer in the last snapshot.
-    fn changed(&self) -> Offer {
-        let (now, before) = (&self.offered, &self.written);
-        Offer {
-            system: now.system.clone().filter(|_| !is_same(now.system.as_ref(), before.system.as_ref())),
-            tools: now.tools.clone().filter(|_| !is_same(now.tools.as_ref(), before.tools.as_ref())),
-        }
+    /// Returns the system prompt and the tools, if they differ from those in the last snapshot.
+    fn changed(&self) -> (Option<Arc<str>>, Option<Arc<[ToolSpec]>>) {
+        let Some(now) = &self.given else { return (None, None) };
+        let before = self.written.as_ref();
+        let is_same_system = before.is_some_and(|before| is_same(&now.system, &before.system));
+        let is_same_tools = before.is_some_and(|before| is_same(&now.tools, &before.tools));
+        ((!is_same_system).then(|| now.system.clone()), (!is_same_tools).then(|| now.tools.clone()))
     }
 
     fn write(&mut self, kind: Kind, record: &impl Serialize) -> bool {
@@ -197,9 +187,6 @@ impl Live {
 }
 
 /// Compares two values; usually they are the same allocation.
-fn is_same<T: ?Sized + PartialEq>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
-        (one, other) => one.is_none() && other.is_none(),
-    }
+fn is_same<T: ?Sized + PartialEq>(one: &Arc<T>, other: &Arc<T>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
 }

@@ -4,12 +4,11 @@
 //! accumulate briefly before it takes them, so that a turn wakes nobody.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Message;
-use aethon_core::tool::ToolSpec;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
@@ -24,16 +23,14 @@ const MANY_BYTES: usize = 4 << 20;
 const MANY_ENTRIES: usize = 4_096;
 
 /// How long the writer lets entries accumulate. A crash loses no more than this, well under the second that may be
-/// lost.
-const PAUSE: Duration = Duration::from_millis(100);
+/// lost. Much longer, and what it takes has left the processor's cache at full load.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Something to record.
 #[derive(Debug)]
 pub(crate) enum Entry {
     /// An event.
     Event(SessionEvent),
-    /// What the model of this session is given from now on.
-    Offer { session: SessionId, system: Arc<str>, tools: Arc<[ToolSpec]> },
     /// The state after a turn.
     Snapshot(Box<Snapshot>),
     /// Marks a session as one-shot; precedes all its other entries.

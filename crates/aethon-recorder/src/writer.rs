@@ -77,11 +77,6 @@ impl Writer {
         match entry {
             Entry::Event(event) => self.happened(event),
             Entry::Snapshot(snapshot) => self.snapshot(*snapshot),
-            Entry::Offer { session, system, tools } => {
-                if let Some(live) = self.live.get_mut(&session) {
-                    live.offer(system, tools);
-                }
-            }
             Entry::Once { session } => {
                 if self.once.len() >= MOST_ONCE {
                     self.once.clear();

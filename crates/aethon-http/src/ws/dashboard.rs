@@ -35,9 +35,9 @@ pub(super) async fn run(
     runtime: &Runtime,
     socket: &mut Socket,
 ) -> Option<Close> {
-    let mut news = feed.subscribe(bus);
+    let (mut news, heard) = feed.subscribe(bus);
     let mut shutdown = runtime.shutdown.clone();
-    let mut subscriber = Subscriber { topics: None, seq: 0, heard: None };
+    let mut subscriber = Subscriber { topics: None, seq: 0, heard };
     loop {
         let told = tokio::select! {
             biased;
@@ -71,8 +71,8 @@ struct Subscriber {
     /// The topics the client wants; all until it subscribes.
     topics: Option<Vec<&'static str>>,
     seq: u64,
-    /// How many events have come, sent or not; unknown before the first.
-    heard: Option<u64>,
+    /// How many events have come, sent or not.
+    heard: u64,
 }
 
 impl Subscriber {
@@ -81,9 +81,9 @@ impl Subscriber {
         let mut next = Some(first);
         let mut frames = Vec::new();
         while let Some(batch) = next {
-            let missed = batch.before - self.heard.unwrap_or(batch.before);
+            let missed = batch.before.saturating_sub(self.heard);
             frames.extend((missed > 0).then(|| lagged(missed)));
-            self.heard = Some(batch.before + batch.events.len() as u64);
+            self.heard = batch.before + batch.events.len() as u64;
             frames.extend(batch.events.iter().filter_map(|event| self.frame(event)));
             if frames.len() >= TOGETHER {
                 break;

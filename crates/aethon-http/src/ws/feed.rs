@@ -16,13 +16,20 @@ use tokio::time::sleep;
 /// How long events are collected before they are passed on.
 const GATHERED: Duration = Duration::from_millis(20);
 
-/// How many events are passed on together, and how many batches a dashboard may lag behind.
-const TOGETHER: usize = 64;
-const CAPACITY: usize = 64;
+/// How many events are passed on together at most, and how many batches a dashboard may lag behind.
+const TOGETHER: usize = 128;
+const CAPACITY: usize = 32;
 
 /// The events for dashboards. Cheap to clone; clones share the task.
 #[derive(Clone, Default)]
-pub(crate) struct Feed(Arc<Mutex<Option<Sender<Arc<Batch>>>>>);
+pub(crate) struct Feed(Arc<Mutex<Option<Open>>>);
+
+/// The feed while somebody listens.
+struct Open {
+    sender: Sender<Arc<Batch>>,
+    /// How many events have been passed on or missed.
+    passed: u64,
+}
 
 /// Events that came within a short time.
 pub(super) struct Batch {
@@ -49,16 +56,29 @@ impl SharedEvent {
 }
 
 impl Feed {
-    /// Subscribes to events from now on.
-    pub(super) fn subscribe(&self, bus: &EventBus) -> Receiver<Arc<Batch>> {
+    /// Subscribes to events from now on. Also returns how many came before.
+    pub(super) fn subscribe(&self, bus: &EventBus) -> (Receiver<Arc<Batch>>, u64) {
         let mut slot = self.lock();
-        if let Some(sender) = &*slot {
-            return sender.subscribe();
+        if let Some(open) = &*slot {
+            return (open.sender.subscribe(), open.passed);
         }
         let (sender, receiver) = channel(CAPACITY);
-        *slot = Some(sender.clone());
+        *slot = Some(Open { sender: sender.clone(), passed: 0 });
         tokio::spawn(pass_on(bus.subscribe(), sender, self.clone()));
-        receiver
+        (receiver, 0)
+    }
+
+    /// Passes on events, `missed` of which were lost after them.
+    fn send(&self, events: Vec<SharedEvent>, missed: u64) {
+        // Subscribing takes the same lock, so that everybody knows which events come next.
+        let mut slot = self.lock();
+        let Some(Open { sender, passed }) = &mut *slot else { return };
+        let count = events.len() as u64;
+        if count > 0 {
+            // An error means that the last listener just left, which the task notices next.
+            let _ = sender.send(Arc::new(Batch { before: *passed, events }));
+        }
+        *passed += count + missed;
     }
 
     /// Forgets the sender if nobody listens any more.
@@ -72,13 +92,12 @@ impl Feed {
         is_left
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Sender<Arc<Batch>>>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<Batch>>, feed: Feed) {
-    let mut before = 0;
     loop {
         let first = tokio::select! {
             () = sender.closed() => {
@@ -90,7 +109,7 @@ async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<Batch>>, feed: 
             first = events.recv() => match first {
                 Ok(event) => Some(event),
                 Err(RecvError::Lagged(missed)) => {
-                    before += missed;
+                    feed.send(Vec::new(), missed);
                     None
                 }
                 // The program is shutting down.
@@ -101,29 +120,20 @@ async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<Batch>>, feed: 
             },
         };
         sleep(GATHERED).await;
+        // What is more than fits waits in the bus, which counts what it had to drop.
         let mut gathered: Vec<SharedEvent> = first.into_iter().map(SharedEvent::of).collect();
-        loop {
-            let end = loop {
-                match events.try_recv() {
-                    Ok(event) => gathered.push(SharedEvent::of(event)),
-                    Err(end) => break Some(end),
+        let mut missed = 0;
+        while gathered.len() < TOGETHER {
+            match events.try_recv() {
+                Ok(event) => gathered.push(SharedEvent::of(event)),
+                Err(TryRecvError::Lagged(count)) => {
+                    missed = count;
+                    break;
                 }
-                if gathered.len() >= TOGETHER {
-                    break None;
-                }
-            };
-            let count = gathered.len() as u64;
-            if count > 0 {
-                // An error means that the last listener just left, which is handled next.
-                let _ = sender.send(Arc::new(Batch { before, events: std::mem::take(&mut gathered) }));
-            }
-            before += count;
-            match end {
-                None => {}
-                Some(TryRecvError::Lagged(missed)) => before += missed,
-                Some(TryRecvError::Empty | TryRecvError::Closed) => break,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
             }
         }
+        feed.send(gathered, missed);
     }
 }
 
@@ -149,7 +159,7 @@ mod tests {
     async fn all_listeners_share_the_text_and_the_last_one_ends_the_task() {
         let (feed, bus) = (Feed::default(), EventBus::default());
         for _ in 0..3 {
-            let (mut one, mut other) = (feed.subscribe(&bus), feed.subscribe(&bus));
+            let ((mut one, _), (mut other, _)) = (feed.subscribe(&bus), feed.subscribe(&bus));
             happened(&bus);
             assert_eq!(text(&mut one, "first").await, "first");
             assert_eq!(text(&mut other, "second").await, "first");
@@ -166,7 +176,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn batches_are_bounded_and_numbered_by_what_came() {
         let (feed, bus) = (Feed::default(), EventBus::default());
-        let mut listener = feed.subscribe(&bus);
+        let (mut listener, before) = feed.subscribe(&bus);
+        assert_eq!(before, 0);
         // The task cannot run in between.
         for _ in 0..TOGETHER * 2 + 7 {
             happened(&bus);
@@ -184,11 +195,15 @@ mod tests {
     async fn what_came_too_fast_for_the_task_is_a_gap_in_the_numbers() {
         const HELD: u64 = 1024;
         let (feed, bus) = (Feed::default(), EventBus::default());
-        let mut listener = feed.subscribe(&bus);
+        let (mut listener, before) = feed.subscribe(&bus);
+        assert_eq!(before, 0);
         for _ in 0..HELD + 7 {
             happened(&bus);
         }
         let first = listener.recv().await.unwrap();
         assert_eq!((first.before, first.events.len()), (7, TOGETHER));
+        let (mut later, before) = feed.subscribe(&bus);
+        assert_eq!(before, 7 + TOGETHER as u64);
+        assert_eq!(later.recv().await.unwrap().before, before);
     }
 }
