@@ -58,7 +58,7 @@ impl Shared {
         };
         message.id = id;
         // A turn that is running has not seen the message; the next one rereads the transcript.
-        self.queues.written_beside(session);
+        self.queues.mark_changed_externally(session);
         self.windows.forget(session);
         self.tell_message(session, &Arc::new(message));
         self.tell_session(session, SessionChange::Updated);

@@ -66,7 +66,7 @@ impl Shared {
                 return;
             }
             Ok(Ok(Accepted::Known(record))) => {
-                let next = self.queues.leave(job.session(), &turn);
+                let next = self.queues.release_claim(job.session(), &turn);
                 let known = match same_content(&job.inbound, &record) {
                     Ok(()) => self.known(*record, job.surface).await,
                     Err(mismatch) => Err(mismatch),
@@ -80,7 +80,7 @@ impl Shared {
             Ok(Err(error)) => error,
             Err(panic) => Error::internal("the storage failed").because(panic),
         };
-        let next = self.queues.leave(job.session(), &turn);
+        let next = self.queues.release_claim(job.session(), &turn);
         let _ = answer.send(Err(refused));
         if let Some(next) = next {
             self.run_queue(next).await;

@@ -438,7 +438,7 @@ impl<'e> Turn<'e> {
         }
         let session = &self.context.session;
         // The storage knows about other programs; the queue also knows what was written after the end was stored.
-        let beside = self.shared.queues.was_written_beside(session) || finished.beside;
+        let beside = self.shared.queues.take_external_change(session) || finished.beside;
         // If the models have changed meanwhile, its token counts are of no use to the next turn.
         let is_current =
             self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));

@@ -89,7 +89,7 @@ impl Shared {
         let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
         let watchers = self.watchers.get().cloned().unwrap_or_else(|| Arc::new(|_| Arc::new(Unattended)));
         let before = self.readmit(taken_over, true, &*watchers).await;
-        self.queues.step_back(job, before, &order)
+        self.queues.requeue_running(job, before, &order)
     }
 
     /// Whether the turns of other programs in a session have been without a living owner for long enough. When the machine slept
