@@ -125,7 +125,7 @@ impl Dialogue {
             if self.response.end().is_some() {
                 // If the limit was all that the day had left, it is the budget that ended the answer. Tool calls run
                 // all the same.
-                let why = if self.response.has_calls() { None } else { call.why_so_short().await };
+                let why = if self.response.has_calls() { None } else { call.budget_cut_reason().await };
                 return why.map_or(Ok(Ended::Whole), |failure| Err(CallError::Money(failure)));
             }
             // A model that is always ready must not starve the other tasks or delay a stop.
