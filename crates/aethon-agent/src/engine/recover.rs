@@ -117,7 +117,7 @@ impl Shared {
     }
 
     /// Puts a stored turn into its queue, whoever works on it.
-    pub(super) async fn take_up(
+    pub(super) async fn enqueue_stored(
         self: &Arc<Self>,
         record: TurnRecord,
         surface: Arc<dyn Surface>,

@@ -39,7 +39,7 @@ impl Shared {
 
     /// Says that this program lives, while it has turns, and takes over what others have left. Returns the sessions in
     /// which something was found for the first time.
-    async fn look_round(
+    async fn renew_and_adopt(
         self: &Arc<Self>,
         found_before: &BTreeSet<SessionId>,
         watchers: &Watchers,
@@ -126,6 +126,6 @@ async fn watch(shared: Weak<Shared>, every: Duration, watchers: Arc<Watchers>) {
     loop {
         sleep(every).await;
         let Some(shared) = shared.upgrade() else { return };
-        found = shared.look_round(&found, &*watchers).await;
+        found = shared.renew_and_adopt(&found, &*watchers).await;
     }
 }
