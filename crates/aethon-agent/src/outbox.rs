@@ -169,7 +169,7 @@ impl Worker {
         let started = Instant::now();
         let outcome = self.deliver(&delivery).await;
         self.measure(&delivery, &outcome, started.elapsed());
-        match self.settle(delivery.id, outcome, shutdown).await {
+        match self.record_outcome(delivery.id, outcome, shutdown).await {
             // It was removed meanwhile.
             Err(error) if error.is_not_found() => {
                 tracing::info!(delivery = delivery.id, "a delivery was removed while it was under way");
@@ -192,7 +192,7 @@ impl Worker {
     }
 
     /// Records the outcome of a delivery, however long that takes: a delivery that is not recorded would be made again.
-    async fn settle(&self, id: i64, outcome: DeliveryOutcome, mut shutdown: Shutdown) -> Result<()> {
+    async fn record_outcome(&self, id: i64, outcome: DeliveryOutcome, mut shutdown: Shutdown) -> Result<()> {
         let settle = || self.outbox.settle(id, outcome.clone());
         tokio::select! {
             biased;
@@ -210,8 +210,8 @@ impl Worker {
             Ok(()) => DeliveryOutcome::Delivered,
             Err(error) if !error.retryable => given_up(delivery, &error.message),
             Err(error) => {
-                let told = error.retry_after.and_then(|pause| SignedDuration::try_from(pause).ok());
-                let pause = told.unwrap_or_else(|| pause_after(delivery.attempts));
+                let requested = error.retry_after.and_then(|pause| SignedDuration::try_from(pause).ok());
+                let pause = requested.unwrap_or_else(|| pause_after(delivery.attempts));
                 let at = self.clock.now().saturating_add(pause).unwrap_or(content.expires_at);
                 tracing::warn!(
                     delivery = delivery.id,

@@ -47,13 +47,14 @@ struct SessionQueue {
     /// How many callers are clearing the session, which accepts nothing meanwhile. A count, because two may do so at
     /// once.
     clearing: usize,
-    /// Whether something else wrote into the session while a turn ran. The next turn must then read the transcript, so
-    /// it cannot begin in the transaction that ends this one.
-    written_beside: bool,
+    /// Whether something other than the running turn changed the transcript while it ran. The next turn must then read
+    /// the transcript, so it cannot begin in the transaction that ends this one.
+    was_changed_externally: bool,
     /// Whether somebody is looking for turns that other programs left in the session. Nothing begins meanwhile.
     is_reserved: bool,
-    /// Whether turns were left to the next start because the program is shutting down. Nothing behind them begins here.
-    has_let_go: bool,
+    /// Whether turns were deferred to the next start because the program is shutting down. Nothing behind them begins
+    /// here.
+    has_deferred_turns: bool,
 }
 
 /// A turn that is being stored.
@@ -77,10 +78,10 @@ impl SessionQueue {
     }
 
     /// Acknowledges and enqueues the stored turns at the front, up to the first one that is not stored yet. During
-    /// shutdown they are let go instead: they stay stored as waiting, and the next start finds them. Returns how many
-    /// were let go.
-    fn settle(&mut self, is_ending: bool) -> usize {
-        let mut let_go = 0;
+    /// shutdown they are deferred instead: they stay stored as waiting, and the next start finds them. Returns how many
+    /// were deferred.
+    fn admit_stored(&mut self, is_ending: bool) -> usize {
+        let mut deferred = 0;
         while !self.is_first_arriving
             && let Some(Arriving { live, stored }) = self.arriving.pop_front()
         {
@@ -88,15 +89,15 @@ impl SessionQueue {
                 self.arriving.push_front(Arriving { live, stored });
                 break;
             };
-            if is_ending && (self.running.is_some() || self.has_let_go || !self.waiting.is_empty()) {
-                self.has_let_go = true;
-                let_go += 1;
+            if is_ending && (self.running.is_some() || self.has_deferred_turns || !self.waiting.is_empty()) {
+                self.has_deferred_turns = true;
+                deferred += 1;
             } else {
                 self.waiting.push_back((live, job));
             }
             answer();
         }
-        let_go
+        deferred
     }
 }
 
@@ -163,18 +164,18 @@ impl SessionQueues {
         if queue.running.as_ref().is_some_and(|live| live.turn == job.turn) {
             queue.is_first_arriving = false;
             answer();
-            all.settle(&session);
+            all.admit_stored(&session);
             return Some(job);
         }
         let arriving = queue.arriving.iter_mut().find(|arriving| arriving.live.turn == job.turn)?;
         arriving.stored = Some((job, answer));
-        all.settle(&session);
+        all.admit_stored(&session);
         all.start(&session)
     }
 
     /// Enqueues a turn that an earlier process left behind, regardless of the limits. Returns the turn that may run
-    /// now, if there is one. During shutdown the turn is left to the next start.
-    pub(crate) fn take_up(&self, live: TurnHandle, job: Job) -> Option<Job> {
+    /// now, if there is one. During shutdown the turn is deferred to the next start.
+    pub(crate) fn enqueue_recovered(&self, live: TurnHandle, job: Job) -> Option<Job> {
         let mut all = self.lock();
         if all.ending {
             return None;
@@ -186,23 +187,23 @@ impl SessionQueues {
         all.start(&session)
     }
 
-    /// Gives up a claimed place, because the turn turned out to be known or could not be stored. Returns the next turn
+    /// Releases a claimed place, because the turn turned out to be known or could not be stored. Returns the next turn
     /// to run, if none is running.
-    pub(crate) fn leave(&self, session: &SessionId, turn: &TurnId) -> Option<Job> {
+    pub(crate) fn release_claim(&self, session: &SessionId, turn: &TurnId) -> Option<Job> {
         let mut all = self.lock();
         let queue = all.queues.get_mut(session)?;
         if queue.running.as_ref().is_some_and(|live| live.turn == *turn) {
             queue.is_first_arriving = false;
-            all.settle(session);
+            all.admit_stored(session);
             return all.advance(session);
         }
         let before = queue.arriving.len();
         queue.arriving.retain(|arriving| arriving.live.turn != *turn);
         let gone = before - queue.arriving.len();
         all.turns -= gone;
-        all.settle(session);
+        all.admit_stored(session);
         let next = all.start(session);
-        all.tidy(session);
+        all.remove_if_empty(session);
         next
     }
 
@@ -221,18 +222,18 @@ impl SessionQueues {
     /// turn to run.
     pub(crate) fn release(&self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) -> Option<Job> {
         let mut all = self.lock();
-        all.put_before(session, turns);
+        all.prepend(session, turns);
         all.queues.get_mut(session)?.is_reserved = false;
-        all.settle(session);
+        all.admit_stored(session);
         let next = all.start(session);
-        all.tidy(session);
+        all.remove_if_empty(session);
         next
     }
 
     /// Puts the running turn back at the front of the waiting ones, behind `before`, because those turns or another
     /// program must go first. A non-empty `order` re-sorts all waiting turns. Returns the next turn to run. During
-    /// shutdown the turn is let go and stays stored as it is.
-    pub(crate) fn step_back(
+    /// shutdown the turn is deferred and stays stored as it is.
+    pub(crate) fn requeue_running(
         &self,
         job: Job,
         before: Vec<(TurnHandle, Job)>,
@@ -241,13 +242,13 @@ impl SessionQueues {
         let mut all = self.lock();
         let session = job.session().clone();
         if all.ending {
-            all.queues.get_mut(&session)?.has_let_go = true;
+            all.queues.get_mut(&session)?.has_deferred_turns = true;
             return all.advance(&session);
         }
         let queue = all.queues.get_mut(&session)?;
         let live = queue.running.take()?;
         queue.waiting.push_front((live, job));
-        all.put_before(&session, before);
+        all.prepend(&session, before);
         if let Some(queue) = all.queues.get_mut(&session).filter(|_| !order.is_empty()) {
             let place = |turn: &TurnId| order.iter().position(|other| other == turn).unwrap_or(usize::MAX);
             queue.waiting.make_contiguous().sort_by_key(|(live, _)| place(&live.turn));
@@ -264,7 +265,7 @@ impl SessionQueues {
         prepare: impl FnOnce(&mut Job),
     ) -> Option<(TurnId, Begin)> {
         let mut all = self.lock();
-        let queue = all.queues.get_mut(session).filter(|queue| !queue.written_beside)?;
+        let queue = all.queues.get_mut(session).filter(|queue| !queue.was_changed_externally)?;
         let (_, job) = queue.waiting.front_mut()?;
         if job.stage != Stage::Waiting || job.replaces.is_some() || job.stop.cause().is_some() {
             return None;
@@ -286,7 +287,7 @@ impl SessionQueues {
         job.stage = begun.map_or(Stage::Waiting, Stage::Begun);
         if ending && job.stage == Stage::Waiting {
             queue.waiting.pop_front();
-            queue.has_let_go = true;
+            queue.has_deferred_turns = true;
             all.turns -= 1;
         }
     }
@@ -343,34 +344,37 @@ impl SessionQueues {
         if let Some(queue) = all.queues.get_mut(session) {
             queue.clearing = queue.clearing.saturating_sub(1);
         }
-        all.tidy(session);
+        all.remove_if_empty(session);
     }
 
     /// Records that something other than its running turn changed a session's transcript.
-    pub(crate) fn written_beside(&self, session: &SessionId) {
+    pub(crate) fn mark_changed_externally(&self, session: &SessionId) {
         if let Some(queue) = self.lock().queues.get_mut(session) {
-            queue.written_beside = true;
+            queue.was_changed_externally = true;
         }
     }
 
-    /// Returns whether that happened since the turn began, and resets the flag. Asked once, at the turn's end.
-    pub(crate) fn was_written_beside(&self, session: &SessionId) -> bool {
-        self.lock().queues.get_mut(session).is_some_and(|queue| std::mem::take(&mut queue.written_beside))
+    /// Returns whether that happened since the turn began, and resets the flag. Called once, at the turn's end.
+    pub(crate) fn take_external_change(&self, session: &SessionId) -> bool {
+        self.lock()
+            .queues
+            .get_mut(session)
+            .is_some_and(|queue| std::mem::take(&mut queue.was_changed_externally))
     }
 
-    /// Stops accepting turns. Waiting turns are let go: they stay stored as waiting for the next start. A turn that is
+    /// Stops accepting turns. Waiting turns are deferred: they stay stored as waiting for the next start. A turn that is
     /// just beginning is treated as if it were running.
     pub(crate) fn end(&self) {
         let mut all = self.lock();
         all.ending = true;
-        let mut let_go = 0;
+        let mut deferred = 0;
         for queue in all.queues.values_mut() {
             let before = queue.waiting.len();
             queue.waiting.retain(|(_, job)| matches!(job.stage, Stage::Beginning | Stage::Begun(_)));
-            queue.has_let_go |= queue.waiting.len() < before;
-            let_go += before - queue.waiting.len();
+            queue.has_deferred_turns |= queue.waiting.len() < before;
+            deferred += before - queue.waiting.len();
         }
-        all.turns -= let_go;
+        all.turns -= deferred;
     }
 
     /// Stops every remaining turn.
@@ -420,7 +424,7 @@ impl AllQueues {
             self.turns -= 1;
         }
         let next = self.start(session);
-        self.tidy(session);
+        self.remove_if_empty(session);
         next
     }
 
@@ -435,23 +439,23 @@ impl AllQueues {
         Some(job)
     }
 
-    fn settle(&mut self, session: &SessionId) {
+    fn admit_stored(&mut self, session: &SessionId) {
         if let Some(queue) = self.queues.get_mut(session) {
-            self.turns -= queue.settle(self.ending);
+            self.turns -= queue.admit_stored(self.ending);
         }
     }
 
-    fn put_before(&mut self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) {
+    fn prepend(&mut self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) {
         let queue = self.queues.entry(session.clone()).or_default();
         if self.ending {
-            queue.has_let_go |= !turns.is_empty();
+            queue.has_deferred_turns |= !turns.is_empty();
             return;
         }
         self.turns += turns.len();
         turns.into_iter().rev().for_each(|turn| queue.waiting.push_front(turn));
     }
 
-    fn tidy(&mut self, session: &SessionId) {
+    fn remove_if_empty(&mut self, session: &SessionId) {
         if self.queues.get(session).is_some_and(|queue| queue.len() == 0 && queue.clearing == 0) {
             self.queues.remove(session);
         }
@@ -492,14 +496,14 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_of_the_program_nothing_overtakes_what_was_let_go() {
+    fn at_the_end_of_the_program_nothing_overtakes_what_was_deferred() {
         let session = SessionId::parse("webchat:a").unwrap();
         let turns = Turns { queues: SessionQueues::new(8, 8), session };
         let (first, second, third) = (turns.claim("1"), turns.claim("2"), turns.claim("3"));
         assert_eq!(turns.stored(first).as_deref(), Some("1"));
         assert_eq!(turns.stored(second), None);
         turns.queues.end();
-        assert!(turns.queues.next(&turns.session).is_none(), "the second is left to the next start");
+        assert!(turns.queues.next(&turns.session).is_none(), "the second is deferred to the next start");
         assert_eq!(turns.stored(third), None, "so is what came after it");
         assert!(turns.queues.is_empty());
     }

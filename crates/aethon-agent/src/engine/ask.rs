@@ -38,15 +38,15 @@ pub(super) struct Dialogue {
     /// The usage of calls whose answers are in no message.
     pub(super) usage: Usage,
     /// How many bytes were received before this response.
-    said: usize,
+    received: usize,
     /// The fallback model last reported, so that it is not reported with every request.
-    told: Option<String>,
+    reported_fallback: Option<String>,
 }
 
-/// How a request was answered.
-pub(super) enum Heard {
+/// The outcome of a request.
+pub(super) enum AskOutcome {
     /// The answer is complete and in the response. Holds the input tokens that the provider counted.
-    Whole(u64),
+    Complete(u64),
     /// There is no answer, or only part of one.
     Failed(ModelError),
 }
@@ -61,7 +61,7 @@ impl Dialogue {
         shared: &Shared,
         control: &mut Control,
         question: Question<'_>,
-    ) -> Result<(Heard, Silences), TurnOutcome> {
+    ) -> Result<(AskOutcome, Silences), TurnOutcome> {
         let Question { context, surface, models, request, work, response } = question;
         self.response = response;
         let services = &shared.services;
@@ -70,30 +70,30 @@ impl Dialogue {
         allowed.inspect_err(|outcome| shared.measure_refusal(context, outcome))?;
         let mut call = services.meter.call(work);
         let audience = Audience { surface, context };
-        let listening = self.listen(&mut call, models, request, &audience);
-        let heard = control.guard(caught(listening)).await;
+        let reading = self.read_answer(&mut call, models, request, &audience);
+        let read = control.guard(caught(reading)).await;
         let silences = call.silences();
         let counted = self.response.usage().map_or(0, |usage| usage.input_tokens);
         let settled = call.settle().await;
         audience.warn(settled.warning);
         self.usage += settled.failed;
-        self.said += self.response.taken();
-        let is_whole = matches!(heard, Ok(Ok(Ok(Ended::Whole))));
-        self.response.settle(settled.usage, settled.model);
-        if !is_whole {
+        self.received += self.response.taken();
+        let is_complete = matches!(read, Ok(Ok(Ok(ReadEnd::Complete))));
+        self.response.set_booked(settled.usage, settled.model);
+        if !is_complete {
             self.usage += settled.usage;
             let mut usage = settled.failed;
             usage += settled.usage;
-            services.hooks.after_model(context, Err(&failure_of(&heard)), &usage).await;
+            services.hooks.after_model(context, Err(&failure_of(&read)), &usage).await;
         }
-        if !matches!(heard, Ok(Ok(Err(CallError::Model(_))))) {
+        if !matches!(read, Ok(Ok(Err(CallError::Model(_))))) {
             self.response.flush(surface, &context.turn);
         }
-        match heard {
+        match read {
             Err(interrupt) => Err(TurnOutcome::interrupted(interrupt)),
-            Ok(Ok(Ok(Ended::Whole))) => Ok((Heard::Whole(counted), silences)),
-            Ok(Ok(Ok(Ended::Full))) => Err(full()),
-            Ok(Ok(Err(CallError::Model(error)))) => Ok((Heard::Failed(error), silences)),
+            Ok(Ok(Ok(ReadEnd::Complete))) => Ok((AskOutcome::Complete(counted), silences)),
+            Ok(Ok(Ok(ReadEnd::Full))) => Err(full()),
+            Ok(Ok(Err(CallError::Model(error)))) => Ok((AskOutcome::Failed(error), silences)),
             Ok(Ok(Err(CallError::Money(failure)))) => Err(TurnOutcome::failed(failure)),
             Ok(Err(panic)) => {
                 tracing::error!(panic, "the model provider panicked");
@@ -105,37 +105,37 @@ impl Dialogue {
         }
     }
 
-    async fn listen(
+    async fn read_answer(
         &mut self,
         call: &mut ModelCall,
         models: &Models,
         request: ModelRequest,
         audience: &Audience<'_>,
-    ) -> Result<Ended, CallError> {
+    ) -> Result<ReadEnd, CallError> {
         if let Some(stand_in) = call.start(models, request).await? {
-            self.tell_stand_in(stand_in, audience);
+            self.notify_fallback(stand_in, audience);
         }
         loop {
             let event = call.next().await?;
-            let room = MOST_SAID.saturating_sub(self.said);
+            let room = MOST_SAID.saturating_sub(self.received);
             self.response.take(event, room, (audience.surface, &audience.context.turn));
             if self.response.is_full() {
-                return Ok(Ended::Full);
+                return Ok(ReadEnd::Full);
             }
             if self.response.end().is_some() {
                 // If the limit was all that the day had left, it is the budget that ended the answer. Tool calls run
                 // all the same.
-                let why = if self.response.has_calls() { None } else { call.why_so_short().await };
-                return why.map_or(Ok(Ended::Whole), |failure| Err(CallError::Money(failure)));
+                let why = if self.response.has_calls() { None } else { call.budget_cut_reason().await };
+                return why.map_or(Ok(ReadEnd::Complete), |failure| Err(CallError::Money(failure)));
             }
             // A model that is always ready must not starve the other tasks or delay a stop.
             consume_budget().await;
         }
     }
 
-    fn tell_stand_in(&mut self, StandIn { model, reason }: StandIn, audience: &Audience<'_>) {
-        if self.told.as_ref() != Some(&model) {
-            self.told = Some(model.clone());
+    fn notify_fallback(&mut self, StandIn { model, reason }: StandIn, audience: &Audience<'_>) {
+        if self.reported_fallback.as_ref() != Some(&model) {
+            self.reported_fallback = Some(model.clone());
             audience.surface.emit(&audience.context.turn, TurnEvent::Model { model, reason });
         }
     }
@@ -143,9 +143,9 @@ impl Dialogue {
 
 /// How much of the answer was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+enum ReadEnd {
     /// All of it.
-    Whole,
+    Complete,
     /// As much as there is room for; the rest was not read.
     Full,
 }
@@ -159,16 +159,16 @@ fn full() -> TurnOutcome {
 }
 
 /// How reading ended: interrupted, with a panic, with an error, or with the answer.
-type Listened = Result<Result<Result<Ended, CallError>, String>, Interrupt>;
+type ReadResult = Result<Result<Result<ReadEnd, CallError>, String>, Interrupt>;
 
 /// Why there is no complete answer, for the hooks.
-fn failure_of(heard: &Listened) -> Failure {
-    match heard {
+fn failure_of(read: &ReadResult) -> Failure {
+    match read {
         Err(interrupt) => TurnOutcome::interrupted(*interrupt).failure(),
         Ok(Ok(Err(CallError::Model(error)))) => failure(error, error.retry_after()),
         Ok(Ok(Err(CallError::Money(failure)))) => failure.clone(),
-        Ok(Ok(Ok(Ended::Full))) => full().failure(),
-        Ok(Ok(Ok(Ended::Whole)) | Err(_)) => {
+        Ok(Ok(Ok(ReadEnd::Full))) => full().failure(),
+        Ok(Ok(Ok(ReadEnd::Complete)) | Err(_)) => {
             Failure::new(EndReason::Internal, "The model provider failed because of a fault in the program.")
         }
     }

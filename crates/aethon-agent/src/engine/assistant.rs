@@ -1,4 +1,4 @@
-//! The engine's door: the [`Assistant`] of the core, and its beginning and end.
+//! The engine's interface: the [`Assistant`] of the core, and how an engine starts and ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::specialists::SpecialistSource;
 use crate::storage_log::log_storage;
 
 /// How long a stopped turn may take to store what it had, when the program ends.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+const STORE_GRACE: Duration = Duration::from_secs(5);
 
 /// The assistant. Cheap to clone; clones are the same engine. It runs on the tokio runtime that calls it.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ impl Engine {
 
     /// Tells those who look on, until [`Self::shutdown`], how the turns end that other programs run on the same storage.
     pub fn tell(&self, onlookers: Arc<dyn Onlookers>) {
-        self.0.tell_onlookers(onlookers);
+        self.0.start_announcing(onlookers);
     }
 
     /// Has the main agent answer with other models from the next turn on; what runs goes on with those that it began with.
@@ -101,7 +101,7 @@ impl Engine {
         self.0.ahead.end();
         if timeout(grace, self.0.tasks.ended()).await.is_err() {
             self.0.queues.stop_all(Cause::Shutdown);
-            if timeout(LAST_WORDS, self.0.tasks.ended()).await.is_err() {
+            if timeout(STORE_GRACE, self.0.tasks.ended()).await.is_err() {
                 tracing::error!(
                     "some turns could not be stored before the end; they are looked after at the next start"
                 );

@@ -15,11 +15,11 @@ pub(super) const SIGNS: u32 = 4;
 /// Who watches a turn that goes on.
 pub(super) type Watchers = dyn Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync;
 
-/// What was heard of other programs.
+/// What is known of the turns of other programs.
 pub(super) struct Elsewhere {
     pub(super) onlookers: OnceLock<Arc<dyn Onlookers>>,
-    /// One look at a time, so that whoever waits for one knows that everything before it was told.
-    pub(super) looking: Semaphore,
+    /// One poll at a time, so that whoever waits for one knows that everything before it was announced.
+    pub(super) polling: Semaphore,
     /// Up to which message the ends of turns are known.
     through: Mutex<Option<MessageId>>,
     pub(super) task: BackgroundTask,
@@ -28,12 +28,12 @@ pub(super) struct Elsewhere {
 impl Default for Elsewhere {
     fn default() -> Self {
         let (onlookers, task) = (OnceLock::new(), BackgroundTask::default());
-        Self { onlookers, looking: Semaphore::new(1), through: Mutex::default(), task }
+        Self { onlookers, polling: Semaphore::new(1), through: Mutex::default(), task }
     }
 }
 
 impl Elsewhere {
-    /// Ends the looks.
+    /// Ends the polls.
     pub(super) async fn end(&self) {
         self.task.end().await;
     }

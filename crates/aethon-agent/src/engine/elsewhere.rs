@@ -2,7 +2,7 @@
 //!
 //! A turn tells those who watch it while it runs, but only in its own program. What a terminal without a daemon has asked would
 //! be in the transcript and on nobody's screen. So the ends of such turns are looked for, more often while somebody looks on,
-//! and once more before a turn begins behind messages that were not seen here: what was said before it is told before it.
+//! and once more before a turn begins behind messages that were not seen here: what was said before it is announced before it.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -16,39 +16,45 @@ use super::beside::SIGNS;
 use super::shared::Shared;
 use crate::storage_log::log_storage;
 
-/// How often is looked while somebody looks on.
-const LOOK: Duration = Duration::from_millis(500);
+/// The interval between polls while somebody looks on.
+const POLL: Duration = Duration::from_millis(500);
 
 impl Shared {
-    /// Tells these from now on what other programs say.
-    pub(super) fn tell_onlookers(self: &Arc<Self>, onlookers: Arc<dyn Onlookers>) {
+    /// Announces from now on to these onlookers what other programs have said.
+    pub(super) fn start_announcing(self: &Arc<Self>, onlookers: Arc<dyn Onlookers>) {
         let seldom = self.services.owners.lease() / SIGNS;
         if self.elsewhere.onlookers.set(onlookers).is_ok() {
-            self.elsewhere.task.start(|| look_on(Arc::downgrade(self), seldom));
+            self.elsewhere.task.start(|| poll(Arc::downgrade(self), seldom));
         }
     }
 
-    /// Tells those who look on which turns other programs have ended since the last look. Returns whether anybody looks on.
-    pub(super) async fn look_elsewhere(&self) -> bool {
+    /// Announces to those who look on which turns other programs have ended since the last poll. Returns whether anybody
+    /// looks on.
+    pub(super) async fn poll_other_programs(&self) -> bool {
         let Some(onlookers) = self.elsewhere.onlookers.get() else { return false };
         // It is never closed.
-        let _looking = self.elsewhere.looking.acquire().await;
-        if let Err(error) = self.tell_ended(&**onlookers).await {
+        let _polling = self.elsewhere.polling.acquire().await;
+        if let Err(error) = self.announce_ended(&**onlookers).await {
             log_storage("what other programs have said could not be looked for; trying again", &error);
         }
         onlookers.is_anybody_there()
     }
 
-    async fn tell_ended(&self, onlookers: &dyn Onlookers) -> Result<()> {
+    async fn announce_ended(&self, onlookers: &dyn Onlookers) -> Result<()> {
         let ended = self.services.owners.ended_elsewhere(self.elsewhere.through()).await?;
         for (session, turn) in &ended.turns {
-            self.tell_end_of(onlookers, session, turn).await?;
+            self.announce_end_of(onlookers, session, turn).await?;
         }
         self.elsewhere.set_through(ended.through);
         Ok(())
     }
 
-    async fn tell_end_of(&self, onlookers: &dyn Onlookers, session: &SessionId, turn: &TurnId) -> Result<()> {
+    async fn announce_end_of(
+        &self,
+        onlookers: &dyn Onlookers,
+        session: &SessionId,
+        turn: &TurnId,
+    ) -> Result<()> {
         let Some(surface) = onlookers.of_ended(session, turn) else { return Ok(()) };
         let reply = self.services.log.turn(turn).await?.and_then(|record| record.reply);
         if let Some(reply) = reply {
@@ -58,11 +64,11 @@ impl Shared {
     }
 }
 
-async fn look_on(shared: Weak<Shared>, seldom: Duration) {
+async fn poll(shared: Weak<Shared>, seldom: Duration) {
     loop {
         let Some(engine) = shared.upgrade() else { return };
-        let is_anybody_there = engine.look_elsewhere().await;
+        let is_anybody_there = engine.poll_other_programs().await;
         drop(engine);
-        sleep(if is_anybody_there { LOOK.min(seldom) } else { seldom }).await;
+        sleep(if is_anybody_there { POLL.min(seldom) } else { seldom }).await;
     }
 }

@@ -14,7 +14,7 @@ const FITS_ANYWHERE: u64 = 3_000;
 impl Turn<'_> {
     /// Chooses the tools and, where it may matter, asks the service what its model can do: some servers silently cut
     /// what is too long. Without an answer the assumptions stand.
-    pub(super) async fn look_at_the_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
+    pub(super) async fn discover_model(&mut self, system: &str) -> Result<(), TurnOutcome> {
         self.offer_tools();
         // Most services reject what is too long and say how much fits; then fewer tools are offered. Where requests are
         // cut silently, the tools count too.
@@ -47,21 +47,21 @@ impl Turn<'_> {
     }
 
     /// Tells the person once that the model answers without having seen the picture.
-    pub(super) fn tell_of_blindness(&mut self) {
+    pub(super) fn notify_unseen_picture(&mut self) {
         let model = self.agent.agent.models.capabilities();
-        if model.images || self.answer.is_blindness_told || !self.begins_with_a_picture() {
+        if model.images || self.answer.is_unseen_picture_reported || !self.begins_with_a_picture() {
             return;
         }
-        self.answer.is_blindness_told = true;
+        self.answer.is_unseen_picture_reported = true;
         let message = format!("{} cannot see pictures; it was only told that one is there.", model.model);
         let notice = TurnEvent::Notice { code: "picture_not_seen".into(), message };
         self.job.surface.emit(&self.context.turn, notice);
     }
 
-    /// Tells the person once that nothing is known of the model, what is assumed, and what to set.
-    pub(super) fn tell_of_assumptions(&self) {
+    /// Tells the person once that the model is unknown, what is assumed of it, and what to set.
+    pub(super) fn notify_assumed_limits(&self) {
         let model = self.agent.agent.models.capabilities();
-        if model.is_known || !self.shared.told_models.is_new(&model.model) {
+        if model.is_known || !self.shared.reported_models.is_new(&model.model) {
             return;
         }
         let message = format!(

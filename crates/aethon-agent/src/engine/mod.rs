@@ -1,9 +1,14 @@
-//! The engine: `assistant` is its door, `submit` stores and seats what came in, `start` begins a turn and `turn` is the
-//! turn, with `request` (what is sent, and again when that fails, as `retry` says), `ask` (asking once), `fit` and
-//! `compaction` (so that the request fits), `response` (what the model says), `calls` (what it has done), `repetition`
-//! (loops) and `outcome` (what is stored at last, long ones one by one: `long_ends`); `measure` is for telemetry; `agents` are those who answer, `delegation` is how one asks another, `knowledge` is what was learnt of their models, `recover` takes up what a
-//! crash left, `watch` renews the lease and takes over from programs that are gone, `elsewhere` tells those who look on what other
-//! programs have said (what they share is in `beside`), `session_ops` empties sessions.
+//! The engine. `assistant` is its interface, and `submit` stores and enqueues incoming messages.
+//!
+//! `start` begins a turn and `turn` runs it: `request` says what is sent, and whether to send it again after a failure
+//! (`retry`); `ask` makes one model call; `fit` and `compaction` make the request fit; `response` collects what the model
+//! says; `calls` runs its tools, and `repetition` detects loops; `outcome` stores the end, one long answer at a time
+//! (`long_ends`). `measure` is for telemetry.
+//!
+//! `agents` are the running agents, `knowledge` is what was learned about their models, and `delegation` is how one agent
+//! asks another. `recover` resumes or closes what a crash left behind, `watch` renews the lease and takes over from
+//! programs that are gone, and `elsewhere` announces what other programs have answered; what these share is in `beside`.
+//! `session_ops` holds the operations on sessions.
 
 mod agents;
 mod ask;

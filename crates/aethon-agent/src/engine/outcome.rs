@@ -1,4 +1,4 @@
-//! How a turn ends: what the person is told, what is stored, and who is notified.
+//! How a turn ends: what the person reads, what is stored, and who is notified.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -183,13 +183,13 @@ impl Shared {
 
     /// Announces that a turn has ended: once, and after it was stored.
     pub(super) async fn announce(&self, job: Job, context: &TurnContext, reply: Arc<Reply>, delivers: bool) {
-        self.tell_end(&job, &reply, delivers);
+        self.announce_end(&job, &reply, delivers);
         drop(job);
         self.services.hooks.after_turn(context, &reply).await;
     }
 
     /// Announces the end to everyone but the hooks.
-    pub(super) fn tell_end(&self, job: &Job, reply: &Arc<Reply>, delivers: bool) {
+    pub(super) fn announce_end(&self, job: &Job, reply: &Arc<Reply>, delivers: bool) {
         if delivers {
             self.services.wake.ring();
         }
@@ -198,7 +198,7 @@ impl Shared {
         job.surface.emit(turn, TurnEvent::Done(reply.clone()));
         self.services.bus.publish(|| Event::TurnEnded { session: session.clone(), turn: turn.clone(), end });
         self.measure(job, reply);
-        self.tell_session(session, SessionChange::Updated);
+        self.publish_session(session, SessionChange::Updated);
         job.reply.send_replace(Some(reply.clone()));
     }
 
@@ -219,7 +219,7 @@ impl Shared {
     }
 
     /// Ends a turn whose message is in no transcript, because what it belongs to was removed while it waited.
-    pub(super) async fn end_groundless(&self, job: Job) {
+    pub(super) async fn end_removed(&self, job: Job) {
         let sentence = if job.replaces.is_some() {
             "What this was to replace is not in the conversation any more, so nothing was changed. Send it as a new \
              message."
@@ -258,7 +258,7 @@ impl Shared {
             // Another program has ended it or still owns it. In the latter case it has not ended, whatever was wanted
             // here.
             Err(error) if error.is_invalid() => return self.end_with_stored(job).await,
-            Err(error) => unstored(reply, &error),
+            Err(error) => reply_if_not_stored(reply, &error),
         };
         if let Some(reply) = reply {
             let context = TurnContext::of(job.turn.clone(), &job.inbound);
@@ -267,10 +267,10 @@ impl Shared {
     }
 }
 
-/// What may be announced of a turn whose outcome the storage did not accept. During shutdown nothing, because the next
-/// start takes care of it. If the turn was removed or closed meanwhile, its actual outcome. Otherwise the fault that it
-/// is not stored.
-pub(super) fn unstored(reply: Arc<Reply>, error: &Error) -> Option<Arc<Reply>> {
+/// Returns the reply to announce for a turn whose outcome the storage did not accept. During shutdown there is none,
+/// because the next start takes care of the turn. If the turn was removed or closed meanwhile, it is the actual outcome;
+/// otherwise it is the fault that the outcome is not stored.
+pub(super) fn reply_if_not_stored(reply: Arc<Reply>, error: &Error) -> Option<Arc<Reply>> {
     log_storage("the outcome of a turn was not stored", error);
     if error.is_not_found() || error.is_invalid() {
         return Some(reply);
@@ -311,7 +311,7 @@ pub(super) fn outside<'m>(inbound: &Inbound, seen: impl Iterator<Item = &'m Mess
     (!sources.is_empty()).then(|| sources.join(", "))
 }
 
-/// What the person is told of a failed model, with the exact wait if there is one.
+/// Returns what the person reads about a failed model, with the exact wait if there is one.
 pub(super) fn failure(error: &ModelError, retry_after: Option<Duration>) -> Failure {
     let mut message = error.to_string();
     let seconds = retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0));

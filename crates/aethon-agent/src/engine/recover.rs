@@ -117,7 +117,7 @@ impl Shared {
     }
 
     /// Puts a stored turn into its queue, whoever works on it.
-    pub(super) async fn take_up(
+    pub(super) async fn enqueue_stored(
         self: &Arc<Self>,
         record: TurnRecord,
         surface: Arc<dyn Surface>,
@@ -127,7 +127,7 @@ impl Shared {
         if let Some((reply, _)) = self.queues.find(job.session(), &job.turn) {
             return Ok(reply);
         }
-        if let Some(job) = self.queues.take_up(live, job) {
+        if let Some(job) = self.queues.enqueue_recovered(live, job) {
             let shared = self.clone();
             self.tasks.spawn(async move { shared.run_queue(job).await });
         }

@@ -8,14 +8,14 @@ use aethon_core::model::{ModelError, ModelErrorKind, ModelRequest};
 use aethon_core::surface::TurnEvent;
 use tokio::time::sleep;
 
-use super::ask::{Heard, Question};
+use super::ask::{AskOutcome, Question};
 use super::outcome::{TurnOutcome, failure};
 use super::response::ResponseBuffer;
 use super::retry::{Next, Tries};
 use super::turn::Turn;
 use crate::meter::Work;
 
-/// The person is told of pauses before a retry from this length on.
+/// The shortest pause before a retry that the person is notified of.
 const LONG_WAIT: Duration = Duration::from_secs(3);
 
 impl Turn<'_> {
@@ -24,8 +24,8 @@ impl Turn<'_> {
         let system = self.agent.agent.prompt.text();
         let mut tries = Tries::new(self.shared.options.max_retries);
         let mut is_compacted = false;
-        self.look_at_the_model(&system).await?;
-        self.tell_of_assumptions();
+        self.discover_model(&system).await?;
+        self.notify_assumed_limits();
         self.make_room(&system).await?;
         loop {
             // A failure may have said how much fits.
@@ -39,10 +39,10 @@ impl Turn<'_> {
                 context: &self.context,
                 surface: &*self.job.surface,
             };
-            let (heard, silences) = self.dialogue.ask(self.shared, &mut self.control, question).await?;
+            let (outcome, silences) = self.dialogue.ask(self.shared, &mut self.control, question).await?;
             let left = self.control.left();
-            let (error, next) = match heard {
-                Heard::Whole(counted) => {
+            let (error, next) = match outcome {
+                AskOutcome::Complete(counted) => {
                     self.calibrate(counted, estimated);
                     match tries.after_answer(self.dialogue.response.is_empty(), left) {
                         Some(wait) => {
@@ -51,12 +51,12 @@ impl Turn<'_> {
                             continue;
                         }
                         None => {
-                            self.tell_of_blindness();
+                            self.notify_unseen_picture();
                             return Ok(());
                         }
                     }
                 }
-                Heard::Failed(error) => {
+                AskOutcome::Failed(error) => {
                     self.log_failure(&error, tries.asked());
                     let has_emitted = self.dialogue.response.has_emitted();
                     let is_too_long = error.kind() == ModelErrorKind::ContextLength && !has_emitted;
@@ -74,7 +74,7 @@ impl Turn<'_> {
             };
             let retry_after = match next {
                 Next::Wait(wait) => {
-                    self.tell_of_wait(wait);
+                    self.notify_wait(wait);
                     self.pause(wait).await?;
                     continue;
                 }
@@ -94,7 +94,7 @@ impl Turn<'_> {
     }
 
     /// Explains a noticeable wait to the person.
-    fn tell_of_wait(&self, wait: Duration) {
+    fn notify_wait(&self, wait: Duration) {
         if wait >= LONG_WAIT {
             let seconds = wait.as_secs_f64().ceil();
             let message =

@@ -131,7 +131,7 @@ impl ResponseBuffer {
     }
 
     /// Records the usage, cost and model as they were booked.
-    pub(super) fn settle(&mut self, usage: Usage, model: Option<String>) {
+    pub(super) fn set_booked(&mut self, usage: Usage, model: Option<String>) {
         if let Some((_, own, named)) = &mut self.end {
             *own = usage;
             *named = model;

@@ -44,7 +44,7 @@ impl Shared {
                 Clear::Reset => SessionChange::Reset,
                 Clear::Delete => SessionChange::Deleted,
             };
-            self.tell_session(session, change);
+            self.publish_session(session, change);
         }
         Ok(existed)
     }
@@ -58,10 +58,10 @@ impl Shared {
         };
         message.id = id;
         // A turn that is running has not seen the message; the next one rereads the transcript.
-        self.queues.written_beside(session);
+        self.queues.mark_changed_externally(session);
         self.windows.forget(session);
-        self.tell_message(session, &Arc::new(message));
-        self.tell_session(session, SessionChange::Updated);
+        self.publish_message(session, &Arc::new(message));
+        self.publish_session(session, SessionChange::Updated);
         Ok(true)
     }
 }

@@ -22,7 +22,7 @@ use crate::services::{Learned, Services};
 use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
 
-/// The engine behind its door.
+/// What the turns share: the state behind an [`Engine`](super::assistant::Engine).
 pub(crate) struct Shared {
     agents: Live<Agents>,
     /// How specialists are asked, where there may be some.
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub(super) windows: ContextWindows,
     pub(super) tasks: Tasks,
     pub(super) ahead: Ahead,
-    pub(super) told_models: ToldModels,
+    pub(super) reported_models: ReportedModels,
     pub(super) long_ends: LongEnds,
     /// The one that looks after other programs.
     pub(super) watch: BackgroundTask,
@@ -42,11 +42,11 @@ pub(crate) struct Shared {
     pub(super) elsewhere: Elsewhere,
 }
 
-/// The models of which somebody was told that nothing is known of them, so that it is said once.
+/// The unknown models that were reported to somebody, so that each is reported once.
 #[derive(Default)]
-pub(super) struct ToldModels(Mutex<BTreeSet<String>>);
+pub(super) struct ReportedModels(Mutex<BTreeSet<String>>);
 
-impl ToldModels {
+impl ReportedModels {
     pub(super) fn is_new(&self, model: &str) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned())
     }
@@ -60,7 +60,7 @@ impl Shared {
             agents: Live::new(agents),
             team: None,
             ahead: Ahead::new(options.cache.sessions),
-            told_models: ToldModels::default(),
+            reported_models: ReportedModels::default(),
             watch: BackgroundTask::default(),
             watchers: OnceLock::new(),
             elsewhere: Elsewhere::default(),
@@ -124,13 +124,13 @@ impl Shared {
         }
     }
 
-    /// Tells those who watch that a session got a message.
-    pub(super) fn tell_message(&self, session: &SessionId, message: &Arc<Message>) {
+    /// Publishes that a session got a message.
+    pub(super) fn publish_message(&self, session: &SessionId, message: &Arc<Message>) {
         self.services.bus.publish(|| Event::Message { session: session.clone(), message: message.clone() });
     }
 
-    /// Tells those who watch that a session changed.
-    pub(super) fn tell_session(&self, session: &SessionId, change: SessionChange) {
+    /// Publishes that a session changed.
+    pub(super) fn publish_session(&self, session: &SessionId, change: SessionChange) {
         self.services.bus.publish(|| Event::Session { session: session.clone(), change });
     }
 }

@@ -48,12 +48,12 @@ impl Shared {
         let cached = self.windows.take(session, &agent.agent.name, begun.after).filter(|_| fresh);
         if cached.is_none() && begun.after.is_some() {
             // Perhaps because another program has said something here.
-            self.look_elsewhere().await;
+            self.poll_other_programs().await;
         }
         job.surface.emit(turn, TurnEvent::Started);
         self.services.bus.publish(|| Event::TurnStarted { session: session.clone(), turn: turn.clone() });
         if job.stage != Stage::LeftBehind {
-            self.tell_message(session, &message);
+            self.publish_message(session, &message);
         }
         // A session that is used once has nothing that could be read.
         let window = cached.or_else(|| {
@@ -67,7 +67,7 @@ impl Shared {
         let window = self.read_window(job, agent).await?;
         let start = window.turn_start(turn);
         if window.len() == 1 {
-            self.tell_session(session, SessionChange::Created);
+            self.publish_session(session, SessionChange::Created);
         }
         Ok((window, start))
     }

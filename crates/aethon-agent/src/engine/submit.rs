@@ -33,15 +33,15 @@ impl Shared {
         let position = match self.queues.claim(job.session(), live) {
             Ok(position) => position,
             // What is stored already takes no place. Its sender would send it again behind what it says next.
-            Err(full) => return self.known_here(&job.inbound).await?.ok_or(full),
+            Err(full) => return self.find_duplicate(&job.inbound).await?.ok_or(full),
         };
         let (answer, answered) = oneshot::channel();
         let shared = self.clone();
-        self.tasks.spawn(async move { shared.take_in(job, position, reply, answer).await });
+        self.tasks.spawn(async move { shared.accept(job, position, reply, answer).await });
         answered.await.unwrap_or_else(|_| Err(Error::internal("the message could not be taken in")))
     }
 
-    async fn take_in(
+    async fn accept(
         self: Arc<Self>,
         mut job: Job,
         position: Position,
@@ -66,9 +66,9 @@ impl Shared {
                 return;
             }
             Ok(Ok(Accepted::Known(record))) => {
-                let next = self.queues.leave(job.session(), &turn);
+                let next = self.queues.release_claim(job.session(), &turn);
                 let known = match same_content(&job.inbound, &record) {
-                    Ok(()) => self.known(*record, job.surface).await,
+                    Ok(()) => self.reply_to_duplicate(*record, job.surface).await,
                     Err(mismatch) => Err(mismatch),
                 };
                 let _ = answer.send(known);
@@ -80,7 +80,7 @@ impl Shared {
             Ok(Err(error)) => error,
             Err(panic) => Error::internal("the storage failed").because(panic),
         };
-        let next = self.queues.leave(job.session(), &turn);
+        let next = self.queues.release_claim(job.session(), &turn);
         let _ = answer.send(Err(refused));
         if let Some(next) = next {
             self.run_queue(next).await;
@@ -88,7 +88,7 @@ impl Shared {
     }
 
     /// Answers a duplicate delivery of a turn that has ended, or that waits or runs in this process.
-    async fn known_here(&self, inbound: &Inbound) -> Result<Option<Submitted>> {
+    async fn find_duplicate(&self, inbound: &Inbound) -> Result<Option<Submitted>> {
         let Some(dedupe) = &inbound.dedupe else { return Ok(None) };
         let Some(record) = self.services.log.known(&inbound.channel, &dedupe.id).await? else {
             return Ok(None);
@@ -102,7 +102,11 @@ impl Shared {
     }
 
     /// Answers a duplicate delivery with the stored outcome, or with the pending one.
-    async fn known(self: &Arc<Self>, record: TurnRecord, surface: Arc<dyn Surface>) -> Result<Submitted> {
+    async fn reply_to_duplicate(
+        self: &Arc<Self>,
+        record: TurnRecord,
+        surface: Arc<dyn Surface>,
+    ) -> Result<Submitted> {
         let turn = record.turn.clone();
         let submitted = |queued, reply| Ok(Submitted { turn: turn.clone(), queued, is_new: false, reply });
         if let Some(reply) = record.reply {
@@ -119,7 +123,7 @@ impl Shared {
             return submitted(0, PendingReply::ready(Arc::new(reply)));
         }
         // This process does not hold it: another program is working on it, or was.
-        let reply = self.take_up(record, surface).await?;
+        let reply = self.enqueue_stored(record, surface).await?;
         submitted(0, reply)
     }
 }

@@ -16,7 +16,7 @@ use super::ask::Dialogue;
 use super::calls::ToolRun;
 use super::compaction::Conversation;
 use super::offer::Offer;
-use super::outcome::{TurnOutcome, unstored};
+use super::outcome::{TurnOutcome, reply_if_not_stored};
 use super::shared::Shared;
 use crate::caught::caught;
 use crate::control::{Cause, Control};
@@ -60,8 +60,8 @@ pub(super) struct AnswerSoFar {
     pub(super) continued: Option<[Arc<Message>; 2]>,
     /// What was said before the model's service paused; the answer begins with it.
     before_pause: String,
-    /// Whether the person has been told that a picture was not seen.
-    pub(super) is_blindness_told: bool,
+    /// Whether the person knows that the model did not see a picture.
+    pub(super) is_unseen_picture_reported: bool,
     /// The request for a closing answer, appended to the turn's last request.
     pub(super) closing: Option<Arc<Message>>,
     /// The usage over all its requests.
@@ -102,7 +102,7 @@ impl Shared {
             }
             Err(error) if error.is_elsewhere() => return Some(job),
             Err(error) if error.is_invalid() => self.end_with_stored(job).await,
-            Err(error) if error.is_not_found() => self.end_groundless(job).await,
+            Err(error) if error.is_not_found() => self.end_removed(job).await,
             // The storage is closed: the next start takes care of it.
             Err(error) if error.is_busy() => log_storage("a turn did not begin", &error),
             Err(error) => {
@@ -179,7 +179,7 @@ impl<'e> Turn<'e> {
         let checked = self.control.guard(checked).await;
         let checked = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
         let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
-        self.tell_changed_pages();
+        self.notify_changed_pages();
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut has_called, mut was_sent_back) = (0, false, false, false);
         for step in 1..=options.max_iterations {
@@ -195,7 +195,7 @@ impl<'e> Turn<'e> {
                 }
                 Err(outcome) => return Err(outcome),
             }
-            let (mut message, stop) = self.heard().await;
+            let (mut message, stop) = self.take_response().await;
             if self.answer.closing.is_some() {
                 message.content.retain(|block| !matches!(block, Block::ToolCall(_)));
                 self.answer.last = Some(message);
@@ -247,7 +247,7 @@ impl<'e> Turn<'e> {
     }
 
     /// Tells the owner which of the pages that shape the assistant have changed, if the turn is the owner's own.
-    fn tell_changed_pages(&mut self) {
+    fn notify_changed_pages(&mut self) {
         let inbound = &self.job.inbound;
         let is_owners = inbound.kind == WorkKind::Turn && inbound.person.is_owner();
         if inbound.is_from_outside() || !is_owners {
@@ -329,7 +329,7 @@ impl<'e> Turn<'e> {
     }
 
     /// Takes over the complete response.
-    async fn heard(&mut self) -> (Message, StopReason) {
+    async fn take_response(&mut self) -> (Message, StopReason) {
         let response = std::mem::take(&mut self.dialogue.response);
         let stop = response.end().unwrap_or(StopReason::End);
         let usage = response.usage().unwrap_or_default();
@@ -348,7 +348,7 @@ impl<'e> Turn<'e> {
     /// Adds a stored message to the window and shows it to those who watch.
     pub(super) fn keep(&mut self, message: Message) {
         let message = Arc::new(message);
-        self.shared.tell_message(&self.context.session, &message);
+        self.shared.publish_message(&self.context.session, &message);
         self.conversation.window.push(message);
     }
 
@@ -404,7 +404,7 @@ impl<'e> Turn<'e> {
         let messages = Arc::new(messages);
         let stored = self.shared.store(&messages, &reply, deliveries, next).await;
         self.shared.queues.has_begun(session, stored.as_ref().ok().and_then(|finished| finished.next));
-        let (told, delivers) = match stored {
+        let (announced, delivers) = match stored {
             Ok(finished) => {
                 self.keep_window(Arc::unwrap_or_clone(messages), &finished);
                 (Some(reply), delivers)
@@ -417,11 +417,11 @@ impl<'e> Turn<'e> {
             }
             Err(error) => {
                 self.shared.windows.forget(session);
-                (unstored(reply, &error), false)
+                (reply_if_not_stored(reply, &error), false)
             }
         };
-        if let Some(reply) = told {
-            self.shared.tell_end(&self.job, &reply, delivers);
+        if let Some(reply) = announced {
+            self.shared.announce_end(&self.job, &reply, delivers);
             // The next long answer may end while the hooks look at this one.
             drop((long, self.job));
             self.shared.services.hooks.after_turn(&self.context, &reply).await;
@@ -438,11 +438,11 @@ impl<'e> Turn<'e> {
         }
         let session = &self.context.session;
         // The storage knows about other programs; the queue also knows what was written after the end was stored.
-        let beside = self.shared.queues.was_written_beside(session) || finished.beside;
+        let was_changed = self.shared.queues.take_external_change(session) || finished.beside;
         // If the models have changed meanwhile, its token counts are of no use to the next turn.
         let is_current =
             self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));
-        if !beside && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
+        if !was_changed && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
             let allowance = self.allowance(&self.agent.agent.prompt.last_text());
             let who = (&self.agent, &self.context);
             self.shared.compact_ahead(who, &self.conversation.window, &allowance);

@@ -39,7 +39,7 @@ impl Shared {
 
     /// Says that this program lives, while it has turns, and takes over what others have left. Returns the sessions in
     /// which something was found for the first time.
-    async fn look_round(
+    async fn renew_and_adopt(
         self: &Arc<Self>,
         found_before: &BTreeSet<SessionId>,
         watchers: &Watchers,
@@ -89,7 +89,7 @@ impl Shared {
         let order = if taken_over.is_empty() { Vec::new() } else { self.order_of(&session).await };
         let watchers = self.watchers.get().cloned().unwrap_or_else(|| Arc::new(|_| Arc::new(Unattended)));
         let before = self.readmit(taken_over, true, &*watchers).await;
-        self.queues.step_back(job, before, &order)
+        self.queues.requeue_running(job, before, &order)
     }
 
     /// Whether the turns of other programs in a session have been without a living owner for long enough. When the machine slept
@@ -126,6 +126,6 @@ async fn watch(shared: Weak<Shared>, every: Duration, watchers: Arc<Watchers>) {
     loop {
         sleep(every).await;
         let Some(shared) = shared.upgrade() else { return };
-        found = shared.look_round(&found, &*watchers).await;
+        found = shared.renew_and_adopt(&found, &*watchers).await;
     }
 }

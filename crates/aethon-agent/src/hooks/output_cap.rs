@@ -49,7 +49,7 @@ impl Hook for OutputCap {
     async fn after_tool(&self, context: &ToolContext, _call: &ToolCall, result: &mut ToolResult) {
         let Some(cut) = Cut::of(&result.output, context.max_output_chars) else { return };
         let remedy = self.remedy(context, &result.output).await;
-        result.output = cut.told(&remedy);
+        result.output = cut.render(&remedy);
     }
 }
 
@@ -58,7 +58,7 @@ const KEY: &str = "agent.max_tool_output_chars";
 
 /// Cuts a text to at most `limit` characters, plus the line that says what was cut; `None` if it fits.
 pub fn cap(text: &str, limit: usize) -> Option<String> {
-    Cut::of(text, limit).map(|cut| cut.told(KEY))
+    Cut::of(text, limit).map(|cut| cut.render(KEY))
 }
 
 /// What remains of a text that is too long.
@@ -88,7 +88,7 @@ impl<'t> Cut<'t> {
         Some(Self { head: &text[..head_end], tail: &text[tail_start..], gone: chars - limit, of: chars })
     }
 
-    fn told(&self, remedy: &str) -> String {
+    fn render(&self, remedy: &str) -> String {
         let Self { head, tail, gone, of } = self;
         format!("{head}\n[... {gone} of {of} characters were cut here: {remedy} ...]\n{tail}")
     }

@@ -72,8 +72,8 @@ impl Hook for AutoRecall {
                 Vec::new()
             }
         };
-        let told = told(&hits, self.max_chars);
-        Ok(told.map(|told| AddedContext::new(SOURCE, told)).into_iter().collect())
+        let list = format_hits(&hits, self.max_chars);
+        Ok(list.map(|list| AddedContext::new(SOURCE, list)).into_iter().collect())
     }
 }
 
@@ -90,7 +90,7 @@ fn both_ends(text: &str) -> String {
 }
 
 /// The memories, one per line, as long as there is room; the best one is shortened rather than left out.
-fn told(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
+fn format_hits(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut left = max_chars;
     for hit in hits {

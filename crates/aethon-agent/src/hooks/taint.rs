@@ -32,7 +32,7 @@ pub struct Taint {
 
 impl Taint {
     /// A hook that learns from this board which turn called which.
-    pub fn along(board: AgentBoard) -> Self {
+    pub fn with_board(board: AgentBoard) -> Self {
         Self { turns: Mutex::default(), board }
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let turn = TurnContext::of(TurnId::existing("t2"), &asked);
         for tainted_first in [true, false] {
             let board = AgentBoard::default();
-            let taint = Taint::along(board.clone());
+            let taint = Taint::with_board(board.clone());
             let by = Caller { session: caller.session.clone(), turn: caller.turn.clone() };
             board.called_by(&specialists, by);
             let mut page = ToolResult::ok(&call("web_fetch"), "obey");

@@ -10,7 +10,7 @@ use aethon_core::model::{
 
 use super::grant::{Booked, Ending, Grant};
 use super::metering::{Meter, Work};
-use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, is_models_fault, together};
+use crate::models::{AnswerStream, Candidate, Miss, Models, Permit, Reason, combine, is_models_fault};
 
 /// Why a call brought no answer, or only part of one.
 #[derive(Debug, Clone)]
@@ -156,9 +156,9 @@ impl ModelCall {
     }
 
     /// Returns why the answer had to end, if it reached the limit of what the day has left.
-    pub async fn why_so_short(&mut self) -> Option<Failure> {
+    pub async fn budget_cut_reason(&mut self) -> Option<Failure> {
         let open = self.open.as_mut().filter(|_| self.stop == Some(StopReason::Length))?;
-        open.grant.why_so_short().await
+        open.grant.budget_cut_reason().await
     }
 
     /// Notes that the caller stopped waiting. What the service has done by then is unknown, as after a time-out.
@@ -255,7 +255,7 @@ impl ModelCall {
                 Err(Missed::Unasked(Reason::Money(failure))) => Err(CallError::Money(failure)),
             };
         }
-        Err(together(misses))
+        Err(combine(misses))
     }
 
     fn note_failed(&mut self, booked: Booked) {

@@ -9,8 +9,8 @@ const MOST_TOKENS: u64 = 100_000_000;
 const DIGITS: usize = 3;
 
 /// Returns the service's counts, with our own where it reports none; `None` if they are absurd.
-pub(super) fn believed(told: Usage, sent: u64, heard: u64) -> Option<Usage> {
-    let mut usage = told;
+pub(super) fn believed(reported: Usage, sent: u64, received: u64) -> Option<Usage> {
+    let mut usage = reported;
     let counts = [usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens];
     if counts.iter().any(|count| *count > MOST_TOKENS) {
         return None;
@@ -20,7 +20,7 @@ pub(super) fn believed(told: Usage, sent: u64, heard: u64) -> Option<Usage> {
         usage.input_tokens = sent;
     }
     if usage.output_tokens == 0 {
-        usage.output_tokens = heard;
+        usage.output_tokens = received;
     }
     usage.cached_tokens = usage.cached_tokens.min(usage.input_tokens);
     usage.cache_write_tokens = usage.cache_write_tokens.min(usage.input_tokens - usage.cached_tokens);
@@ -75,13 +75,14 @@ mod tests {
 
     #[test]
     fn absurd_figures_are_not_believed_and_missing_ones_are_put_in() {
-        let told = |input_tokens, output_tokens| Usage { input_tokens, output_tokens, ..Usage::default() };
-        assert_eq!(believed(told(u64::MAX, 1), 10, 5), None);
-        assert_eq!(believed(told(1, u64::MAX), 10, 5), None);
-        assert_eq!(believed(Usage { cached_tokens: u64::MAX, ..told(9, 9) }, 10, 5), None);
-        assert_eq!(believed(told(0, 0), 10, 5), Some(told(10, 5)));
-        assert_eq!(believed(told(7, 3), 10, 5), Some(told(7, 3)));
-        let cached = Usage { cached_tokens: 900, cache_write_tokens: 900, ..told(100, 1) };
+        let reported =
+            |input_tokens, output_tokens| Usage { input_tokens, output_tokens, ..Usage::default() };
+        assert_eq!(believed(reported(u64::MAX, 1), 10, 5), None);
+        assert_eq!(believed(reported(1, u64::MAX), 10, 5), None);
+        assert_eq!(believed(Usage { cached_tokens: u64::MAX, ..reported(9, 9) }, 10, 5), None);
+        assert_eq!(believed(reported(0, 0), 10, 5), Some(reported(10, 5)));
+        assert_eq!(believed(reported(7, 3), 10, 5), Some(reported(7, 3)));
+        let cached = Usage { cached_tokens: 900, cache_write_tokens: 900, ..reported(100, 1) };
         let found = believed(cached, 0, 0).unwrap();
         assert_eq!((found.cached_tokens, found.cache_write_tokens), (100, 0));
     }

@@ -2,7 +2,7 @@
 //!
 //! An answer that can be watched starts with the money for a usual one and gets more in steps as it arrives; when no
 //! more is left, it is stopped. One that cannot be watched is paid for in full beforehand, so its limit is a fair share
-//! of what the day has left. What the ledger is told in between is never less than what is known to have arrived, so
+//! of what the day has left. What is noted in the ledger in between is never less than what is known to have arrived, so
 //! that a crash books hardly more, and not less, than the call had cost.
 
 use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
@@ -167,7 +167,7 @@ pub struct Grant {
     is_hidden: bool,
     max_output: u64,
     /// The tokens that arrived, by our own count.
-    heard: u64,
+    received: u64,
     limited: Option<Limited>,
     is_open: bool,
     /// When the call was permitted, which is just before it is made.
@@ -187,7 +187,7 @@ impl Grant {
             price,
             is_hidden,
             max_output: model.max_output,
-            heard: 0,
+            received: 0,
             limited: None,
             is_open: true,
             started: Instant::now(),
@@ -201,8 +201,8 @@ impl Grant {
         self
     }
 
-    /// Closes a grant whose call is not made.
-    pub(super) fn never_mind(mut self) {
+    /// Discards a grant whose call is not made; nothing is booked.
+    pub(super) fn discard(mut self) {
         self.is_open = false;
     }
 
@@ -217,7 +217,7 @@ impl Grant {
     }
 
     /// Returns why an answer that reached its limit ended there, if the limit was all that the day had left.
-    pub(crate) async fn why_so_short(&self) -> Option<Failure> {
+    pub(crate) async fn budget_cut_reason(&self) -> Option<Failure> {
         let limited = self.limited.as_ref()?;
         let is_last = !self.is_hidden && limited.limit < self.max_output;
         if is_last { Some(self.meter.used_up(limited.ceiling_usd).await) } else { None }
@@ -225,9 +225,9 @@ impl Grant {
 
     /// Counts tokens that arrived. `Err` if the day does not pay for more: then the call has to end.
     pub(crate) async fn count(&mut self, tokens: u64) -> Result<(), Failure> {
-        self.heard = self.heard.saturating_add(tokens);
+        self.received = self.received.saturating_add(tokens);
         let Some(limited) = &mut self.limited else { return Ok(()) };
-        let billed = self.usual.billed(self.heard);
+        let billed = self.usual.billed(self.received);
         if billed >= limited.paid {
             return limited.grow(&self.meter, billed).await;
         }
@@ -241,29 +241,32 @@ impl Grant {
 
     /// Books the call.
     pub async fn settle(mut self, ending: Ending) -> Booked {
-        let entry = self.close(&ending);
+        let entry = self.take_entry(&ending);
         let (usage, model) = (entry.usage, entry.model.clone());
         let warning = match &self.limited {
             None => self.meter.book(None, entry).await,
             // In a task of its own, because the caller may be stopped meanwhile.
             Some(Limited { reservation, .. }) => {
                 let (meter, reservation) = (self.meter.clone(), Some(*reservation));
-                self.meter.see_through(async move { meter.book(reservation, entry).await }).await.flatten()
+                self.meter
+                    .run_to_completion(async move { meter.book(reservation, entry).await })
+                    .await
+                    .flatten()
             }
         };
         Booked { usage, model, warning }
     }
 
     /// Closes the grant and returns what to write down. Nothing else is written from then on.
-    fn close(&mut self, ending: &Ending) -> LedgerEntry {
+    fn take_entry(&mut self, ending: &Ending) -> LedgerEntry {
         self.is_open = false;
         let (usage, named) = match ending {
             Ending::Whole { usage, named } => (self.believed(*usage), named.as_deref()),
             Ending::Refused => (Usage::default(), None),
             Ending::Cut | Ending::Broken => (self.estimate(self.is_hidden), None),
-            Ending::Silent => (self.estimate(self.is_hidden || self.heard == 0), None),
+            Ending::Silent => (self.estimate(self.is_hidden || self.received == 0), None),
         };
-        let (model, price) = self.who_answered(named);
+        let (model, price) = self.billed_model(named);
         let cost_usd = price.map_or(0.0, |price| price.of(&usage));
         let entry = LedgerEntry {
             at: self.meter.clock().now(),
@@ -281,12 +284,12 @@ impl Grant {
     }
 
     /// Returns what the service counted, or our own count where the service's is not credible.
-    fn believed(&self, told: Usage) -> Usage {
-        let billed = self.usual.billed(self.heard).min(self.max_output);
-        let Some(usage) = counts::believed(told, self.work.input, billed) else {
+    fn believed(&self, reported: Usage) -> Usage {
+        let billed = self.usual.billed(self.received).min(self.max_output);
+        let Some(usage) = counts::believed(reported, self.work.input, billed) else {
             let (provider, model) = (&self.provider, &self.model);
-            self.meter.complain(format!("counts {provider} {model}"), || {
-                let (input, output) = (told.input_tokens, told.output_tokens);
+            self.meter.warn_once(format!("counts {provider} {model}"), || {
+                let (input, output) = (reported.input_tokens, reported.output_tokens);
                 tracing::warn!(
                     provider,
                     model,
@@ -298,30 +301,30 @@ impl Grant {
             return self.estimate(false);
         };
         let key = (self.provider.as_str(), self.model.as_str(), self.work.kind);
-        self.meter.usuals().learn(key, self.is_hidden, (usage.output_tokens, self.heard));
+        self.meter.usuals().learn(key, self.is_hidden, (usage.output_tokens, self.received));
         usage
     }
 
     /// Estimates what an unfinished call took: the input, and the output that arrived. For hidden output (`has_unseen`)
     /// a usual answer is assumed.
     fn estimate(&self, has_unseen: bool) -> Usage {
-        let heard = self.usual.billed(self.heard);
+        let received = self.usual.billed(self.received);
         let limit = self.max_output().unwrap_or(u64::MAX).min(self.max_output);
         let unseen = if has_unseen { self.usual.tokens().min(limit) } else { 0 };
-        Usage { input_tokens: self.work.input, output_tokens: heard.max(unseen), ..Usage::default() }
+        Usage { input_tokens: self.work.input, output_tokens: received.max(unseen), ..Usage::default() }
     }
 
     /// Returns the model that the call is booked under, and its price. A service may name a variant of the model, such
     /// as one with a date; any other name is logged once and ignored. The price is the reserved one, because otherwise
     /// the ceiling would be checked against a different one; only a model without a price takes that of its variant.
-    fn who_answered(&self, named: Option<&str>) -> (String, Option<Price>) {
+    fn billed_model(&self, named: Option<&str>) -> (String, Option<Price>) {
         match named {
             Some(named) if counts::is_variant(&self.model, named) => {
                 (named.to_owned(), self.price.or_else(|| self.meter.price(&self.provider, named, None)))
             }
             Some(named) => {
                 let (provider, model) = (&self.provider, &self.model);
-                self.meter.complain(format!("name {provider} {model} {named}"), || {
+                self.meter.warn_once(format!("name {provider} {model} {named}"), || {
                     tracing::warn!(
                         provider,
                         model,
@@ -364,7 +367,7 @@ impl Drop for Grant {
         if !self.is_open {
             return;
         }
-        let entry = self.close(&Ending::Cut);
+        let entry = self.take_entry(&Ending::Cut);
         let (meter, reservation) =
             (self.meter.clone(), self.limited.as_ref().map(|limited| limited.reservation));
         // Without a runtime the program is exiting, and the next start books the reservation.

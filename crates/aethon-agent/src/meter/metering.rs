@@ -29,8 +29,8 @@ use crate::tasks::Tasks;
 /// the owner's own setting may override.
 pub type Prices = Arc<dyn Fn(&str, &str, Option<Price>) -> Option<Price> + Send + Sync>;
 
-/// How many different complaints about services and prices are remembered, so that each is logged only once.
-const MOST_COMPLAINTS: usize = 1_000;
+/// How many different warnings about services and prices are remembered, so that each is logged only once.
+const MOST_LOGGED_WARNINGS: usize = 1_000;
 
 /// What a call is for.
 #[derive(Debug, Clone)]
@@ -63,23 +63,23 @@ impl Work {
     }
 }
 
-/// A place among the running calls, taken before the ledger is asked: a caller that gets no money must see that others
+/// A slot among the running calls, taken before the ledger is asked: a caller that gets no money must see that others
 /// hold it, even before they know it themselves.
-struct Place(Option<Meter>);
+struct CallSlot(Option<Meter>);
 
-impl Place {
+impl CallSlot {
     fn take(meter: &Meter) -> Self {
         meter.0.running.fetch_add(1, Ordering::AcqRel);
         Self(Some(meter.clone()))
     }
 
-    /// Keeps the place for a call that is made; booking the call gives it back.
+    /// Keeps the slot for a call that is made; booking the call gives it back.
     fn keep(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Place {
+impl Drop for CallSlot {
     fn drop(&mut self) {
         // The last one to leave wakes those who waited for it. While a call runs, its end does that.
         if let Some(meter) = self.0.take()
@@ -101,14 +101,14 @@ struct Inner {
     bus: EventBus,
     /// The day on which the owner was last warned.
     warned: Mutex<Option<Date>>,
-    looked: OnceCell<()>,
+    earlier_warning_checked: OnceCell<()>,
     /// Calls that hold a reservation or are asking for one.
     running: AtomicUsize,
     /// How many calls have returned their reservation, and the signal that one has.
     returned: AtomicU64,
     news: Notify,
     usuals: Usuals,
-    complaints: Mutex<HashSet<String>>,
+    logged_warnings: Mutex<HashSet<String>>,
     /// The tasks that book dropped calls.
     tasks: Tasks,
 }
@@ -134,12 +134,12 @@ impl Meter {
             clock,
             bus,
             warned: Mutex::default(),
-            looked: OnceCell::new(),
+            earlier_warning_checked: OnceCell::new(),
             running: AtomicUsize::new(0),
             returned: AtomicU64::new(0),
             news: Notify::new(),
             usuals: Usuals::default(),
-            complaints: Mutex::default(),
+            logged_warnings: Mutex::default(),
             tasks: Tasks::default(),
         }))
     }
@@ -179,7 +179,7 @@ impl Meter {
         model: &Capabilities,
         price: Price,
     ) -> Result<Grant, Failure> {
-        self.look().await?;
+        self.check_earlier_warning().await?;
         let tariff = Tariff::of(&price, work.input);
         let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
         let ceiling_usd = self.ceiling(&work);
@@ -189,7 +189,7 @@ impl Meter {
         loop {
             let news = self.0.news.notified();
             let returned = self.0.returned.load(Ordering::Acquire);
-            let place = Place::take(self);
+            let slot = CallSlot::take(self);
             let plan = match model.hidden_output {
                 false if work.kind == WorkKind::Transcription => Plan::whole(usual, model.max_output),
                 false => Plan::watched(usual, model.max_output),
@@ -205,7 +205,7 @@ impl Meter {
             let least_usd = if is_patient { claim.most_usd } else { claim.least_usd };
             let claim = Claim { least_usd, ..claim };
             let blank = Grant::unlimited(self.clone(), work.clone(), model, Some(price));
-            if let Some(grant) = self.try_reserve((blank, place), plan, (tariff, claim)).await? {
+            if let Some(grant) = self.try_reserve((blank, slot), plan, (tariff, claim)).await? {
                 return Ok(grant);
             }
             let today = self.today().await?;
@@ -227,7 +227,7 @@ impl Meter {
     /// is stopped meanwhile.
     async fn try_reserve(
         &self,
-        (blank, place): (Grant, Place),
+        (blank, slot): (Grant, CallSlot),
         plan: Plan,
         (tariff, claim): (Tariff, Claim),
     ) -> Result<Option<Grant>, Failure> {
@@ -240,12 +240,12 @@ impl Meter {
             let granted =
                 reserved.map_err(|error| refusal::unreadable(&error)).map(|reserved| match reserved {
                     Some(reserved) => {
-                        place.keep();
+                        slot.keep();
                         Some(blank.paid_with(plan.granted(tariff, reserved, claim.ceiling_usd)))
                     }
                     None => {
-                        drop(place);
-                        blank.never_mind();
+                        drop(slot);
+                        blank.discard();
                         None
                     }
                 });
@@ -257,7 +257,7 @@ impl Meter {
     }
 
     /// Runs a future to completion even if the caller stops waiting for it. `None` if it panicked.
-    pub(super) async fn see_through<T: Send + 'static>(
+    pub(super) async fn run_to_completion<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
@@ -275,12 +275,12 @@ impl Meter {
     }
 
     /// Returns what a model costs. An invalid price is logged once and treated as none.
-    pub(super) fn price(&self, provider: &str, model: &str, told: Option<Price>) -> Option<Price> {
-        let price = (self.0.rates.get().prices)(provider, model, told)?;
+    pub(super) fn price(&self, provider: &str, model: &str, reported: Option<Price>) -> Option<Price> {
+        let price = (self.0.rates.get().prices)(provider, model, reported)?;
         if is_price(&price) {
             return Some(price);
         }
-        self.complain(format!("price {provider} {model}"), || {
+        self.warn_once(format!("price {provider} {model}"), || {
             tracing::warn!(provider, model, ?price, "this is no price, so the model counts as one without");
         });
         None
@@ -369,10 +369,10 @@ impl Meter {
         &self.0.usuals
     }
 
-    /// Logs a complaint once.
-    pub(super) fn complain(&self, what: String, log: impl FnOnce()) {
-        let mut told = self.0.complaints.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() < MOST_COMPLAINTS && told.insert(what) {
+    /// Logs a warning once; `key` identifies it.
+    pub(super) fn warn_once(&self, key: String, log: impl FnOnce()) {
+        let mut logged = self.0.logged_warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.len() < MOST_LOGGED_WARNINGS && logged.insert(key) {
             log();
         }
     }
@@ -390,13 +390,13 @@ impl Meter {
     }
 
     /// Checks once whether an earlier process has already warned today.
-    async fn look(&self) -> Result<(), Failure> {
-        let look = || async {
+    async fn check_earlier_warning(&self) -> Result<(), Failure> {
+        let check = || async {
             // The result does not matter: whoever is above the mark now already was.
             self.warning(self.today().await?);
             Ok(())
         };
-        self.0.looked.get_or_try_init(look).await.copied()
+        self.0.earlier_warning_checked.get_or_try_init(check).await.copied()
     }
 
     fn warning(&self, today: DaySpend) -> Option<String> {

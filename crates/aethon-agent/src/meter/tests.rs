@@ -178,10 +178,10 @@ async fn whoever_stops_waiting_leaves_nothing_reserved() {
 
 #[tokio::test]
 async fn every_end_is_booked_once() {
-    let check = async |ending: Option<Ending>, heard: u64, output: u64| {
+    let check = async |ending: Option<Ending>, received: u64, output: u64| {
         let bench = Bench::new(100_000.0);
         let mut grant = bench.reserve(&watched(5_000)).await.unwrap();
-        grant.count(heard).await.unwrap();
+        grant.count(received).await.unwrap();
         match ending.clone() {
             Some(ending) => drop(grant.settle(ending).await),
             None => drop(grant),

@@ -28,35 +28,35 @@ pub(super) struct Breaker {
 
 #[derive(Debug, Default, Clone, Copy)]
 enum BreakerState {
-    /// The model is asked.
+    /// The model gets requests.
     #[default]
     Closed,
-    /// It is left alone until then; after that, a single request may try.
+    /// It gets no requests until then; after that, a single one may try.
     Open(Instant),
-    /// That request is in progress.
-    Trial,
+    /// A single request tries it.
+    HalfOpen,
 }
 
-/// In which role a model may be asked.
+/// The kind of request that the breaker lets through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leave {
-    /// As with any other request.
-    Free,
-    /// As the trial request.
+pub(super) enum Admission {
+    /// A request like any other.
+    Regular,
+    /// The single request that tries a model whose rest is over.
     Trial,
 }
 
 impl Breaker {
-    /// Returns in which role the model may be asked now, or how long to leave it alone.
-    pub(super) fn ask(&mut self, now: Instant) -> Result<Leave, Duration> {
+    /// Lets a request through to the model, or returns how long it has to wait.
+    pub(super) fn admit(&mut self, now: Instant) -> Result<Admission, Duration> {
         match self.state {
-            BreakerState::Closed => Ok(Leave::Free),
+            BreakerState::Closed => Ok(Admission::Regular),
             BreakerState::Open(until) if now < until => Err(until - now),
             BreakerState::Open(_) => {
-                self.state = BreakerState::Trial;
-                Ok(Leave::Trial)
+                self.state = BreakerState::HalfOpen;
+                Ok(Admission::Trial)
             }
-            BreakerState::Trial => Err(TRIAL),
+            BreakerState::HalfOpen => Err(TRIAL),
         }
     }
 
@@ -64,15 +64,15 @@ impl Breaker {
     pub(super) fn rest(&self, now: Instant) -> Option<Duration> {
         match self.state {
             BreakerState::Open(until) => until.checked_duration_since(now).filter(|wait| !wait.is_zero()),
-            BreakerState::Closed | BreakerState::Trial => None,
+            BreakerState::Closed | BreakerState::HalfOpen => None,
         }
     }
 
     /// Lets one request try early, unless another one is trying.
     pub(super) fn force(&mut self) -> bool {
-        let may = !matches!(self.state, BreakerState::Trial);
+        let may = !matches!(self.state, BreakerState::HalfOpen);
         if may {
-            self.state = BreakerState::Trial;
+            self.state = BreakerState::HalfOpen;
         }
         may
     }
@@ -87,9 +87,9 @@ impl Breaker {
         *self = Self::default();
     }
 
-    /// The trial was given up.
-    pub(super) fn trial_was_given_up(&mut self, now: Instant) {
-        if let BreakerState::Trial = self.state {
+    /// The trial was dropped without an outcome.
+    pub(super) fn trial_abandoned(&mut self, now: Instant) {
+        if let BreakerState::HalfOpen = self.state {
             self.state = BreakerState::Open(now);
         }
     }
@@ -164,21 +164,28 @@ mod tests {
         fail(&mut breaker, Overloaded, None, now);
         breaker.succeeded();
         for _ in 0..THRESHOLD {
-            assert_eq!(breaker.ask(now), Ok(Leave::Free));
+            assert_eq!(breaker.admit(now), Ok(Admission::Regular));
             fail(&mut breaker, Overloaded, None, now);
         }
-        assert_eq!(breaker.ask(now), Err(PASSING.0));
+        assert_eq!(breaker.admit(now), Err(PASSING.0));
         let later = now + PASSING.0;
-        assert_eq!(breaker.ask(later), Ok(Leave::Trial));
-        assert_eq!(breaker.ask(later), Err(TRIAL), "one at a time");
+        assert_eq!(breaker.admit(later), Ok(Admission::Trial));
+        assert_eq!(breaker.admit(later), Err(TRIAL), "one at a time");
         fail(&mut breaker, Overloaded, None, later);
-        assert_eq!(breaker.ask(later), Err(PASSING.0 * 2), "twice as long");
+        assert_eq!(breaker.admit(later), Err(PASSING.0 * 2), "twice as long");
         let later = later + PASSING.0 * 2;
-        assert_eq!(breaker.ask(later), Ok(Leave::Trial));
-        breaker.trial_was_given_up(later);
-        assert_eq!(breaker.ask(later), Ok(Leave::Trial), "who gave up leaves the place to the next");
+        assert_eq!(breaker.admit(later), Ok(Admission::Trial));
+        breaker.trial_abandoned(later);
+        assert_eq!(
+            breaker.admit(later),
+            Ok(Admission::Trial),
+            "a trial that was given up leaves the next one to another request"
+        );
         breaker.succeeded();
-        assert_eq!((breaker.ask(later), breaker.ask(later)), (Ok(Leave::Free), Ok(Leave::Free)));
+        assert_eq!(
+            (breaker.admit(later), breaker.admit(later)),
+            (Ok(Admission::Regular), Ok(Admission::Regular))
+        );
     }
 
     #[test]
@@ -187,7 +194,7 @@ mod tests {
         let wait = |kind, after| {
             let mut breaker = Breaker::default();
             fail(&mut breaker, kind, after, now);
-            breaker.ask(now)
+            breaker.admit(now)
         };
         assert_eq!(wait(RateLimit, Some(40)), Err(Duration::from_secs(40)));
         assert_eq!(wait(Overloaded, Some(40)), Err(Duration::from_secs(40)));
@@ -195,7 +202,7 @@ mod tests {
         assert_eq!(wait(Auth, None), Err(LASTING.0));
         assert_eq!(wait(ModelErrorKind::Quota, Some(1)), Err(LASTING.0));
         assert_eq!(wait(ModelErrorKind::Quota, Some(100)), Err(Duration::from_secs(100)));
-        assert_eq!(wait(Overloaded, None), Ok(Leave::Free));
+        assert_eq!(wait(Overloaded, None), Ok(Admission::Regular));
         assert_eq!(wait(RateLimit, Some(u64::MAX)), Err(LONGEST_ASKED));
     }
 
@@ -205,14 +212,14 @@ mod tests {
         let mut breaker = Breaker::default();
         let error = ModelError::new(RateLimit, "x").with_retry_after(Some(Duration::from_secs(40)));
         breaker.failed(&error, now, 1.0);
-        assert_eq!(breaker.ask(now), Err(Duration::from_secs(42)));
+        assert_eq!(breaker.admit(now), Err(Duration::from_secs(42)));
         let mut later = now;
         for _ in 0..40 {
             later += Duration::from_secs(3600);
-            assert_eq!(breaker.ask(later), Ok(Leave::Trial));
+            assert_eq!(breaker.admit(later), Ok(Admission::Trial));
             breaker.failed(&ModelError::new(Overloaded, "x"), later, 1.0);
         }
-        assert_eq!(breaker.ask(later), Err(PASSING.1.mul_f64(1.25)));
+        assert_eq!(breaker.admit(later), Err(PASSING.1.mul_f64(1.25)));
     }
 
     #[test]
@@ -221,19 +228,19 @@ mod tests {
         for _ in 0..20 {
             fail(&mut breaker, Overloaded, None, now);
         }
-        assert_eq!(breaker.ask(now), Err(PASSING.0));
+        assert_eq!(breaker.admit(now), Err(PASSING.0));
         fail(&mut breaker, RateLimit, Some(40), now);
-        assert_eq!(breaker.ask(now), Err(Duration::from_secs(40)));
+        assert_eq!(breaker.admit(now), Err(Duration::from_secs(40)));
     }
 
     #[test]
     fn answers_that_always_break_off_open_it_too() {
         let (mut breaker, now) = (Breaker::default(), Instant::now());
         for _ in 0..THRESHOLD {
-            assert_eq!(breaker.ask(now), Ok(Leave::Free));
+            assert_eq!(breaker.admit(now), Ok(Admission::Regular));
             breaker.began();
             fail(&mut breaker, ModelErrorKind::Network, None, now);
         }
-        assert!(breaker.ask(now).is_err());
+        assert!(breaker.admit(now).is_err());
     }
 }

@@ -8,7 +8,7 @@ use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent, ModelProvider, 
 use futures_util::StreamExt;
 use tokio::time::Instant;
 
-use super::breaker::{Breaker, Leave};
+use super::breaker::{Admission, Breaker};
 use crate::random::fraction;
 
 /// A model in the list.
@@ -31,18 +31,18 @@ impl Candidate {
 
     /// Returns the permission to ask it now; otherwise its last failure, with the remaining wait.
     pub(crate) fn permit(&self) -> Result<Permit, ModelError> {
-        let Some(breaker) = &self.breaker else { return Ok(Permit::of(None, Leave::Free)) };
-        let mut memory = lock(breaker);
-        match memory.ask(Instant::now()) {
-            Ok(leave) => Ok(Permit::of(Some(breaker.clone()), leave)),
-            Err(wait) => Err(resting(&memory, wait)),
+        let Some(breaker) = &self.breaker else { return Ok(Permit::of(None, Admission::Regular)) };
+        let mut locked = lock(breaker);
+        match locked.admit(Instant::now()) {
+            Ok(admission) => Ok(Permit::of(Some(breaker.clone()), admission)),
+            Err(wait) => Err(resting(&locked, wait)),
         }
     }
 
     /// Returns the permission to ask it early.
     pub(crate) fn force(&self) -> Option<Permit> {
         let breaker = self.breaker.as_ref()?;
-        lock(breaker).force().then(|| Permit::of(Some(breaker.clone()), Leave::Trial))
+        lock(breaker).force().then(|| Permit::of(Some(breaker.clone()), Admission::Trial))
     }
 
     /// Asks it, and waits for its first event.
@@ -102,28 +102,28 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
-    fn of(breaker: Option<Arc<Mutex<Breaker>>>, leave: Leave) -> Self {
-        Self { breaker, is_open_trial: AtomicBool::new(leave == Leave::Trial) }
+    fn of(breaker: Option<Arc<Mutex<Breaker>>>, admission: Admission) -> Self {
+        Self { breaker, is_open_trial: AtomicBool::new(admission == Admission::Trial) }
     }
 
     fn began(&self) {
-        self.settle(Breaker::began);
+        self.record(Breaker::began);
     }
 
     fn succeeded(&self) {
-        self.settle(Breaker::succeeded);
+        self.record(Breaker::succeeded);
     }
 
     fn failed(&self, error: &ModelError) {
         if is_models_fault(error.kind()) {
-            self.settle(|breaker| breaker.failed(error, Instant::now(), fraction()));
+            self.record(|breaker| breaker.failed(error, Instant::now(), fraction()));
         } else {
             // It accepted the request and answered, so the service is up.
-            self.settle(Breaker::succeeded);
+            self.record(Breaker::succeeded);
         }
     }
 
-    fn settle(&self, outcome: impl FnOnce(&mut Breaker)) {
+    fn record(&self, outcome: impl FnOnce(&mut Breaker)) {
         self.is_open_trial.store(false, Ordering::Relaxed);
         if let Some(breaker) = &self.breaker {
             outcome(&mut lock(breaker));
@@ -136,7 +136,7 @@ impl Drop for Permit {
         if self.is_open_trial.load(Ordering::Relaxed)
             && let Some(breaker) = &self.breaker
         {
-            lock(breaker).trial_was_given_up(Instant::now());
+            lock(breaker).trial_abandoned(Instant::now());
         }
     }
 }

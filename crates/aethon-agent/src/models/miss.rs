@@ -59,7 +59,7 @@ impl Miss {
 /// Combines all misses into one error: the first one that may pass, otherwise the first; the budget is named only if
 /// nothing else is wrong. The error carries the shortest wait after which a model may answer, and none if one may be
 /// asked right away.
-pub(crate) fn together(mut misses: Vec<Miss>) -> CallError {
+pub(crate) fn combine(mut misses: Vec<Miss>) -> CallError {
     if misses.len() == 1
         && let Some(Miss { reason: Reason::Model(error), .. }) = misses.pop_if(|miss| miss.error().is_some())
     {
@@ -70,7 +70,7 @@ pub(crate) fn together(mut misses: Vec<Miss>) -> CallError {
         Reason::Model(_) => None,
     });
     let errors = || misses.iter().filter_map(Miss::error);
-    let Some(told) = errors().find(|error| error.is_retryable()).or_else(|| errors().next()) else {
+    let Some(reported) = errors().find(|error| error.is_retryable()).or_else(|| errors().next()) else {
         return money.map_or_else(nobody, |failure| CallError::Money(failure.clone()));
     };
     let waits = errors().filter(|error| error.is_retryable()).map(ModelError::retry_after);
@@ -81,11 +81,11 @@ pub(crate) fn together(mut misses: Vec<Miss>) -> CallError {
         (2, None) => " The other model did not answer either.".to_owned(),
         (more, None) => format!(" The {} other models did not answer either.", more - 1),
     };
-    let mut all = ModelError::new(told.kind(), format!("{told}{others}"))
+    let mut all = ModelError::new(reported.kind(), format!("{reported}{others}"))
         .with_retry_after(wait)
-        .with_request_id(told.request_id().map(str::to_owned))
+        .with_request_id(reported.request_id().map(str::to_owned))
         .with_detail(misses.iter().map(Miss::detail).collect::<Vec<_>>().join("; "));
-    if let Some(status) = told.status() {
+    if let Some(status) = reported.status() {
         all = all.with_status(status);
     }
     CallError::Model(all)

@@ -26,4 +26,4 @@ mod tests;
 
 pub(crate) use candidate::{AnswerStream, Candidate, Permit, is_models_fault};
 pub use list::Models;
-pub(crate) use miss::{Miss, Reason, together};
+pub(crate) use miss::{Miss, Reason, combine};

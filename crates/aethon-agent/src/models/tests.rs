@@ -75,14 +75,14 @@ fn question(attempt: u32) -> ModelRequest {
 
 /// What the caller got: the text, the model that was announced, the model that was booked, the error.
 #[derive(Debug, Default)]
-struct Heard {
+struct Answer {
     text: String,
-    told: Option<(String, String)>,
+    fallback: Option<(String, String)>,
     named: Option<String>,
     error: Option<ModelError>,
 }
 
-impl Heard {
+impl Answer {
     fn fail(&mut self, error: CallError) {
         match error {
             CallError::Model(error) => self.error = Some(error),
@@ -91,44 +91,44 @@ impl Heard {
     }
 }
 
-async fn ask(models: &Models, attempt: u32) -> Heard {
+async fn ask(models: &Models, attempt: u32) -> Answer {
     let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
     let ledger = Arc::new(MemoryLedger::new(clock.clone()));
     let meter = Meter::new(ledger, Arc::new(|_, _, _| None), Budget::default(), clock, EventBus::default());
-    let mut heard = Heard::default();
+    let mut answer = Answer::default();
     let mut call = meter.call(Work::new(WorkKind::Turn, 10));
     match call.start(models, question(attempt)).await {
-        Ok(stand_in) => heard.told = stand_in.map(|stand_in| (stand_in.model, stand_in.reason)),
+        Ok(stand_in) => answer.fallback = stand_in.map(|stand_in| (stand_in.model, stand_in.reason)),
         Err(error) => {
-            heard.fail(error);
-            return heard;
+            answer.fail(error);
+            return answer;
         }
     }
     loop {
         match call.next().await {
-            Ok(ModelEvent::Text(text)) => heard.text.push_str(&text),
+            Ok(ModelEvent::Text(text)) => answer.text.push_str(&text),
             Ok(ModelEvent::Finished { .. }) => break,
             Ok(_) => {}
             Err(error) => {
-                heard.fail(error);
+                answer.fail(error);
                 break;
             }
         }
     }
-    heard.named = call.settle().await.model;
-    heard
+    answer.named = call.settle().await.model;
+    answer
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_that_answers_is_heard_and_named() {
     let (a, b) = (model("a", vec![says("from a"), fails(Overloaded)]), model("b", vec![says("from b")]));
     let both = list(&[&a, &b]);
-    let heard = ask(&both, 0).await;
-    assert_eq!((heard.text.as_str(), heard.told, heard.named.as_deref()), ("from a", None, Some("a")));
+    let answer = ask(&both, 0).await;
+    assert_eq!((answer.text.as_str(), answer.fallback, answer.named.as_deref()), ("from a", None, Some("a")));
     assert!(b.requests().is_empty());
-    let heard = ask(&both, 0).await;
-    assert_eq!((heard.text.as_str(), heard.named.as_deref()), ("from b", Some("b")));
-    assert_eq!(heard.told, Some(("b".into(), "overloaded says no.".into())));
+    let answer = ask(&both, 0).await;
+    assert_eq!((answer.text.as_str(), answer.named.as_deref()), ("from b", Some("b")));
+    assert_eq!(answer.fallback, Some(("b".into(), "overloaded says no.".into())));
 }
 
 #[tokio::test(start_paused = true)]
@@ -148,9 +148,9 @@ async fn no_text_is_heard_twice() {
     let (a, b) = (model("a", vec![broken.clone(), broken.clone(), broken]), model("b", vec![]));
     let both = list(&[&a, &b]);
     for _ in 0..3 {
-        let heard = ask(&both, 0).await;
-        assert_eq!(heard.text, "Part of ");
-        assert_eq!(heard.error.unwrap().kind(), Network);
+        let answer = ask(&both, 0).await;
+        assert_eq!(answer.text, "Part of ");
+        assert_eq!(answer.error.unwrap().kind(), Network);
         assert!(b.requests().is_empty());
     }
     // A model whose answers always break off is eventually left alone.
@@ -237,9 +237,9 @@ async fn models_that_cannot_take_it_are_passed_over() {
     let all = Models::with_fallbacks(unset.clone(), [small.clone() as Arc<dyn ModelProvider>, large.clone()]);
     assert_eq!(all.readiness(), Readiness::Ready);
     assert_eq!((all.capabilities().model.as_str(), all.capabilities().context_window), ("unset", 1));
-    let heard = ask(&all, 0).await;
-    assert_eq!(heard.named.as_deref(), Some("large"));
-    assert!(heard.told.unwrap().1.contains("model.api_key"));
+    let answer = ask(&all, 0).await;
+    assert_eq!(answer.named.as_deref(), Some("large"));
+    assert!(answer.fallback.unwrap().1.contains("model.api_key"));
     assert!(small.requests().is_empty());
     let none = Models::with_fallbacks(unset.clone(), [unset]);
     assert!(matches!(none.readiness(), Readiness::NotConfigured(_)));
@@ -253,9 +253,9 @@ async fn what_is_too_long_for_one_is_asked_of_a_larger_one() {
     };
     let first = sized("first", 1_000, vec![fails(ContextLength)]);
     let (same, larger) = (sized("same", 1_000, vec![]), sized("larger", 2_000, vec![says("it fits")]));
-    let heard = ask(&list(&[&first, &same, &larger]), 0).await;
-    assert_eq!((heard.text.as_str(), heard.named.as_deref()), ("it fits", Some("larger")));
-    assert_eq!(heard.told, Some(("larger".into(), "context_length says no.".into())));
+    let answer = ask(&list(&[&first, &same, &larger]), 0).await;
+    assert_eq!((answer.text.as_str(), answer.named.as_deref()), ("it fits", Some("larger")));
+    assert_eq!(answer.fallback, Some(("larger".into(), "context_length says no.".into())));
     assert!(same.requests().is_empty(), "it is no larger");
     // If no larger model answers, the conversation has to become shorter.
     first.then(fails(ContextLength));

@@ -29,12 +29,12 @@ impl Page {
 
     /// Whether the file has changed since it was read. One metadata lookup, about a microsecond.
     pub(super) fn has_changed(&self) -> bool {
-        self.look() != self.stamp
+        self.stamp_on_disk() != self.stamp
     }
 
     /// Reads the page. An unreadable page counts as absent, and is logged.
     pub(super) fn read(&mut self) {
-        self.stamp = self.look();
+        self.stamp = self.stamp_on_disk();
         self.text = None;
         if self.stamp.is_none() {
             return;
@@ -53,7 +53,7 @@ impl Page {
         self.text.as_deref().filter(|text| !text.is_empty())
     }
 
-    fn look(&self) -> Option<Stamp> {
+    fn stamp_on_disk(&self) -> Option<Stamp> {
         let metadata = std::fs::metadata(&self.path).ok().filter(std::fs::Metadata::is_file)?;
         Some(Stamp { modified: metadata.modified().ok(), length: metadata.len() })
     }

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use super::ScheduleWake;
-use super::check::{check, troubles};
+use super::check::{check, obstacles};
 
 /// The most jobs.
 const MOST_JOBS: usize = 2_000;
@@ -76,8 +76,8 @@ impl JobBook {
                 tracing::warn!(job = %job.job_id, "the configuration has a job of this name, which takes the place of the other");
             }
             if job.is_active() && self.options.is_enabled {
-                for trouble in troubles(&job, &self.options, &*self.sops).await? {
-                    tracing::warn!(job = %job.job_id, "this job of the configuration cannot run: {trouble}");
+                for obstacle in obstacles(&job, &self.options, &*self.sops).await? {
+                    tracing::warn!(job = %job.job_id, "this job of the configuration cannot run: {obstacle}");
                 }
             }
             let is_same =
@@ -109,7 +109,7 @@ impl JobBook {
         }
     }
 
-    pub(super) fn tell(&self, job: &JobId, change: JobChange) {
+    pub(super) fn publish(&self, job: &JobId, change: JobChange) {
         if let JobChange::Run(run) = &change {
             self.measure(run);
         }
@@ -132,7 +132,7 @@ impl JobBook {
         self.bus.record(took.map_or(event.clone(), |took| event.took(took)));
     }
 
-    async fn known(&self, id: &str) -> Result<JobRecord, JobRefusal> {
+    async fn existing(&self, id: &str) -> Result<JobRecord, JobRefusal> {
         let unknown = || JobRefusal::unknown(id);
         let id = JobId::parse(id).map_err(|_| unknown())?;
         self.jobs.job(&id).await?.ok_or_else(unknown)
@@ -162,7 +162,7 @@ impl Schedule for JobBook {
             }));
         }
         tracing::info!(job = %job.job_id, ?origin, "a job was added");
-        self.tell(&job.job_id, JobChange::Added);
+        self.publish(&job.job_id, JobChange::Added);
         self.wake.ring();
         let mut record = JobRecord::new(job, next_run);
         record.warning = warning;
@@ -170,7 +170,7 @@ impl Schedule for JobBook {
     }
 
     async fn remove(&self, id: &str) -> Result<(), JobRefusal> {
-        let record = self.known(id).await?;
+        let record = self.existing(id).await?;
         if record.job.origin == Origin::Config {
             return Err(JobRefusal::Conflict(format!(
                 "the job {id:?} stands in the configuration; remove [scheduler.jobs.{id}] there and restart"
@@ -180,12 +180,12 @@ impl Schedule for JobBook {
             return Err(JobRefusal::unknown(id));
         }
         tracing::info!(job = id, "a job was removed");
-        self.tell(&record.job.job_id, JobChange::Removed);
+        self.publish(&record.job.job_id, JobChange::Removed);
         Ok(())
     }
 
     async fn set_paused(&self, id: &str, is_paused: bool) -> Result<JobRecord, JobRefusal> {
-        let mut record = self.known(id).await?;
+        let mut record = self.existing(id).await?;
         if !record.job.enabled && !is_paused {
             return Err(JobRefusal::Conflict(format!(
                 "the configuration has switched the job {id:?} off; set scheduler.jobs.{id}.enabled"
@@ -200,25 +200,25 @@ impl Schedule for JobBook {
         record.retry_at = None;
         self.jobs.replace(&record.job, record.next_run).await?;
         tracing::info!(job = id, is_paused, "a job was paused or goes on");
-        self.tell(&record.job.job_id, if is_paused { JobChange::Paused } else { JobChange::Resumed });
+        self.publish(&record.job.job_id, if is_paused { JobChange::Paused } else { JobChange::Resumed });
         self.wake.ring();
         Ok(record)
     }
 
     async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal> {
-        let record = self.known(id).await?;
+        let record = self.existing(id).await?;
         let run = self.new_run(&record.job.job_id, None, 0);
         let begin = BeginRun { job: record.job.job_id.clone(), seen: None, next_run: None, run };
         let Some(run) = self.runs.begin(begin).await? else {
             return Err(JobRefusal::Conflict(format!("the job {id:?} runs already")));
         };
-        self.tell(&record.job.job_id, JobChange::Run(Arc::new(run.clone())));
+        self.publish(&record.job.job_id, JobChange::Run(Arc::new(run.clone())));
         self.wake.ring();
         Ok(run)
     }
 
     async fn runs(&self, id: &str, limit: usize) -> Result<Vec<RunRecord>, JobRefusal> {
-        let record = self.known(id).await?;
+        let record = self.existing(id).await?;
         Ok(self.runs.runs(&record.job.job_id, limit).await?)
     }
 }

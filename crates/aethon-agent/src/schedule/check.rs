@@ -113,18 +113,23 @@ fn recipient_fault(channel: &str, recipient: Option<&str>, options: &BookOptions
         .then(|| format!("is required, because channels.{channel}.home is empty"))
 }
 
-/// Returns what will keep a configured job from running. It is stored all the same, because a SOP may be added later.
-pub(super) async fn troubles(job: &Job, options: &BookOptions, sops: &dyn SopCatalog) -> Result<Vec<String>> {
+/// Returns the obstacles that will keep a configured job from running. It is stored all the same, because a SOP may be
+/// added later.
+pub(super) async fn obstacles(
+    job: &Job,
+    options: &BookOptions,
+    sops: &dyn SopCatalog,
+) -> Result<Vec<String>> {
     let recipient = recipient_fault(&job.channel, job.recipient.as_deref(), options);
     let recipient = recipient.map(|fault| format!("its recipient {fault}"));
-    let mut troubles: Vec<String> =
+    let mut obstacles: Vec<String> =
         channel_fault(&job.channel, options).into_iter().chain(recipient).collect();
-    troubles.extend(match sop_fault(&job.task, sops).await? {
+    obstacles.extend(match sop_fault(&job.task, sops).await? {
         SopFault::None => None,
         SopFault::Unknown(name) => Some(format!("there is no SOP named {name}")),
         SopFault::Needs(needs) => Some(format!("its prompt {needs}")),
     });
-    Ok(troubles)
+    Ok(obstacles)
 }
 
 /// Treats blank texts as absent.

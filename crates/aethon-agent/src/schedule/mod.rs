@@ -1,5 +1,5 @@
 //! Scheduled jobs: accepting them (`book`, `check`), deciding what is due (`watch`, `scheduler`), and running one
-//! (`work`).
+//! (`executor`).
 //!
 //! A run is an ordinary turn in a session of its own, through the same door as everything else, with nobody to ask. The
 //! storage decides who runs what, in one transaction. The turn's dedupe id names its run, so a run that a crash cut off
@@ -7,10 +7,10 @@
 
 mod book;
 mod check;
+mod executor;
 mod scheduler;
 mod wake;
 mod watch;
-mod work;
 
 pub use book::{BookOptions, JobBook};
 pub use scheduler::{Scheduler, SchedulerParts};

@@ -19,8 +19,8 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::book::JobBook;
+use super::executor::RunExecutor;
 use super::watch::Watch;
-use super::work::Work;
 
 /// How many runs go in parallel. Each is a turn with model calls of its own, and the chat must not become slower.
 const SIDE_BY_SIDE: usize = 4;
@@ -50,7 +50,7 @@ pub struct SchedulerParts {
 /// The scheduler of a daemon.
 pub struct Scheduler {
     book: JobBook,
-    work: Arc<Work>,
+    executor: Arc<RunExecutor>,
     watch: Watch,
     /// The runs in progress here.
     under_way: HashSet<String>,
@@ -65,8 +65,8 @@ impl Scheduler {
     pub fn new(parts: SchedulerParts) -> Self {
         let SchedulerParts { book, assistant, channels } = parts;
         let watch = Watch::new(book.clock.now());
-        let work = Arc::new(Work { book: book.clone(), assistant, channels });
-        Self { book, work, watch, under_way: HashSet::new(), tasks: JoinSet::new() }
+        let executor = Arc::new(RunExecutor { book: book.clone(), assistant, channels });
+        Self { book, executor, watch, under_way: HashSet::new(), tasks: JoinSet::new() }
     }
 
     /// Runs jobs until the program shuts down. Runs in progress are then left open, as are their turns; the next start
@@ -74,7 +74,7 @@ impl Scheduler {
     pub async fn run(mut self, mut shutdown: Shutdown) {
         let wake = self.book.wake();
         while !shutdown.is_requested() {
-            let wait = match self.look().await {
+            let wait = match self.run_pass().await {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::error!(%error, "the jobs cannot be read or written");
@@ -95,7 +95,7 @@ impl Scheduler {
     /// Resumes a single open run and completes it, ignoring what is due: for a terminal that has asked for it.
     pub async fn run_one(parts: SchedulerParts, run: RunRecord) {
         let SchedulerParts { book, assistant, channels } = parts;
-        Work { book, assistant, channels }.run(run).await;
+        RunExecutor { book, assistant, channels }.run(run).await;
     }
 
     fn forget(&mut self, ended: std::result::Result<String, tokio::task::JoinError>) {
@@ -118,9 +118,9 @@ impl Scheduler {
     }
 
     /// Begins what can be begun. Returns how long to wait before the next pass.
-    async fn look(&mut self) -> Result<Duration> {
+    async fn run_pass(&mut self) -> Result<Duration> {
         let now = self.book.clock.now();
-        self.watch.look(now);
+        self.watch.observe(now);
         if self.has_place() {
             for run in self.book.runs.open().await? {
                 if self.has_place() && !self.under_way.contains(&run.run_id) {
@@ -138,7 +138,7 @@ impl Scheduler {
             self.begin(record, now, &mut misses).await?;
         }
         for (to, missed) in misses {
-            self.work.tell_misses(to, &missed).await;
+            self.executor.notify_misses(to, &missed).await;
         }
         if !self.has_place() {
             // The end of a run wakes it.
@@ -179,7 +179,7 @@ impl Scheduler {
             // Another program was first.
             return Ok(());
         };
-        self.book.tell(&job.job_id, JobChange::Run(Arc::new(run.clone())));
+        self.book.publish(&job.job_id, JobChange::Run(Arc::new(run.clone())));
         match run.status {
             RunStatus::Running => self.start(run),
             RunStatus::Missed => {
@@ -196,10 +196,10 @@ impl Scheduler {
 
     fn start(&mut self, run: RunRecord) {
         self.under_way.insert(run.run_id.clone());
-        let work = self.work.clone();
+        let executor = self.executor.clone();
         self.tasks.spawn(async move {
             let id = run.run_id.clone();
-            work.run(run).await;
+            executor.run(run).await;
             id
         });
     }

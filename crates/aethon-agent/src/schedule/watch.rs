@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// How far the clock may run ahead between two looks before it counts as an absence.
+/// How far the clock may run ahead between two readings before it counts as an absence.
 const JUMP: SignedDuration = SignedDuration::from_secs(30);
 
 /// Watches the clock for jumps.
@@ -22,7 +22,7 @@ impl Watch {
     }
 
     /// Reads the clock.
-    pub(super) fn look(&mut self, now: Timestamp) {
+    pub(super) fn observe(&mut self, now: Timestamp) {
         let (before, at) = self.last;
         let passed = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
         let by_clock = now.duration_since(before);
@@ -56,13 +56,13 @@ mod tests {
         let mut watch = Watch::new(at(0));
         assert!(watch.was_away(at(-1)) && !watch.was_away(at(0)));
         tokio::time::advance(Duration::from_secs(100)).await;
-        watch.look(at(100));
+        watch.observe(at(100));
         assert!(!watch.was_away(at(50)), "time passed as it should");
         tokio::time::advance(Duration::from_secs(5)).await;
-        watch.look(at(3_700));
+        watch.observe(at(3_700));
         assert!(watch.was_away(at(1_000)) && !watch.was_away(at(102)) && !watch.was_away(at(3_700)));
         tokio::time::advance(Duration::from_secs(5)).await;
-        watch.look(at(50));
+        watch.observe(at(50));
         assert!(!watch.was_away(at(50)), "a clock that was set back is no absence");
     }
 }

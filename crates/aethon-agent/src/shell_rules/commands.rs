@@ -6,7 +6,7 @@ use super::danger;
 use super::entries::fold;
 use super::expand::DECLARING;
 use super::interpreters::{interpreter, is_input};
-use super::judge::{Call, Checked, Judge, Written, nothing};
+use super::judge::{Call, Checked, Judge, OutputResult, nothing};
 use super::marks::{DECODED, FETCHED, UNKNOWN, is_known, made_from};
 use super::outputs;
 use super::paths::base_name;
@@ -45,7 +45,7 @@ const SUSPECTS: &[&str] = &["rm", "dd"];
 const MOST_CALLS: usize = 3;
 
 impl Judge<'_> {
-    pub(super) fn simple(&mut self, words: &[Word]) -> Written {
+    pub(super) fn simple(&mut self, words: &[Word]) -> OutputResult {
         let count = words.iter().take_while(|word| is_setting(word)).count();
         let (assigned, command) = words.split_at(count);
         let lists = self.fields(command)?;
@@ -95,7 +95,7 @@ impl Judge<'_> {
     }
 
     /// Judges a command, given as its words. Returns the output that its caller reads.
-    pub(super) fn argv(&mut self, argv: &[String]) -> Written {
+    pub(super) fn argv(&mut self, argv: &[String]) -> OutputResult {
         let Some(program) = argv.first() else { return Ok(nothing()) };
         self.meter.enter()?;
         self.meter.steps(1)?;
@@ -162,7 +162,7 @@ impl Judge<'_> {
     }
 
     /// Simulates a command.
-    fn run(&mut self, argv: &[String]) -> Written {
+    fn run(&mut self, argv: &[String]) -> OutputResult {
         if let Some(written) = self.function(argv)? {
             return Ok(written);
         }
@@ -250,7 +250,7 @@ impl Judge<'_> {
     }
 
     /// Judges what a command runs.
-    pub(super) fn inner(&mut self, inner: Inner) -> Written {
+    pub(super) fn inner(&mut self, inner: Inner) -> OutputResult {
         match inner {
             Inner::Command(words) => self.argv(&words),
             Inner::Script(text) => self.text(&text, &[]),
@@ -329,7 +329,7 @@ impl Judge<'_> {
     }
 
     /// Judges a text that another shell runs with these arguments.
-    pub(super) fn text(&mut self, text: &str, arguments: &[String]) -> Written {
+    pub(super) fn text(&mut self, text: &str, arguments: &[String]) -> OutputResult {
         self.checked_text(text)?;
         self.in_subshell(|judge| {
             // The first word after `-c 'text'` is the name; the others are the arguments.
@@ -375,7 +375,7 @@ impl Judge<'_> {
     }
 
     /// Returns what a program writes.
-    fn output(&mut self, argv: &[String]) -> Written {
+    fn output(&mut self, argv: &[String]) -> OutputResult {
         let downloads = danger::downloads(argv);
         if let Some(files) = danger::downloaded_files(argv) {
             for file in files {
@@ -421,7 +421,7 @@ impl Judge<'_> {
     }
 
     /// Returns the output of a program that passes its input through.
-    fn passed(&mut self, argv: &[String], operands: &[String]) -> Written {
+    fn passed(&mut self, argv: &[String], operands: &[String]) -> OutputResult {
         let is_exact = base_name(&argv[0]) == "cat"
             && !argv[1..].iter().any(|word| word.starts_with('-') && word.len() > 1);
         let files: Vec<String> = operands.iter().filter(|file| *file != "-").cloned().collect();

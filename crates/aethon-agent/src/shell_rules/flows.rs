@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::danger;
-use super::judge::{Checked, Judge, Written, nothing};
+use super::judge::{Checked, Judge, OutputResult, nothing};
 use super::marks::UNKNOWN;
 use super::paths::tidy;
 use super::refusal::Refusal;
@@ -102,7 +102,7 @@ impl Judge<'_> {
     }
 
     /// Writes to standard output; returns what goes back to the caller.
-    pub(super) fn write(&mut self, texts: Texts) -> Written {
+    pub(super) fn write(&mut self, texts: Texts) -> OutputResult {
         match self.streams.sinks.get(&1).cloned().unwrap_or(Sink::Lost) {
             Sink::Pipe => Ok(texts),
             Sink::Lost => Ok(nothing()),
@@ -130,7 +130,7 @@ impl Judge<'_> {
     }
 
     /// Feeds texts to commands that read them.
-    fn feed(&mut self, list: &Rc<super::word::List>, texts: Texts) -> Written {
+    fn feed(&mut self, list: &Rc<super::word::List>, texts: Texts) -> OutputResult {
         self.meter.enter()?;
         let saved = self.streams.clone();
         self.streams.inputs.insert(0, Rc::new(texts));
@@ -142,7 +142,7 @@ impl Judge<'_> {
     }
 
     /// Returns what files contain, as far as the command wrote it.
-    pub(super) fn contents(&mut self, paths: &[String]) -> Written {
+    pub(super) fn contents(&mut self, paths: &[String]) -> OutputResult {
         let mut texts: Option<Texts> = None;
         for path in paths {
             let content = self.known_contents(path).unwrap_or_else(|| vec![UNKNOWN.to_string()]);

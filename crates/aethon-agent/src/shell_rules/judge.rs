@@ -49,8 +49,8 @@ pub(super) struct Call {
 
 /// Nothing was found so far, or the refusal.
 pub(super) type Checked = Result<(), Refusal>;
-/// What is written, or the refusal.
-pub(super) type Written = Result<Texts, Refusal>;
+/// What a command writes to its output, or the refusal.
+pub(super) type OutputResult = Result<Texts, Refusal>;
 
 /// The output of a command that writes nothing.
 pub(super) fn nothing() -> Texts {
@@ -80,7 +80,7 @@ impl<'r> Judge<'r> {
     }
 
     /// Judges a text that a shell reads.
-    pub(super) fn script(&mut self, text: &str) -> Written {
+    pub(super) fn script(&mut self, text: &str) -> OutputResult {
         self.meter.bytes(text.len())?;
         self.meter.enter()?;
         let list = read(text).ok_or(Refusal::TooInvolved)?;
@@ -90,7 +90,7 @@ impl<'r> Judge<'r> {
     }
 
     /// Runs the exit traps.
-    pub(super) fn end(&mut self) -> Written {
+    pub(super) fn end(&mut self) -> OutputResult {
         let mut written = nothing();
         for trap in std::mem::take(&mut self.state.traps) {
             written = concatenated(written, &self.script(&trap)?, &mut self.meter)?;
@@ -98,7 +98,7 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    pub(super) fn list(&mut self, list: &List) -> Written {
+    pub(super) fn list(&mut self, list: &List) -> OutputResult {
         let mut written = nothing();
         for pipeline in list {
             let more = if pipeline.is_conditional {
@@ -114,7 +114,7 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline) -> Written {
+    fn pipeline(&mut self, pipeline: &Pipeline) -> OutputResult {
         self.meter.steps(1)?;
         if super::forks::forks(std::slice::from_ref(pipeline), "$0", false) {
             return Err(super::danger::FORK_BOMB.into());
@@ -127,7 +127,7 @@ impl<'r> Judge<'r> {
     }
 
     /// Judges commands connected by pipes.
-    fn connected(&mut self, pipeline: &Pipeline) -> Written {
+    fn connected(&mut self, pipeline: &Pipeline) -> OutputResult {
         let saved = self.streams.clone();
         let mut written = nothing();
         for (at, stage) in pipeline.stages.iter().enumerate() {
@@ -145,7 +145,7 @@ impl<'r> Judge<'r> {
     }
 
     /// Walks in a subshell, whose state is discarded afterwards.
-    pub(super) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self) -> Written) -> Written {
+    pub(super) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self) -> OutputResult) -> OutputResult {
         let before = self.state.copied(&mut self.meter)?;
         let traps = std::mem::take(&mut self.state.traps);
         let mut written = walk(self)?;
@@ -156,7 +156,7 @@ impl<'r> Judge<'r> {
     }
 
     /// Returns the output of a command substitution.
-    pub(super) fn substitution(&mut self, list: &List) -> Written {
+    pub(super) fn substitution(&mut self, list: &List) -> OutputResult {
         self.meter.enter()?;
         let saved = self.streams.clone();
         self.streams.sinks.insert(1, Sink::Pipe);
@@ -195,7 +195,7 @@ impl<'r> Judge<'r> {
         Ok(path)
     }
 
-    pub(super) fn stage(&mut self, stage: &Stage) -> Written {
+    pub(super) fn stage(&mut self, stage: &Stage) -> OutputResult {
         self.meter.enter()?;
         self.meter.steps(1)?;
         let written = if stage.redirects.is_empty() {
@@ -223,7 +223,7 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    fn body(&mut self, body: &Body) -> Written {
+    fn body(&mut self, body: &Body) -> OutputResult {
         match body {
             Body::Simple(words) => self.simple(words),
             Body::Group(list) => self.list(list),
@@ -276,7 +276,7 @@ impl<'r> Judge<'r> {
         }
     }
 
-    fn choose(&mut self, parts: &[List], has_else: bool) -> Written {
+    fn choose(&mut self, parts: &[List], has_else: bool) -> OutputResult {
         let mut written = self.list(parts.first().unwrap_or(&List::new()))?;
         let mut tested = self.state.copied(&mut self.meter)?;
         let mut after: Option<ShellState> = None;
@@ -303,7 +303,7 @@ impl<'r> Judge<'r> {
         Ok(written)
     }
 
-    fn repeat(&mut self, name: &str, words: Option<&[Word]>, body: &List) -> Written {
+    fn repeat(&mut self, name: &str, words: Option<&[Word]>, body: &List) -> OutputResult {
         let lists = match words {
             Some(words) => self.fields(words)?,
             None => self
@@ -341,7 +341,7 @@ impl<'r> Judge<'r> {
 
     /// Walks a loop that runs an unknown number of times; while it reads known lines, it runs as often as there are
     /// lines.
-    fn repeat_while(&mut self, test: &List, body: &List) -> Written {
+    fn repeat_while(&mut self, test: &List, body: &List) -> OutputResult {
         let mut written = self.list(test)?;
         let first = self.state.copied(&mut self.meter)?;
         let mut input = self.input();

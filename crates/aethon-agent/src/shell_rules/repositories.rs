@@ -2,7 +2,7 @@
 //! them.
 
 use super::commands::FileKind;
-use super::judge::{Checked, Judge, Written};
+use super::judge::{Checked, Judge, OutputResult};
 use super::marks::UNKNOWN;
 use super::paths::base_name;
 use super::programs::{Inner, settings_of_git};
@@ -40,7 +40,7 @@ const SETTINGS: &[&str] = &[".git/config", ".git/config.worktree", ".gitconfig",
 
 impl Judge<'_> {
     /// Judges what git finds by itself. If a hook runs git again, hooks are not run again.
-    pub(super) fn git_files(&mut self) -> Written {
+    pub(super) fn git_files(&mut self) -> OutputResult {
         if std::mem::replace(&mut self.is_in_git, true) {
             return Ok(vec![UNKNOWN.to_string()]);
         }
@@ -65,7 +65,7 @@ impl Judge<'_> {
     }
 
     /// Judges the settings in a file that the command wrote.
-    pub(super) fn git_settings(&mut self, file: &str) -> Written {
+    pub(super) fn git_settings(&mut self, file: &str) -> OutputResult {
         for text in self.known_contents(file).unwrap_or_default() {
             self.meter.bytes(text.len())?;
             self.meter.enter()?;
@@ -76,7 +76,7 @@ impl Judge<'_> {
     }
 
     /// Judges the programs in a folder that the command wrote.
-    pub(super) fn programs_in(&mut self, folder: &str) -> Written {
+    pub(super) fn programs_in(&mut self, folder: &str) -> OutputResult {
         let folder = format!("{}/", self.path(folder).trim_end_matches('/'));
         self.meter.steps(self.files.texts.len() / 8)?;
         let files = self.files.texts.keys().filter(|path| path.starts_with(&folder));

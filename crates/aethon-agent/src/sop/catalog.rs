@@ -54,7 +54,10 @@ impl SopFolder {
         Self(Arc::new(Inner { folder: folder.into(), redactor, read: Mutex::default() }))
     }
 
-    async fn look<T: Send + 'static>(&self, work: impl FnOnce(&Inner) -> T + Send + 'static) -> Result<T> {
+    async fn run_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> T + Send + 'static,
+    ) -> Result<T> {
         let inner = self.0.clone();
         tokio::task::spawn_blocking(move || work(&inner))
             .await
@@ -65,7 +68,7 @@ impl SopFolder {
 #[async_trait]
 impl SopCatalog for SopFolder {
     async fn sops(&self) -> Result<Vec<Arc<Sop>>> {
-        self.look(|inner| {
+        self.run_blocking(|inner| {
             let built_in = builtin::all().iter().map(|sop| (sop.name.clone(), sop.clone()));
             let mut sops: BTreeMap<SopName, Arc<Sop>> = built_in.collect();
             let files = inner.files().into_iter().filter_map(|(_, outcome)| outcome.ok());
@@ -77,7 +80,7 @@ impl SopCatalog for SopFolder {
 
     async fn sop(&self, name: &SopName) -> Result<Option<Arc<Sop>>> {
         let name = name.clone();
-        self.look(move |inner| {
+        self.run_blocking(move |inner| {
             let path = inner.path(&name);
             match inner.file(&path) {
                 Some(Ok(sop)) => Some(sop),
@@ -89,7 +92,7 @@ impl SopCatalog for SopFolder {
     }
 
     async fn broken(&self) -> Result<Vec<BrokenSop>> {
-        self.look(|inner| {
+        self.run_blocking(|inner| {
             let broken =
                 |(path, outcome): (PathBuf, Outcome)| Some(BrokenSop { path, faults: outcome.err()? });
             inner.files().into_iter().filter_map(broken).collect()
@@ -104,12 +107,12 @@ impl SopCatalog for SopFolder {
 
     async fn save(&self, name: &SopName, content: &str) -> std::result::Result<Arc<Sop>, SopRefusal> {
         let (name, content) = (name.clone(), content.to_owned());
-        self.look(move |inner| inner.save(&name, &content)).await?
+        self.run_blocking(move |inner| inner.save(&name, &content)).await?
     }
 
     async fn remove(&self, name: &SopName) -> std::result::Result<(), SopRefusal> {
         let name = name.clone();
-        self.look(move |inner| inner.remove(&name)).await?
+        self.run_blocking(move |inner| inner.remove(&name)).await?
     }
 }
 
@@ -286,11 +289,14 @@ mod tests {
         std::os::unix::fs::symlink(path.join("good.sop.md"), path.join("link.sop.md")).unwrap();
         assert_eq!(names(&sops).await, ["code-assist", "codebase-summary", "good", "pdd"]);
         let broken = sops.broken().await.unwrap();
-        let told: Vec<_> = broken
+        let listed: Vec<_> = broken
             .iter()
             .map(|file| (file.path.file_name().unwrap().to_str().unwrap(), file.faults[0].line))
             .collect();
-        assert_eq!(told, [("Bad Name.sop.md", 1), ("bad.sop.md", 1), ("link.sop.md", 1), ("pdd.sop.md", 2)]);
+        assert_eq!(
+            listed,
+            [("Bad Name.sop.md", 1), ("bad.sop.md", 1), ("link.sop.md", 1), ("pdd.sop.md", 2)]
+        );
         assert!(sops.sop(&name("pdd")).await.unwrap().is_some(), "the built-in one is there");
     }
 

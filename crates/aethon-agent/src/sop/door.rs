@@ -26,7 +26,7 @@ use jiff::SignedDuration;
 
 use super::brief::{self, Company};
 use super::input::{SopInput, call, read_input};
-use super::record::{self, RecordSopRuns, tell};
+use super::record::{self, RecordSopRuns, publish};
 
 /// How many runs are resumed at start-up.
 const MOST_OPEN: usize = 1_000;
@@ -173,7 +173,7 @@ pub struct SopDoor {
 /// What to do with a message.
 enum Plan {
     /// The program answers it, with these consequences.
-    Answer(String, Follow),
+    Answer(String, Effect),
     /// It starts a run, or provides a run's last parameters.
     Start(Box<Start>),
     /// It continues a run.
@@ -181,13 +181,13 @@ enum Plan {
 }
 
 /// How an answer of the program affects runs.
-enum Follow {
+enum Effect {
     /// The waiting run is cancelled.
     Cancelled,
     /// A run was opened and asks for parameters; the other one was open in the session before.
-    Asks(String, Option<OpenRun>),
+    ParametersAsked(String, Option<OpenRun>),
     /// A run has received parameters; these are the ones it had before.
-    Learnt(String, BTreeMap<String, String>),
+    ParametersAdded(String, BTreeMap<String, String>),
 }
 
 struct Start {
@@ -239,7 +239,7 @@ impl SopDoor {
                 return self.start(inbound, sop, rest).await.map(Some);
             }
             if name.as_str() == CANCEL && waiting.is_some() {
-                return Ok(Some(Plan::Answer("The SOP is cancelled.".into(), Follow::Cancelled)));
+                return Ok(Some(Plan::Answer("The SOP is cancelled.".into(), Effect::Cancelled)));
             }
         }
         let Some(run_id) = waiting else { return Ok(None) };
@@ -263,7 +263,7 @@ impl SopDoor {
         let change = SopRunChange { parameters: Some(input.parameters.clone()), ..SopRunChange::default() };
         self.sops.runs.change(&run_id, change).await?;
         let question = brief::question(&sop, &input.missing(&sop));
-        Ok(Some(Plan::Answer(question, Follow::Learnt(run_id, before))))
+        Ok(Some(Plan::Answer(question, Effect::ParametersAdded(run_id, before))))
     }
 
     /// Whether this message was processed before; then its turn exists, and its changes are made.
@@ -293,32 +293,32 @@ impl SopDoor {
         self.sops.runs.open(&run).await?;
         let before = self.sops.open.get(&inbound.session);
         self.sops.open.waits(&inbound.session, &run.run_id);
-        tell(&self.sops.bus, &*self.sops.runs, &run.run_id).await;
-        Ok(Plan::Answer(question, Follow::Asks(run.run_id, before)))
+        publish(&self.sops.bus, &*self.sops.runs, &run.run_id).await;
+        Ok(Plan::Answer(question, Effect::ParametersAsked(run.run_id, before)))
     }
 
     /// Passes on a message that the program answers.
     async fn submit_answered(
         &self,
         inbound: Inbound,
-        (answer, follow): (String, Follow),
+        (answer, effect): (String, Effect),
         surface: Arc<dyn Surface>,
     ) -> Result<Submitted> {
         let session = inbound.session.clone();
         let submitted = self.inner.submit(inbound.handled_by(Handling::Program { answer }), surface).await;
         let is_new = submitted.as_ref().is_ok_and(|submitted| submitted.is_new);
-        match follow {
-            Follow::Cancelled if is_new => self.drop_waiting(&session).await?,
-            Follow::Asks(_, before) if is_new => self.end_waiting(before).await?,
-            Follow::Asks(run_id, before) => {
+        match effect {
+            Effect::Cancelled if is_new => self.drop_waiting(&session).await?,
+            Effect::ParametersAsked(_, before) if is_new => self.end_waiting(before).await?,
+            Effect::ParametersAsked(run_id, before) => {
                 self.put_back(&session, &run_id, before);
                 self.sops.runs.discard(&run_id).await?;
             }
-            Follow::Learnt(run_id, parameters) if !is_new => {
+            Effect::ParametersAdded(run_id, parameters) if !is_new => {
                 let change = SopRunChange { parameters: Some(parameters), ..SopRunChange::default() };
                 self.sops.runs.change(&run_id, change).await?;
             }
-            Follow::Cancelled | Follow::Learnt(..) => {}
+            Effect::Cancelled | Effect::ParametersAdded(..) => {}
         }
         submitted
     }
@@ -368,7 +368,7 @@ impl SopDoor {
                 ..SopRunChange::default()
             };
             self.sops.runs.change(&run_id, change).await?;
-            tell(&self.sops.bus, &*self.sops.runs, &run_id).await;
+            publish(&self.sops.bus, &*self.sops.runs, &run_id).await;
             self.end_waiting(before.filter(|_| asked.is_none())).await?;
         }
         submitted
@@ -415,7 +415,7 @@ impl SopDoor {
         let Some(OpenRun { run_id, is_waiting: true }) = open else { return Ok(()) };
         let change = SopRunChange { state: Some(SopRunState::Stopped), ..SopRunChange::default() };
         self.sops.runs.change(&run_id, change).await?;
-        tell(&self.sops.bus, &*self.sops.runs, &run_id).await;
+        publish(&self.sops.bus, &*self.sops.runs, &run_id).await;
         Ok(())
     }
 }
@@ -425,8 +425,8 @@ impl Assistant for SopDoor {
     async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
         match self.plan(&inbound).await? {
             None => self.inner.submit(inbound, surface).await,
-            Some(Plan::Answer(answer, follow)) => {
-                self.submit_answered(inbound, (answer, follow), surface).await
+            Some(Plan::Answer(answer, effect)) => {
+                self.submit_answered(inbound, (answer, effect), surface).await
             }
             Some(Plan::Start(start)) => self.submit_start(inbound, *start, surface).await,
             Some(Plan::GoOn(name, run)) => {

@@ -55,7 +55,7 @@ impl RecordSopRuns {
                 counted.pop_first();
             }
         }
-        tell(&self.bus, &*self.runs, &run.run_id).await;
+        publish(&self.bus, &*self.runs, &run.run_id).await;
         Ok(())
     }
 
@@ -83,7 +83,7 @@ impl Hook for RecordSopRuns {
             if let Err(error) = self.runs.change(run, change).await {
                 tracing::warn!(%error, run, "the beginning of a SOP's turn was not written down");
             }
-            tell(&self.bus, &*self.runs, run).await;
+            publish(&self.bus, &*self.runs, run).await;
         }
         Ok(Vec::new())
     }
@@ -112,7 +112,7 @@ impl Hook for RecordSopRuns {
                 self.open.ended(&turn.session, &run.run_id);
             }
             self.runs.change(&run.run_id, change).await?;
-            tell(&self.bus, &*self.runs, &run.run_id).await;
+            publish(&self.bus, &*self.runs, &run.run_id).await;
             Ok::<_, aethon_core::error::Error>(())
         };
         if let Err(error) = ended.await {
@@ -142,8 +142,8 @@ pub(super) fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunCha
     SopRunChange { state: Some(state), error, more_usd, ..SopRunChange::default() }
 }
 
-/// Announces a run to those who watch.
-pub(super) async fn tell(bus: &EventBus, runs: &dyn SopRuns, run_id: &str) {
+/// Publishes the state of a run.
+pub(super) async fn publish(bus: &EventBus, runs: &dyn SopRuns, run_id: &str) {
     if bus.has_listeners()
         && let Ok(Some(run)) = runs.run(run_id).await
     {

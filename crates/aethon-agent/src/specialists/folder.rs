@@ -42,7 +42,7 @@ impl SpecialistFolder {
 
     /// Returns the current definitions by name, and a number that changes with them.
     pub fn definitions(&self) -> (u64, Arc<[Definition]>) {
-        let marks = self.look();
+        let marks = self.file_marks();
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         if now.version == 0 || now.marks != marks {
             now.definitions = self.read(marks.keys());
@@ -82,7 +82,7 @@ impl SpecialistFolder {
         })
     }
 
-    fn look(&self) -> Marks {
+    fn file_marks(&self) -> Marks {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Marks::new() };
         let mark = |path: PathBuf| {
             // Symbolic links do not count: the assistant could link to a file that is none of its business.

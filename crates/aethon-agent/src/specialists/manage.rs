@@ -78,10 +78,13 @@ impl Tool for ManageSpecialists {
         match arguments.action {
             Action::List => {
                 let (_, all) = self.on_disk(|folder| Ok(folder.definitions())).await?;
-                let told = |one: &Definition| json!({"name": one.name, "description": one.role, "tools": one.tools, "model": one.model});
-                let told: Vec<Value> = all.iter().map(told).collect();
-                let text =
-                    if told.is_empty() { "none was made here yet".into() } else { json!(told).to_string() };
+                let entry = |one: &Definition| json!({"name": one.name, "description": one.role, "tools": one.tools, "model": one.model});
+                let listed: Vec<Value> = all.iter().map(entry).collect();
+                let text = if listed.is_empty() {
+                    "none was made here yet".into()
+                } else {
+                    json!(listed).to_string()
+                };
                 Ok(ToolOutput::text(text))
             }
             Action::Create => {
@@ -94,9 +97,9 @@ impl Tool for ManageSpecialists {
             }
             Action::Remove => {
                 let called = needed(arguments.name, "name").map_err(ToolError::failed)?;
-                let told = format!("`{called}` is removed");
+                let confirmation = format!("`{called}` is removed");
                 self.on_disk(move |folder| folder.remove(&called)).await?;
-                Ok(ToolOutput::text(told))
+                Ok(ToolOutput::text(confirmation))
             }
         }
     }

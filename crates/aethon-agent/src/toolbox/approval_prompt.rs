@@ -1,7 +1,7 @@
 //! The only place at which a person is asked before a tool runs.
 //!
 //! The question carries the exact arguments that will be used and, if the tool can tell, what they would change. It is
-//! answered once, at the approval desk or through the turn's own surface, and counts as denied if nobody answers in
+//! answered once, from the pending approvals or through the turn's own surface, and counts as denied if nobody answers in
 //! time or nobody can. A person may change the arguments; the changed ones pass every rule again before the answer
 //! counts. What a person has allowed for the rest of the conversation is not asked again, provided that somebody could
 //! be asked at all.
@@ -102,7 +102,7 @@ impl ApprovalPrompt {
     ) -> (Answer, Resolution, &'static str) {
         let context = question.context;
         request.preview = preview(question).await;
-        // Dropped last, so that the question has left the desk when its settlement is announced.
+        // Dropped last, so that the question is no longer pending when its settlement is announced.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
         let mut ticket = self.approvals.pending.open(request.clone());

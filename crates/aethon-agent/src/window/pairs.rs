@@ -33,7 +33,7 @@ pub(crate) fn missing_results<'m>(
 
 /// Moves results directly behind their calls. Posted messages and the summary of an ongoing turn are stored when they
 /// arrive, which may be between the two; services reject such a conversation.
-pub(super) fn together(messages: &mut [Message]) {
+pub(super) fn reorder_results(messages: &mut [Message]) {
     for place in 1..messages.len() {
         if messages[place].role != Role::Tool || has_calls_of(&messages[place - 1], &messages[place]) {
             continue;

@@ -7,9 +7,9 @@ use aethon_core::message::Role;
 
 use super::view::ContextWindow;
 
-/// A message as the planner sees it.
+/// The role and the size of a message, which is all that the planner needs of it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stretch {
+pub(super) struct MessageTokens {
     pub(super) role: Role,
     pub(super) tokens: u64,
 }
@@ -35,47 +35,47 @@ pub(crate) struct Target {
 
 /// A possible cut, and the tokens that would stay.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct CutPoint {
     at: usize,
-    stays: u64,
+    kept: u64,
 }
 
 /// Returns the index of the first message that stays; `None` if too little can leave to be worthwhile.
 pub(crate) fn plan(window: &ContextWindow, target: &Target) -> Option<usize> {
-    let places = places(window, target);
+    let cut_points = cut_points(window, target);
     let len = window.len();
-    let fits = |limit: u64| places.iter().find(|place| place.stays <= limit && len - place.at <= target.most);
+    let fits = |limit: u64| cut_points.iter().find(|cut| cut.kept <= limit && len - cut.at <= target.most);
     let most = fits(target.soft);
-    if let Some(place) = most.filter(|place| len - place.at >= target.keep) {
-        return Some(place.at);
+    if let Some(cut) = most.filter(|cut| len - cut.at >= target.keep) {
+        return Some(cut.at);
     }
-    let keeps = |place: &&Place| len - place.at >= target.keep && place.stays <= target.hard;
-    let newest = places.iter().rev().find(keeps);
-    newest.or(most).or_else(|| fits(target.hard)).or(places.last()).map(|place| place.at)
+    let keeps = |cut: &&CutPoint| len - cut.at >= target.keep && cut.kept <= target.hard;
+    let newest = cut_points.iter().rev().find(keeps);
+    newest.or(most).or_else(|| fits(target.hard)).or(cut_points.last()).map(|cut| cut.at)
 }
 
 /// All possible cuts; the one that keeps the most comes first.
-fn places(window: &ContextWindow, target: &Target) -> Vec<Place> {
+fn cut_points(window: &ContextWindow, target: &Target) -> Vec<CutPoint> {
     let (front, start) = (window.front(), target.start);
-    let mut places = Vec::new();
-    let mut stays = 0;
-    let all: u64 = window.stretches().map(|stretch| stretch.tokens).sum();
-    let own = window.stretches().nth(start).map_or(0, |first| first.tokens);
-    for (back, stretch) in window.stretches().rev().enumerate() {
-        stays += stretch.tokens;
-        if all.saturating_sub(stays) < target.worth {
+    let mut cut_points = Vec::new();
+    let mut kept = 0;
+    let all: u64 = window.message_tokens().map(|message| message.tokens).sum();
+    let own = window.message_tokens().nth(start).map_or(0, |first| first.tokens);
+    for (back, message) in window.message_tokens().rev().enumerate() {
+        kept += message.tokens;
+        if all.saturating_sub(kept) < target.worth {
             break;
         }
         let at = window.len() - 1 - back;
-        let is_turn = at <= start && stretch.role == Role::User;
+        let is_turn = at <= start && message.role == Role::User;
         // Nothing but the message that started the turn precedes its first step.
-        let is_step = at > start + 1 && stretch.role == Role::Assistant && target.within_the_turn;
+        let is_step = at > start + 1 && message.role == Role::Assistant && target.within_the_turn;
         if at > front && is_turn {
-            places.push(Place { at, stays });
+            cut_points.push(CutPoint { at, kept });
         } else if is_step {
-            places.push(Place { at, stays: stays + own });
+            cut_points.push(CutPoint { at, kept: kept + own });
         }
     }
-    places.reverse();
-    places
+    cut_points.reverse();
+    cut_points
 }

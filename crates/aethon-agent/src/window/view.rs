@@ -11,7 +11,7 @@ use aethon_core::message::{Block, Message, Role};
 use jiff::Timestamp;
 
 use super::counter::TokenCounter;
-use super::plan::Stretch;
+use super::plan::MessageTokens;
 use super::shorten::Pictures;
 use super::{estimate, pairs, shorten};
 use crate::prompt::CONTEXT_PAGE;
@@ -73,7 +73,7 @@ impl ContextWindow {
         if let Some(newest) = messages.iter().rposition(is_summary) {
             window.push(Arc::new(messages.remove(newest)));
         }
-        pairs::together(&mut messages);
+        pairs::reorder_results(&mut messages);
         for message in messages {
             let without_call = message.role == Role::Tool && !window.waits_for(&message);
             // The newest summary includes what older ones said.
@@ -167,8 +167,8 @@ impl ContextWindow {
     }
 
     /// Iterates over the unshortened token count and the role of every message.
-    pub(super) fn stretches(&self) -> impl DoubleEndedIterator<Item = Stretch> {
-        self.entries.iter().map(|entry| Stretch { role: entry.message.role, tokens: entry.whole })
+    pub(super) fn message_tokens(&self) -> impl DoubleEndedIterator<Item = MessageTokens> {
+        self.entries.iter().map(|entry| MessageTokens { role: entry.message.role, tokens: entry.whole })
     }
 
     /// Returns how many summaries are in front: one or none.

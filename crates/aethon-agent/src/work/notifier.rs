@@ -28,11 +28,11 @@ impl Notifier {
             recipient: Some(session.name().to_owned()),
         };
         let to = work.tell_to.clone().unwrap_or_else(of_session);
-        let told = match self.channels.get(&to.channel).is_ok() {
+        let notified = match self.channels.get(&to.channel).is_ok() {
             true => self.deliver(to, key, text).await,
             false => self.post(session, key, text).await,
         };
-        if let Err(error) = told {
+        if let Err(error) = notified {
             tracing::warn!(%error, %session, "somebody could not be told of work");
         }
     }

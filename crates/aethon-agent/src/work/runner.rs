@@ -26,7 +26,7 @@ use super::places::{CHANNEL, session_of};
 use crate::patience::until_stored;
 
 /// How often to check for requests, and whether somebody needs the assistant.
-const LOOK: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_secs(2);
 
 /// The longest wait before the ledger is read again, because another program may have added to it.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
@@ -71,7 +71,7 @@ enum Attempt {
     /// Its turn has ended.
     Ended(Arc<Reply>),
     /// A person wants something else.
-    Broken,
+    Interrupted,
     /// The program is shutting down.
     Open,
     /// There was no turn.
@@ -99,7 +99,7 @@ impl WorkRunner {
         while !shutdown.is_requested() {
             let worked = tokio::select! {
                 () = shutdown.requested() => return,
-                worked = self.look() => worked,
+                worked = self.step_once() => worked,
             };
             let wait = match worked {
                 Ok(true) => continue,
@@ -118,11 +118,11 @@ impl WorkRunner {
     }
 
     /// Takes one step. Returns whether there was one to take.
-    async fn look(&mut self) -> Result<bool> {
+    async fn step_once(&mut self) -> Result<bool> {
         let is_idle = self.is_idle();
         let open = self.works.store.works(true, BATCH).await?;
         for work in open.iter().filter(|work| work.wish.is_some()) {
-            self.grant(work.clone()).await?;
+            self.apply_wish(work.clone()).await?;
         }
         if self.works.store.switch(PAUSED).await? {
             return Ok(false);
@@ -177,10 +177,10 @@ impl WorkRunner {
         Ok(())
     }
 
-    /// Carries out a person's request about a piece of work.
-    async fn grant(&self, work: Work) -> Result<()> {
+    /// Applies a person's request about a piece of work, then clears it.
+    async fn apply_wish(&self, work: Work) -> Result<()> {
         let (id, wish) = (work.work_id.clone(), work.wish);
-        self.fulfil(work).await?;
+        self.carry_out(work).await?;
         // Cleared only now, because a crash before this would lose it; and only if it is the same, because there may be
         // a new one.
         let is_same = self.works.store.work(&id).await?.is_some_and(|work| work.wish == wish);
@@ -190,7 +190,7 @@ impl WorkRunner {
         Ok(())
     }
 
-    async fn fulfil(&self, mut work: Work) -> Result<()> {
+    async fn carry_out(&self, mut work: Work) -> Result<()> {
         let wish = work.wish.take();
         if wish == Some(WorkWish::Stop) {
             return self.end(work, WorkState::Stopped, None).await;
@@ -239,7 +239,7 @@ impl WorkRunner {
         }
         self.limits.begin(&work.work_id);
         let attempt = self.attempt(&work, task.number).await;
-        self.settle((work.work_id.as_str(), task.number), attempt).await
+        self.record_outcome((work.work_id.as_str(), task.number), attempt).await
     }
 
     /// Submits the attempt, and waits for its end or for a request.
@@ -263,23 +263,23 @@ impl WorkRunner {
         };
         let turn = submitted.turn.clone();
         let mut reply = Box::pin(submitted.reply.wait());
-        let mut is_broken = false;
+        let mut is_interrupted = false;
         let mut counted_at = Instant::now();
         loop {
             tokio::select! {
                 reply = &mut reply => return match reply {
-                    Ok(_) if is_broken => Attempt::Broken,
+                    Ok(_) if is_interrupted => Attempt::Interrupted,
                     Ok(reply) => Attempt::Ended(reply),
                     Err(_) => Attempt::Open,
                 },
-                () = sleep(LOOK), if !is_broken => {
+                () = sleep(POLL), if !is_interrupted => {
                     // Model calls are recorded as they end; this covers tools that take long.
                     if counted_at.elapsed() >= COUNT {
                         self.limits.count(&work.work_id).await;
                         counted_at = Instant::now();
                     }
                     if self.is_unwanted(&work.work_id).await {
-                        is_broken = true;
+                        is_interrupted = true;
                         self.assistant.stop(&session, Some(&turn)).await;
                     }
                 }
@@ -295,7 +295,7 @@ impl WorkRunner {
     }
 
     /// Records the outcome of an attempt.
-    async fn settle(&mut self, (work_id, number): (&str, u32), attempt: Attempt) -> Result<()> {
+    async fn record_outcome(&mut self, (work_id, number): (&str, u32), attempt: Attempt) -> Result<()> {
         if matches!(attempt, Attempt::Open) {
             // The turn stays open as well, and the next start joins it. Nothing more is begun here.
             return std::future::pending().await;
@@ -316,7 +316,7 @@ impl WorkRunner {
                 Attempt::Ended(reply) => task.error = Some(unfinished(reply)),
                 Attempt::Refused(why) => task.error = Some(why.clone()),
                 // The task was not at fault.
-                Attempt::Broken | Attempt::Open => task.attempts = task.attempts.saturating_sub(1),
+                Attempt::Interrupted | Attempt::Open => task.attempts = task.attempts.saturating_sub(1),
             }
         }
         if is_budget {

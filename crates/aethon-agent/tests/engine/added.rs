@@ -41,11 +41,11 @@ impl Hook for Recall {
 
 fn contexts(messages: &[Arc<Message>]) -> Vec<String> {
     let blocks = messages.iter().flat_map(|message| &message.content);
-    let told = blocks.filter_map(|block| match block {
+    let shown = blocks.filter_map(|block| match block {
         Block::Context { source, text, boundary } => Some(format!("{source}: {text} {boundary}")),
         _ => None,
     });
-    told.collect()
+    shown.collect()
 }
 
 #[tokio::test]
@@ -103,11 +103,11 @@ impl Hook for Notes {
     }
 
     async fn after_model(&self, turn: &TurnContext, outcome: Result<&Message, &Failure>, _usage: &Usage) {
-        let told = match outcome {
+        let line = match outcome {
             Ok(message) => format!("{} {} said {}", turn.agent, turn.kind.as_str(), message.text()),
             Err(failure) => format!("{} {} failed: {}", turn.agent, turn.kind.as_str(), failure.code),
         };
-        self.0.send(told).unwrap();
+        self.0.send(line).unwrap();
     }
 }
 

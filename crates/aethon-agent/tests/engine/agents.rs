@@ -69,7 +69,11 @@ async fn hooks_ledger_and_storage_are_the_same_for_all_agents() {
     let own = ("other".to_owned(), "deep-1".to_owned(), WorkKind::Delegation);
     let of_main = ("scripted".to_owned(), "scripted-1".to_owned(), WorkKind::Turn);
     assert_eq!(booked, [own.clone(), own, of_main]);
-    assert_eq!(house.told(&session("research")).len(), 4, "question, call, result and answer are stored");
+    assert_eq!(
+        house.transcript(&session("research")).len(),
+        4,
+        "question, call, result and answer are stored"
+    );
     house.assert_well_formed(&session("research"));
 }
 

@@ -64,18 +64,18 @@ async fn nobody_there_is_a_denial_that_names_the_key() {
 }
 
 #[tokio::test]
-async fn the_desk_answers_as_well_and_once() {
+async fn pending_approvals_are_answered_as_well_and_once() {
     let (harness, tool) = harness();
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
     surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
-    let open = harness.desk.pending();
+    let open = harness.approvals.pending();
     assert_eq!((open.len(), open[0].tool.as_str(), &open[0].turn), (1, "shell", &submitted.turn));
-    assert!(harness.desk.decide(&open[0].id, Decision::Approve));
-    assert!(!harness.desk.decide(&open[0].id, Decision::Approve));
+    assert!(harness.approvals.decide(&open[0].id, Decision::Approve));
+    assert!(!harness.approvals.decide(&open[0].id, Decision::Approve));
     submitted.reply.wait().await.unwrap();
     assert_eq!(tool.ran(), 1);
-    assert!(harness.desk.pending().is_empty());
+    assert!(harness.approvals.pending().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,7 +85,7 @@ async fn how_long_a_person_thought_is_not_how_long_a_tool_ran() {
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
     surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert!(harness.desk.decide(&harness.desk.pending()[0].id, Decision::Approve));
+    assert!(harness.approvals.decide(&harness.approvals.pending()[0].id, Decision::Approve));
     submitted.reply.wait().await.unwrap();
     assert!(result(&harness).ms.is_some_and(|ms| ms < 10_000), "{:?}", result(&harness).ms);
     let shown = surface.events().into_iter().find_map(|(_, event)| match event {
@@ -104,7 +104,7 @@ async fn silence_is_a_denial() {
     assert_eq!(started.elapsed(), Duration::from_secs(120));
     assert!(result(&harness).output.contains("approval.timeout_seconds"));
     assert_eq!(tool.ran(), 0);
-    assert!(harness.desk.pending().is_empty());
+    assert!(harness.approvals.pending().is_empty());
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn a_stop_takes_the_question_back() {
     surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
     harness.engine.stop(&session("a"), None).await;
     submitted.reply.wait().await.unwrap();
-    assert!(harness.desk.pending().is_empty());
+    assert!(harness.approvals.pending().is_empty());
     assert_eq!(tool.ran(), 0);
     let settled = surface.events().into_iter().any(|(_, event)| {
         matches!(event, TurnEvent::ApprovalDone { resolution, .. }
@@ -142,7 +142,7 @@ fn shell(commands: &[&str]) -> (House, Arc<TestTool>) {
 
 async fn asked(surface: &DeskSurface, harness: &House) -> ApprovalRequest {
     surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
-    harness.desk.pending().pop().unwrap()
+    harness.approvals.pending().pop().unwrap()
 }
 
 #[tokio::test]
@@ -155,11 +155,11 @@ async fn an_edit_is_what_runs_and_what_is_recorded_and_gets_round_no_rule() {
     assert!(question.reason.contains("approval.requires_approval"), "{question:?}");
     let edit = |input| Answer::new(Decision::Approve).by("a test").with_input(Some(input));
     for refused in [json!({"command": "sudo ls"}), json!({"command": 3}), json!({"comand": "ls"})] {
-        let told = harness.desk.answer(&question.id, edit(refused)).await;
-        assert!(matches!(told, Err(AnswerError::Refused(_))), "{told:?}");
-        assert_eq!(harness.desk.pending().len(), 1, "the question stays open");
+        let answered = harness.approvals.answer(&question.id, edit(refused)).await;
+        assert!(matches!(answered, Err(AnswerError::Refused(_))), "{answered:?}");
+        assert_eq!(harness.approvals.pending().len(), 1, "the question stays open");
     }
-    assert_eq!(harness.desk.answer(&question.id, edit(json!({"command": "ls -l"}))).await, Ok(()));
+    assert_eq!(harness.approvals.answer(&question.id, edit(json!({"command": "ls -l"}))).await, Ok(()));
     submitted.reply.wait().await.unwrap();
     let result = result(&harness);
     assert_eq!(
@@ -191,7 +191,7 @@ async fn what_is_allowed_for_the_conversation_is_not_asked_again_and_nothing_els
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
     let question = asked(&surface, &harness).await;
-    assert!(harness.desk.decide(&question.id, Answer::new(Decision::Approve).scoped(Scope::Session)));
+    assert!(harness.approvals.decide(&question.id, Answer::new(Decision::Approve).scoped(Scope::Session)));
     submitted.reply.wait().await.unwrap();
     let surface = Arc::new(DeskSurface::default());
     ask(&harness, surface.clone()).await;
@@ -204,7 +204,7 @@ async fn what_is_allowed_for_the_conversation_is_not_asked_again_and_nothing_els
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
     let question = asked(&surface, &harness).await;
     assert_eq!(question.input, json!({"command": "ls -l"}), "another call is asked about");
-    harness.desk.decide(&question.id, Decision::Deny);
+    harness.approvals.decide(&question.id, Decision::Deny);
     submitted.reply.wait().await.unwrap();
     assert_eq!(tool.ran(), 2);
 }
@@ -215,7 +215,7 @@ async fn where_nobody_can_be_asked_nothing_is_allowed_for_the_conversation() {
     let surface = Arc::new(DeskSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "go"), surface.clone()).await;
     let question = asked(&surface, &harness).await;
-    harness.desk.decide(&question.id, Answer::new(Decision::Approve).scoped(Scope::Session));
+    harness.approvals.decide(&question.id, Answer::new(Decision::Approve).scoped(Scope::Session));
     submitted.reply.wait().await.unwrap();
     ask(&harness, Arc::new(aethon_core::surface::Unattended)).await;
     assert_eq!(tool.ran(), 1);

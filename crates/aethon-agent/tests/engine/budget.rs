@@ -46,9 +46,10 @@ async fn every_call_is_written_down_with_its_cost() {
     let reply = harness.ask(&session("a"), "hi").await;
     assert!((reply.usage.cost_usd - 1.14).abs() < 1e-9, "{}", reply.usage.cost_usd);
     let entries = harness.ledger.entries();
-    let told: Vec<_> = entries.iter().map(|entry| (entry.is_ok, entry.model.as_str(), entry.kind)).collect();
+    let booked: Vec<_> =
+        entries.iter().map(|entry| (entry.is_ok, entry.model.as_str(), entry.kind)).collect();
     assert_eq!(
-        told,
+        booked,
         [(false, "scripted-1", WorkKind::Turn), (true, "scripted-1-2026-01-01", WorkKind::Turn)]
     );
     assert_eq!(entries[0].usage, Usage::default(), "a refusal costs nothing");
@@ -124,7 +125,7 @@ async fn a_long_answer_ends_where_the_money_does() {
     assert!(reply.text.starts_with("word word") && reply.text.contains("budget.daily_usd"), "{}", reply.text);
     let (spent_usd, _) = spent(&harness.ledger).await;
     assert!(spent_usd > 0.9 && spent_usd <= 1.01, "{spent_usd}");
-    assert!(harness.told(&session("a"))[1].starts_with("assistant: word "));
+    assert!(harness.transcript(&session("a"))[1].starts_with("assistant: word "));
 }
 
 #[tokio::test]
@@ -205,9 +206,9 @@ async fn a_fallback_is_paid_for_and_booked_by_itself() {
     let reply = harness.ask(&session("a"), "hi").await;
     assert_eq!((reply.end, reply.model.as_str(), reply.usage.cost_usd), (TurnEnd::End, "cheap", 50.0));
     let booked: Vec<_> = harness.ledger.entries().into_iter().collect();
-    let told: Vec<_> =
+    let by_model: Vec<_> =
         booked.iter().map(|entry| (entry.provider.as_str(), entry.model.as_str(), entry.is_ok)).collect();
-    assert_eq!(told, [("scripted", "dear", false), ("other", "cheap", true)]);
+    assert_eq!(by_model, [("scripted", "dear", false), ("other", "cheap", true)]);
     assert!((booked[1].usage.cost_usd - 50.0).abs() < 1e-9 && booked[0].usage.cost_usd < 1e-9);
     assert_eq!(cheap.requests()[0].max_output, Some(1_000), "a limit goes with every request");
 }

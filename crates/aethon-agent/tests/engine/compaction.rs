@@ -113,7 +113,7 @@ async fn without_a_summary_of_the_model_a_digest_stands_in_its_place() {
         assert_eq!(summary.contains("- The person: message 0 word"), is_digest, "{summary}");
         assert_eq!(summary.contains("No model has summarised these"), is_digest, "{summary}");
         assert!(summary.len() < 2_500, "{}", summary.len());
-        assert_eq!(harness.told(&session).last().unwrap(), "assistant: done");
+        assert_eq!(harness.transcript(&session).last().unwrap(), "assistant: done");
     }
 }
 

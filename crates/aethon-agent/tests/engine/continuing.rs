@@ -18,7 +18,10 @@ async fn an_answer_that_is_cut_off_goes_on_once() {
     let reply =
         harness.submit(Inbound::say(session("a"), "tell"), surface.clone()).await.reply.wait().await.unwrap();
     assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::End, "The first half and the second."));
-    assert_eq!(harness.told(&session("a")), ["user: tell", "assistant: The first half and the second."]);
+    assert_eq!(
+        harness.transcript(&session("a")),
+        ["user: tell", "assistant: The first half and the second."]
+    );
     assert_eq!(shown(&surface), ["started", "text The first ha", "text lf and the second.", "done end"]);
     assert_eq!(reply.usage.output_tokens, 10);
     assert_eq!(harness.store.transcript(&session("a"))[1].usage.unwrap().output_tokens, 10);
@@ -35,10 +38,10 @@ async fn an_answer_that_is_cut_off_goes_on_once() {
 async fn what_cannot_go_on_says_so() {
     let fails = || vec![Step::Fail(ModelError::new(ModelErrorKind::InvalidRequest, "no prefill"))];
     let stays_away = || vec![Step::Fail(ModelError::new(ModelErrorKind::Network, "gone"))];
-    let check = async |second: Vec<Vec<Step>>, told: &str| {
+    let check = async |second: Vec<Vec<Step>>, expected: &str| {
         let harness = House::new([cut("half")].into_iter().chain(second));
         let reply = harness.ask(&session("a"), "tell").await;
-        assert_eq!((reply.end, harness.told(&session("a"))[1].as_str()), (TurnEnd::End, told));
+        assert_eq!((reply.end, harness.transcript(&session("a"))[1].as_str()), (TurnEnd::End, expected));
         assert!(reply.text.contains("model.max_tokens"), "{}", reply.text);
     };
     check(vec![cut(" more")], "assistant: half more | (length)").await;
@@ -53,7 +56,7 @@ async fn the_rest_may_ask_for_tools() {
     let rest = vec![Step::say(" look"), Step::call("c", "t", json!({})), Step::finish(StopReason::ToolUse)];
     let harness = House::with([cut("I"), rest, says("done")], Plan { tools, ..Plan::default() });
     assert_eq!(harness.ask(&session("a"), "go").await.text, "done");
-    assert_eq!(harness.told(&session("a"))[1], "assistant: I look | call t");
+    assert_eq!(harness.transcript(&session("a"))[1], "assistant: I look | call t");
     harness.assert_well_formed(&session("a"));
 }
 
@@ -72,5 +75,5 @@ async fn thoughts_alone_do_not_go_on() {
     let harness = House::new([vec![Step::finish(StopReason::Length)]]);
     harness.ask(&session("a"), "tell").await;
     assert_eq!(harness.model.requests().len(), 1);
-    assert_eq!(harness.told(&session("a"))[1], "assistant: (length)");
+    assert_eq!(harness.transcript(&session("a"))[1], "assistant: (length)");
 }

@@ -54,7 +54,7 @@ async fn not_for_ever() {
     assert_eq!(harness.model.requests().len(), 5);
     assert_eq!((reply.end, reply.text.as_str()), (TurnEnd::Error, "It failed; check `model.host`."));
     assert_eq!(reply.failure.as_ref().unwrap().code, EndReason::Model(ModelErrorKind::Network));
-    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: (network)"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: (network)"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,7 +99,7 @@ async fn nothing_is_tried_again_after_output() {
     }
     let (harness, reply) = ask(vec![vec![Step::say("half"), fails(ModelErrorKind::Network, None)]]).await;
     assert_eq!(reply.text, "half\n\nIt failed; check `model.host`.");
-    assert_eq!(harness.told(&session("a"))[1], "assistant: half | (network)");
+    assert_eq!(harness.transcript(&session("a"))[1], "assistant: half | (network)");
 }
 
 #[tokio::test(start_paused = true)]
@@ -113,7 +113,7 @@ async fn a_conversation_that_is_too_long_for_the_service_is_folded_once() {
     let sizes: Vec<_> = harness.asked().iter().map(|request| request.messages.len()).collect();
     assert_eq!(sizes, [1, 3, 5, 2]);
     let again = &harness.asked()[3];
-    assert!(crate::harness::told(&again.messages[0]).contains("they counted"));
+    assert!(crate::harness::describe(&again.messages[0]).contains("they counted"));
     assert_eq!((again.messages[1].text().as_str(), again.turn_start), ("three", 1));
 
     let harness = House::new([says("1"), too_long(), says("they counted"), too_long()]);
@@ -146,7 +146,7 @@ async fn an_outcome_that_cannot_be_stored_at_first_is_stored_later() {
     let harness = House::new([]);
     harness.store.fail("finish", 2);
     assert_eq!(harness.ask(&session("a"), "hi").await.text, "ok");
-    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: ok"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: ok"]);
 }
 
 #[tokio::test]
@@ -233,7 +233,7 @@ async fn silence_is_asked_again_only_once() {
 async fn endings_that_need_a_word_get_one() {
     let check = async |steps: Vec<Step>, end: TurnEnd, said: &str| {
         let (harness, reply) = ask(vec![steps; 3]).await;
-        assert_eq!((reply.end, harness.told(&session("a"))[1].as_str()), (end, said));
+        assert_eq!((reply.end, harness.transcript(&session("a"))[1].as_str()), (end, said));
     };
     check(vec![Step::finish(StopReason::Refusal)], TurnEnd::Error, "assistant: (refused)").await;
     check(vec![Step::finish(StopReason::End)], TurnEnd::End, "assistant: (empty_answer)").await;

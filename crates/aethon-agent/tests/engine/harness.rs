@@ -37,7 +37,7 @@ pub struct House {
     pub ledger: Arc<MemoryLedger>,
     #[allow(dead_code, reason = "not every test moves the time")]
     pub clock: Arc<ManualClock>,
-    pub desk: PendingApprovals,
+    pub approvals: PendingApprovals,
     pub bus: EventBus,
     pub health: StorageHealth,
     pub engine: Engine,
@@ -97,7 +97,7 @@ impl House {
         let store = plan.store.unwrap_or_else(|| Arc::new(MemoryStore::at(now())));
         let clock = plan.clock.unwrap_or_else(|| Arc::new(ManualClock::at(now())));
         let health = StorageHealth::default();
-        let (desk, bus) = (PendingApprovals::default(), EventBus::default());
+        let (approvals, bus) = (PendingApprovals::default(), EventBus::default());
         let mut hooks = plan.hooks;
         let rule = ApprovalRule { enabled: !plan.ask_for.is_empty(), requires_approval: plan.ask_for };
         hooks.push(Arc::new(rule));
@@ -116,7 +116,7 @@ impl House {
         let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
-        services.approvals = desk.clone();
+        services.approvals = approvals.clone();
         services.audit = Audit { log: store.clone(), redactor: Live::default() };
         services.bus = bus.clone();
         services.health = health.clone();
@@ -126,7 +126,7 @@ impl House {
             Some(source) => Engine::with_specialists(agent, source, services, options),
             None => Engine::with_agents(agent, plan.agents, services, options),
         };
-        Self { store, model, ledger, clock, desk, bus, health, engine }
+        Self { store, model, ledger, clock, approvals, bus, health, engine }
     }
 
     pub async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Submitted {
@@ -147,8 +147,8 @@ impl House {
     }
 
     /// What is in a transcript, as words.
-    pub fn told(&self, session: &SessionId) -> Vec<String> {
-        self.store.transcript(session).iter().map(told).collect()
+    pub fn transcript(&self, session: &SessionId) -> Vec<String> {
+        self.store.transcript(session).iter().map(describe).collect()
     }
 
     /// Checks that every call has its result, in the transcript and in every request.
@@ -186,7 +186,7 @@ fn result_of(block: &Block) -> Option<String> {
     if let Block::ToolResult(result) = block { Some(result.call.clone()) } else { None }
 }
 
-pub fn told(message: &Message) -> String {
+pub fn describe(message: &Message) -> String {
     let blocks = message.content.iter().map(|block| match block {
         Block::Text { text, .. } => text.clone(),
         Block::ToolCall(call) => format!("call {}", call.name),

@@ -36,7 +36,7 @@ async fn messages_of_a_session_are_answered_in_order() {
     assert_eq!(states, ["running", "queued", "queued"]);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
-    assert_eq!(harness.told(&session), THREE);
+    assert_eq!(harness.transcript(&session), THREE);
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn a_message_is_acknowledged_before_it_is_answered() {
     let surface = Arc::new(CollectingSurface::default());
     let submitted = harness.submit(Inbound::say(session("a"), "hi"), surface.clone()).await;
     assert!(submitted.is_new);
-    assert_eq!(harness.told(&session("a")), ["user: hi"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi"]);
     gate.reached().await;
     assert_eq!(shown(&surface), ["started"]);
     gate.open();
@@ -127,5 +127,5 @@ async fn the_turn_goes_on_when_the_caller_loses_interest() {
     assert!(futures_util::FutureExt::now_or_never(&mut submit).is_none());
     drop(submit);
     surface.saw(|event| matches!(event, aethon_core::surface::TurnEvent::Done(_))).await;
-    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: done"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: done"]);
 }

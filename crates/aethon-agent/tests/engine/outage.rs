@@ -34,11 +34,11 @@ async fn an_end_is_told_when_it_is_stored_and_not_before() {
     tokio::pin!(waiting);
     assert!(timeout(A_MINUTE, &mut waiting).await.is_err(), "it is not stored");
     assert!(!is_done(&surface));
-    assert_eq!(harness.told(&session), ["user: question"]);
+    assert_eq!(harness.transcript(&session), ["user: question"]);
     harness.store.mend();
     assert_eq!(waiting.await.unwrap().text, "answer");
     assert!(is_done(&surface));
-    assert_eq!(harness.told(&session), ["user: question", "assistant: answer"]);
+    assert_eq!(harness.transcript(&session), ["user: question", "assistant: answer"]);
     assert_eq!(harness.ask(&session, "go on").await.text, "next");
 }
 
@@ -53,7 +53,7 @@ async fn everything_acknowledged_is_answered_in_its_order_when_the_storage_works
     for (submitted, text) in [(one, "first"), (two, "second"), (three, "third")] {
         assert_eq!(submitted.reply.wait().await.unwrap().text, text);
     }
-    assert_eq!(harness.told(&session), THREE);
+    assert_eq!(harness.transcript(&session), THREE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -71,7 +71,7 @@ async fn a_step_is_stored_before_it_is_shown_or_run() {
     assert_eq!((tool.ran(), shown(&surface)), (0, vec!["started".to_owned()]));
     harness.store.mend();
     assert_eq!(submitted.reply.wait().await.unwrap().text, "end");
-    assert_eq!((tool.ran(), harness.told(&session).len()), (1, 4));
+    assert_eq!((tool.ran(), harness.transcript(&session).len()), (1, 4));
     harness.assert_well_formed(&session);
 }
 
@@ -130,14 +130,14 @@ async fn at_shutdown_a_turn_with_an_id_stays_open_and_is_answered_after_the_star
     harness.engine.shutdown(Duration::from_secs(10)).await;
     assert!(running.reply.wait().await.is_err_and(|error| error.is_busy()));
     assert!(!is_done(&surface));
-    assert_eq!(harness.told(&session), ["user: question"], "half an answer is none");
+    assert_eq!(harness.transcript(&session), ["user: question"], "half an answer is none");
 
     let (next, surface) = restarted(&harness, vec![says("the real answer")]).await;
     let again = next.submit(with_id(&session, "question", "m1"), quiet()).await;
     assert_eq!((again.is_new, &again.turn), (false, &running.turn));
     assert_eq!(again.reply.wait().await.unwrap().text, "the real answer");
     surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
-    assert_eq!(next.told(&session), ["user: question", "assistant: the real answer"]);
+    assert_eq!(next.transcript(&session), ["user: question", "assistant: the real answer"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -151,11 +151,11 @@ async fn at_shutdown_results_of_calls_are_kept() {
     harness.submit(with_id(&session, "question", "m1"), surface.clone()).await;
     surface.saw(|event| matches!(event, TurnEvent::Tool(state) if state.name == "b")).await;
     harness.engine.shutdown(Duration::from_secs(1)).await;
-    let told = harness.told(&session);
-    assert_eq!(told.len(), 3, "{told:?}");
-    assert!(told[2].starts_with("tool: result 1 | result interrupted"), "{}", told[2]);
+    let transcript = harness.transcript(&session);
+    assert_eq!(transcript.len(), 3, "{transcript:?}");
+    assert!(transcript[2].starts_with("tool: result 1 | result interrupted"), "{}", transcript[2]);
     let (next, surface) = restarted(&harness, vec![says("end")]).await;
     surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
-    assert_eq!(next.told(&session)[3..], ["assistant: end"]);
+    assert_eq!(next.transcript(&session)[3..], ["assistant: end"]);
     next.assert_well_formed(&session);
 }

@@ -52,7 +52,7 @@ async fn those_who_watch_the_whole_are_told_too() {
     let mut seen = Vec::new();
     while let Ok(event) = events.try_recv() {
         seen.push(match event {
-            Event::Message { message, .. } => crate::harness::told(&message),
+            Event::Message { message, .. } => crate::harness::describe(&message),
             Event::Session { change, .. } => format!("{change:?}"),
             Event::TurnStarted { .. } => "turn".into(),
             Event::TurnEnded { end, .. } => end.as_str().into(),
@@ -71,7 +71,7 @@ async fn markers_of_untrusted_content_are_in_no_reply() {
     let inbound = Inbound::say(session("a"), "say it");
     let reply = harness.submit(inbound, surface.clone()).await.reply.wait().await.unwrap();
     assert_eq!(reply.text, "hello\n");
-    assert_eq!(harness.told(&session("a"))[1], "assistant: hello\n");
+    assert_eq!(harness.transcript(&session("a"))[1], "assistant: hello\n");
     assert_eq!(shown(&surface)[1], "text hello\n");
 }
 
@@ -80,7 +80,7 @@ async fn a_model_that_pauses_is_asked_to_go_on() {
     let pause = |text: &str| vec![Step::say(text), Step::finish(StopReason::Pause)];
     let harness = House::new([pause("first"), says("second")]);
     assert_eq!(harness.ask(&session("a"), "hi").await.text, "firstsecond", "it is one answer");
-    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: first", "assistant: second"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: first", "assistant: second"]);
     let harness = House::new((0..60).map(|_| pause("x")));
     harness.ask(&session("a"), "hi").await;
     assert!(harness.model.requests().len() < 12);
@@ -116,9 +116,12 @@ async fn the_last_step_asks_for_a_closing_answer() {
     let requests = harness.model.requests();
     assert_eq!(requests.iter().map(closing).collect::<Vec<_>>(), [false, false, true, false]);
     assert!(requests.iter().all(|request| request.tools.len() == 1), "the prefix stays the same");
-    let told = harness.told(&session("a"));
-    assert_eq!(told[5], "assistant: two of three are done | (iterations)");
-    assert!(!told.iter().any(|line| line.contains("last step")), "the note is not stored: {told:?}");
+    let transcript = harness.transcript(&session("a"));
+    assert_eq!(transcript[5], "assistant: two of three are done | (iterations)");
+    assert!(
+        !transcript.iter().any(|line| line.contains("last step")),
+        "the note is not stored: {transcript:?}"
+    );
 
     // One that goes on calling is not obeyed, and keeps what it said.
     let both =

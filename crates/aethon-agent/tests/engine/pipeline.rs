@@ -15,7 +15,7 @@ async fn what_waits_begins_with_the_end_before_it() {
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
     assert_eq!(harness.store.calls()[before..], ["finish", "finish", "finish"]);
-    assert_eq!(harness.told(&session), THREE);
+    assert_eq!(harness.transcript(&session), THREE);
 }
 
 #[tokio::test(start_paused = true)]
@@ -24,7 +24,7 @@ async fn an_end_that_could_not_be_stored_is_tried_again_alone() {
     harness.store.fail("finish", 1);
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
-    assert_eq!(harness.told(&session), THREE);
+    assert_eq!(harness.transcript(&session), THREE);
     let calls = harness.store.calls();
     let ends: Vec<_> = calls.iter().skip_while(|call| **call != "finish").collect();
     assert_eq!(ends, [&"finish", &"finish", &"begin", &"finish", &"finish"]);
@@ -37,8 +37,8 @@ async fn an_end_that_cannot_be_stored_does_not_keep_the_next_from_beginning() {
     gate.open();
     assert_eq!(three.reply.wait().await.unwrap().text, "third");
     let without_the_first_answer: Vec<_> =
-        THREE.into_iter().filter(|told| *told != "assistant: first").collect();
-    assert_eq!(harness.told(&session), without_the_first_answer);
+        THREE.into_iter().filter(|line| *line != "assistant: first").collect();
+    assert_eq!(harness.transcript(&session), without_the_first_answer);
 }
 
 #[tokio::test]
@@ -54,9 +54,9 @@ async fn one_that_is_stopped_while_it_begins_ends_in_its_order() {
     assert_eq!(two.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     // The model was not asked for the one that was stopped.
     assert_eq!(three.reply.wait().await.unwrap().text, "second");
-    let told = harness.told(&session);
-    assert_eq!(told[..4], ["user: one", "assistant: first", "user: two", "assistant: (stopped)"]);
-    assert_eq!(told[4..], ["user: three", "assistant: second"]);
+    let transcript = harness.transcript(&session);
+    assert_eq!(transcript[..4], ["user: one", "assistant: first", "user: two", "assistant: (stopped)"]);
+    assert_eq!(transcript[4..], ["user: three", "assistant: second"]);
     harness.assert_well_formed(&session);
 }
 
@@ -90,7 +90,7 @@ async fn one_that_replaces_something_waits_for_the_end() {
     let edit = harness.submit(edit, quiet()).await;
     gate.open();
     assert_eq!(edit.reply.wait().await.unwrap().text, "another");
-    assert_eq!(harness.told(&session), ["user: nought", "assistant: another"]);
+    assert_eq!(harness.transcript(&session), ["user: nought", "assistant: another"]);
     assert!(harness.store.calls().contains(&"begin"));
 }
 
@@ -120,8 +120,8 @@ async fn one_whose_ground_is_gone_says_so_and_changes_nothing() {
     assert_eq!((gone.end, gone.failure.as_ref().unwrap().code.as_str()), (TurnEnd::Error, "not_found"));
     assert!(gone.text.contains("is not in the conversation any more"), "{}", gone.text);
     harness.ask(&session, "and then").await;
-    let told = ["user: nought", "assistant: another", "user: and then", "assistant: last"];
-    assert_eq!(harness.told(&session), told);
+    let transcript = ["user: nought", "assistant: another", "user: and then", "assistant: last"];
+    assert_eq!(harness.transcript(&session), transcript);
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn at_shutdown_only_what_has_begun_goes_on() {
     ending.await;
     assert_eq!(one.reply.wait().await.unwrap().text, "first");
     assert_eq!(two.reply.wait().await.unwrap().text, "second", "it has begun, and had the time");
-    assert_eq!(harness.told(&session), THREE[..4]);
+    assert_eq!(harness.transcript(&session), THREE[..4]);
     let left = aethon_core::session::TurnLookup::unfinished(&*harness.store).await.unwrap();
     let left: Vec<_> = left.into_iter().map(|record| (record.turn, record.phase)).collect();
     assert_eq!(left, [(three.turn, TurnPhase::Queued)], "for the next start");

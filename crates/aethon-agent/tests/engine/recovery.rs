@@ -11,7 +11,7 @@ use aethon_core::surface::TurnEvent;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::harness::{House, Plan, now, quiet, says, session, told, with_id};
+use crate::harness::{House, Plan, describe, now, quiet, says, session, with_id};
 
 struct Left {
     id: Option<&'static str>,
@@ -67,11 +67,11 @@ async fn a_turn_with_an_id_goes_on_from_where_it_was() {
     let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
     let turn = leave(&harness, &session, &left, |turn| vec![user(turn, "question"), call(turn)]);
     assert_eq!(recover(&harness).await, 1);
-    let told = harness.told(&session);
-    assert_eq!(told[..2], ["user: question", "assistant: call shell"]);
-    assert!(told[2].contains("may or may not have run"), "{}", told[2]);
-    assert_eq!(told[3], "assistant: found it");
-    assert_eq!(told.len(), 4);
+    let transcript = harness.transcript(&session);
+    assert_eq!(transcript[..2], ["user: question", "assistant: call shell"]);
+    assert!(transcript[2].contains("may or may not have run"), "{}", transcript[2]);
+    assert_eq!(transcript[3], "assistant: found it");
+    assert_eq!(transcript.len(), 4);
     harness.assert_well_formed(&session);
     let record = harness.store.turn(&turn).await.unwrap().unwrap();
     assert_eq!((record.phase, record.attempts), (TurnPhase::Done, 2));
@@ -86,7 +86,7 @@ async fn one_that_waited_begins() {
     let left = Left { id: Some("m1"), phase: TurnPhase::Queued, age: RECENT, attempts: 0 };
     leave(&harness, &session, &left, |_| Vec::new());
     assert_eq!(recover(&harness).await, 1);
-    assert_eq!(harness.told(&session), ["user: question", "assistant: here"]);
+    assert_eq!(harness.transcript(&session), ["user: question", "assistant: here"]);
 }
 
 #[tokio::test]
@@ -108,9 +108,9 @@ async fn others_are_closed_and_say_so() {
         };
         let turn = leave(&harness, &session, &left, messages);
         assert_eq!(recover(&harness).await, 0);
-        let told = harness.told(&session);
+        let transcript = harness.transcript(&session);
         assert_eq!(
-            (told.first().unwrap().as_str(), told.last().unwrap().as_str()),
+            (transcript.first().unwrap().as_str(), transcript.last().unwrap().as_str()),
             ("user: question", "assistant: (interrupted)")
         );
         harness.assert_well_formed(&session);
@@ -131,7 +131,7 @@ async fn a_second_delivery_takes_up_what_nobody_has_in_hand() {
     let again = harness.submit(with_id(&session, "question", "m1"), quiet()).await;
     assert!(!again.is_new);
     assert_eq!(again.reply.wait().await.unwrap().text, "at last");
-    assert_eq!(harness.told(&session), ["user: question", "assistant: at last"]);
+    assert_eq!(harness.transcript(&session), ["user: question", "assistant: at last"]);
 }
 
 #[tokio::test]
@@ -151,12 +151,12 @@ async fn what_had_begun_comes_before_what_waited() {
     harness.ask(&session, "another").await;
     let seen = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect::<Vec<_>>();
     assert_eq!(seen.iter().filter(|text| *text == "question").count(), 2, "the closed one, too: {seen:?}");
-    let told = harness.told(&session);
-    assert_eq!(told[..2], ["user: begun", "assistant: call shell"]);
-    assert!(told[2].contains("may or may not have run"), "{}", told[2]);
-    assert_eq!(told[3..6], ["assistant: to the begun", "user: question", "assistant: to the waiting"]);
+    let transcript = harness.transcript(&session);
+    assert_eq!(transcript[..2], ["user: begun", "assistant: call shell"]);
+    assert!(transcript[2].contains("may or may not have run"), "{}", transcript[2]);
+    assert_eq!(transcript[3..6], ["assistant: to the begun", "user: question", "assistant: to the waiting"]);
     assert_eq!(
-        told[6..8],
+        transcript[6..8],
         ["user: question", "assistant: (interrupted)"],
         "without an id it is closed, in its place"
     );
@@ -200,7 +200,7 @@ async fn one_that_goes_on_sees_all_that_no_summary_has() {
         messages
     });
     assert_eq!(recover(&harness).await, 1);
-    let seen = harness.asked()[0].messages.iter().map(|message| told(message)).collect::<Vec<_>>();
+    let seen = harness.asked()[0].messages.iter().map(|message| describe(message)).collect::<Vec<_>>();
     // What was read is more than the model is shown at once, so a summary is made of all that is in none.
     let summary = r#"system: Folded { messages: 5, from: "1", to: "7", summary: "answer" }"#;
     assert_eq!(seen, [summary, "user: question", "assistant: call shell", "tool: result no"]);

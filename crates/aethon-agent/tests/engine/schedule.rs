@@ -126,13 +126,13 @@ impl Channel for Pigeon {
 }
 
 /// A home with its jobs.
-struct Desk {
+struct Bench {
     store: Arc<MemoryStore>,
     clock: Arc<Clockwork>,
     assistant: Arc<Counting>,
 }
 
-impl Desk {
+impl Bench {
     fn new() -> Self {
         let clock = Arc::new(Clockwork { begin: Instant::now(), ahead: Mutex::default() });
         let store = Arc::new(MemoryStore::new(clock.clone()));
@@ -201,130 +201,130 @@ fn job(id: &str, cron: &str, change: impl FnOnce(&mut JobRequest)) -> JobRequest
 
 #[tokio::test(start_paused = true)]
 async fn what_is_due_runs_once_and_moves_on() {
-    let desk = Desk::new();
-    desk.add(job("hourly", "10 * * * *", |_| {})).await;
-    desk.run_for(400).await;
-    assert_eq!(desk.runs("hourly").await, [(RunStatus::Ok, 0)]);
+    let bench = Bench::new();
+    bench.add(job("hourly", "10 * * * *", |_| {})).await;
+    bench.run_for(400).await;
+    assert_eq!(bench.runs("hourly").await, [(RunStatus::Ok, 0)]);
     let next: Timestamp = "2026-02-03T05:10:00Z".parse().unwrap();
-    assert_eq!(desk.last("hourly").await, (Some(RunStatus::Ok), None, Some(next)));
+    assert_eq!(bench.last("hourly").await, (Some(RunStatus::Ok), None, Some(next)));
     // A clock that is set back runs nothing twice.
-    desk.set_clock(-600);
-    desk.run_for(900).await;
-    assert_eq!(desk.runs("hourly").await.len(), 1);
+    bench.set_clock(-600);
+    bench.run_for(900).await;
+    assert_eq!(bench.runs("hourly").await.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_stranger_has_scheduled_stays_a_strangers() {
-    let desk = Desk::new();
-    desk.add(job("theirs", "10 * * * *", |request| request.untrusted = true)).await;
-    desk.add(job("own", "10 * * * *", |_| {})).await;
-    desk.run_for(400).await;
-    let known = desk.assistant.known.lock().unwrap();
-    let mut told: Vec<_> =
+    let bench = Bench::new();
+    bench.add(job("theirs", "10 * * * *", |request| request.untrusted = true)).await;
+    bench.add(job("own", "10 * * * *", |_| {})).await;
+    bench.run_for(400).await;
+    let known = bench.assistant.known.lock().unwrap();
+    let mut marked: Vec<_> =
         known.values().map(|inbound| (inbound.sender.as_str(), inbound.untrusted)).collect();
-    told.sort_unstable();
-    assert_eq!(told, [("own", false), ("theirs", true)]);
+    marked.sort_unstable();
+    assert_eq!(marked, [("own", false), ("theirs", true)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_was_missed_is_recorded_or_made_up_once() {
-    let desk = Desk::new();
-    desk.add(job("skip", "10 * * * *", |_| {})).await;
-    desk.add(job("catch-up", "10 * * * *", |request| request.missed = Some("run_once".into()))).await;
+    let bench = Bench::new();
+    bench.add(job("skip", "10 * * * *", |_| {})).await;
+    bench.add(job("catch-up", "10 * * * *", |request| request.missed = Some("run_once".into()))).await;
     sleep(Duration::from_secs(3 * 3600)).await;
-    desk.run_for(10).await;
-    assert_eq!(desk.runs("skip").await, [(RunStatus::Missed, 0)]);
-    assert_eq!(desk.runs("catch-up").await, [(RunStatus::Ok, 0)]);
-    let texts = desk.assistant.texts();
+    bench.run_for(10).await;
+    assert_eq!(bench.runs("skip").await, [(RunStatus::Missed, 0)]);
+    assert_eq!(bench.runs("catch-up").await, [(RunStatus::Ok, 0)]);
+    let texts = bench.assistant.texts();
     assert!(texts.iter().any(|text| text.contains("`skip` missed its run")), "{texts:?}");
     // The machine sleeps while the program runs.
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let task = desk.start(&desk.store, shutdown);
+    let task = bench.start(&bench.store, shutdown);
     sleep(Duration::from_secs(20)).await;
-    desk.set_clock(2 * 3600);
+    bench.set_clock(2 * 3600);
     sleep(Duration::from_secs(20)).await;
     trigger.trigger();
     task.await.unwrap();
-    assert_eq!(desk.runs("skip").await, [(RunStatus::Missed, 0), (RunStatus::Missed, 0)]);
-    assert_eq!(desk.runs("catch-up").await.len(), 2);
+    assert_eq!(bench.runs("skip").await, [(RunStatus::Missed, 0), (RunStatus::Missed, 0)]);
+    assert_eq!(bench.runs("catch-up").await.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_is_tried_again_in_runs_of_their_own() {
-    let desk = Desk::new();
-    desk.assistant.failures.store(3, Ordering::SeqCst);
-    desk.add(job("flaky", "6 4 * * *", |request| request.retries = Some(2))).await;
-    desk.run_for(120).await;
+    let bench = Bench::new();
+    bench.assistant.failures.store(3, Ordering::SeqCst);
+    bench.add(job("flaky", "6 4 * * *", |request| request.retries = Some(2))).await;
+    bench.run_for(120).await;
     assert_eq!(
-        desk.runs("flaky").await,
+        bench.runs("flaky").await,
         [(RunStatus::Error, 0), (RunStatus::Error, 1), (RunStatus::Error, 2)]
     );
-    let (status, error, _) = desk.last("flaky").await;
+    let (status, error, _) = bench.last("flaky").await;
     assert_eq!((status, error.as_deref()), (Some(RunStatus::Error), Some("the model is tired")));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_channel_that_does_not_run_is_told() {
-    let desk = Desk::new();
-    desk.add(job("lost", "6 4 * * *", |request| request.channel = Some("gone".into()))).await;
-    desk.run_for(120).await;
-    let (status, error, _) = desk.last("lost").await;
+    let bench = Bench::new();
+    bench.add(job("lost", "6 4 * * *", |request| request.channel = Some("gone".into()))).await;
+    bench.run_for(120).await;
+    let (status, error, _) = bench.last("lost").await;
     assert!(status == Some(RunStatus::Error) && error.unwrap().contains("\"gone\""));
-    assert!(desk.assistant.texts().is_empty(), "no money is spent on it");
+    assert!(bench.assistant.texts().is_empty(), "no money is spent on it");
 }
 
 #[tokio::test(start_paused = true)]
 async fn two_programs_run_a_job_once_and_what_one_left_open_goes_on_as_the_same_turn() {
-    let desk = Desk::new();
-    desk.add(job("one", "6 4 * * *", |_| {})).await;
-    let beside = Arc::new(desk.store.beside());
+    let bench = Bench::new();
+    bench.add(job("one", "6 4 * * *", |_| {})).await;
+    let beside = Arc::new(bench.store.beside());
     let (trigger, shutdown) = ShutdownTrigger::pair();
-    let tasks = [desk.start(&desk.store, shutdown.clone()), desk.start(&beside, shutdown)];
+    let tasks = [bench.start(&bench.store, shutdown.clone()), bench.start(&beside, shutdown)];
     // The run begins at 04:06:00 and is cut off in the middle.
     sleep(Duration::from_millis(54_100)).await;
     trigger.trigger();
     for task in tasks {
         task.await.unwrap();
     }
-    assert_eq!(desk.runs("one").await, [(RunStatus::Running, 0)]);
-    desk.run_for(10).await;
-    assert_eq!(desk.runs("one").await, [(RunStatus::Ok, 0)]);
-    assert_eq!(desk.assistant.texts(), ["one"], "a second turn would be a second text");
+    assert_eq!(bench.runs("one").await, [(RunStatus::Running, 0)]);
+    bench.run_for(10).await;
+    assert_eq!(bench.runs("one").await, [(RunStatus::Ok, 0)]);
+    assert_eq!(bench.assistant.texts(), ["one"], "a second turn would be a second text");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_due_jobs_run_once_each_a_few_at_a_time() {
-    let desk = Desk::new();
+    let bench = Bench::new();
     for number in 0..1000 {
-        desk.add(job(&format!("j{number:04}"), "6 4 * * *", |_| {})).await;
+        bench.add(job(&format!("j{number:04}"), "6 4 * * *", |_| {})).await;
     }
-    desk.run_for(300).await;
-    let jobs = desk.book(&desk.store).jobs().await.unwrap();
+    bench.run_for(300).await;
+    let jobs = bench.book(&bench.store).jobs().await.unwrap();
     assert!(jobs.iter().all(|record| record.last_status == Some(RunStatus::Ok)));
-    assert_eq!(desk.assistant.texts().len(), 1000);
-    let most = desk.assistant.most.load(Ordering::SeqCst);
+    assert_eq!(bench.assistant.texts().len(), 1000);
+    let most = bench.assistant.most.load(Ordering::SeqCst);
     assert!((2..=4).contains(&most), "{most}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_somebody_asks_for_begins_at_once_and_only_one_at_a_time() {
-    let desk = Desk::new();
-    desk.add(job("yearly", "@yearly", |_| {})).await;
-    let book = desk.book(&desk.store);
+    let bench = Bench::new();
+    bench.add(job("yearly", "@yearly", |_| {})).await;
+    let book = bench.book(&bench.store);
     assert_eq!(book.run("yearly").await.unwrap().status, RunStatus::Running);
     assert!(matches!(book.run("yearly").await, Err(JobRefusal::Conflict(_))));
     assert!(matches!(book.run("none").await, Err(JobRefusal::Unknown(_))));
-    desk.run_for(10).await;
-    assert_eq!(desk.runs("yearly").await, [(RunStatus::Ok, 0)]);
+    bench.run_for(10).await;
+    assert_eq!(bench.runs("yearly").await, [(RunStatus::Ok, 0)]);
     book.remove("yearly").await.unwrap();
     assert!(matches!(book.remove("yearly").await, Err(JobRefusal::Unknown(_))));
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_a_job_is_named_by_its_field() {
-    let desk = Desk::new();
+    let bench = Bench::new();
     let check = async |change: fn(&mut JobRequest), expected: &str| {
-        let refused = desk.book(&desk.store).add(job("x", "@daily", change), Origin::Owner).await;
+        let refused = bench.book(&bench.store).add(job("x", "@daily", change), Origin::Owner).await;
         let Err(JobRefusal::Fields(faults)) = refused else { panic!("{expected}: {refused:?}") };
         let fields: Vec<&str> = faults.iter().map(|fault| fault.field).collect();
         assert_eq!(fields.join(","), expected, "{faults:?}");
@@ -349,7 +349,7 @@ async fn what_is_wrong_with_a_job_is_named_by_its_field() {
     // What a SOP needs, a model has to say at once; a person is told.
     let wanted =
         || job("x", "@daily", |request| (request.sop_name, request.prompt) = (Some("pdd".into()), None));
-    let book = desk.book(&desk.store);
+    let book = bench.book(&bench.store);
     let refused = book.add(wanted(), Origin::Assistant).await.unwrap_err();
     assert!(format!("{refused:?}").contains("rough_idea"), "{refused:?}");
     let warning = book.add(wanted(), Origin::Owner).await.unwrap().warning.unwrap();

@@ -85,9 +85,9 @@ async fn one_that_fails_or_panics_leaves_the_others_alone() {
     ];
     let harness = House::with([calls(&["faulty", "good", "broken", "good"]), says("ok")], plan(tools));
     assert_eq!(harness.ask(&session("a"), "go").await.text, "ok");
-    let told = harness.told(&session("a"));
-    let results: Vec<_> = told[2].split(" | ").collect();
-    assert!(results[0].contains("fault in it"), "{told:?}");
+    let transcript = harness.transcript(&session("a"));
+    let results: Vec<_> = transcript[2].split(" | ").collect();
+    assert!(results[0].contains("fault in it"), "{transcript:?}");
     assert_eq!(results[1..], ["result 1", "result it is broken", "result 1"]);
 }
 
@@ -108,9 +108,9 @@ async fn a_stop_in_the_middle_keeps_what_was_done_and_says_what_was_not() {
     assert_eq!(harness.engine.stop(&session("a"), None).await, 1);
     assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     harness.assert_well_formed(&session("a"));
-    let told = harness.told(&session("a"));
-    let results: Vec<_> = told[2].split(" | ").collect();
-    assert!(results[0].contains("may or may not have had an effect"), "{told:?}");
+    let transcript = harness.transcript(&session("a"));
+    let results: Vec<_> = transcript[2].split(" | ").collect();
+    assert!(results[0].contains("may or may not have had an effect"), "{transcript:?}");
     assert_eq!(
         results[1..],
         ["result not run: the turn ended first", "result 1", "result not run: the turn ended first"]

@@ -62,7 +62,7 @@ fn house_with(coder: Agent, plan: Plan) -> House {
 }
 
 /// What the caller was told by its last tool call.
-fn told_back(house: &House, session: &SessionId) -> aethon_core::message::ToolResult {
+fn last_tool_result(house: &House, session: &SessionId) -> aethon_core::message::ToolResult {
     let transcript = house.store.transcript(session);
     let blocks = transcript.iter().flat_map(|message| &message.content);
     let mut results =
@@ -84,13 +84,13 @@ async fn only_the_conclusion_comes_back_and_the_rest_is_kept_in_a_session_of_its
     let house = house_with(specialist("coder", model.clone(), vec![tool.clone()]), Plan::default());
     let reply = house.ask(&session("a"), "please").await;
     assert_eq!((reply.text.as_str(), tool.ran()), ("done", 1));
-    let result = told_back(&house, &session("a"));
+    let result = last_tool_result(&house, &session("a"));
     assert!(result.output.starts_with("It builds again.\n\n[conversation: agent:coder:"), "{result:?}");
     assert!(result.untrusted.is_none() && !result.is_error);
     let seen = format!("{:?}", house.asked().last().unwrap().messages);
     assert!(!seen.contains("a very long log") && seen.contains("It builds again."));
     let own = sessions_of_agents(&house).await;
-    assert_eq!(house.told(&own[0]).len(), 4, "task, call, result and answer");
+    assert_eq!(house.transcript(&own[0]).len(), 4, "task, call, result and answer");
     assert_eq!(&*model.requests()[0].system, "You are the coder.");
     assert_eq!(model.requests()[0].messages[0].text(), "mend the build");
     let booked: Vec<WorkKind> = house.ledger.entries().into_iter().map(|entry| entry.kind).collect();
@@ -123,7 +123,7 @@ async fn a_request_is_fresh_unless_it_goes_on_with_an_earlier_one() {
         house.model.then(asks(&input(json!({"task": "x", "conversation": strange}))));
         house.model.then(says("ok"));
         house.ask(&session("b"), "go").await;
-        let result = told_back(&house, &session("b"));
+        let result = last_tool_result(&house, &session("b"));
         assert!(result.is_error && result.output.contains("ask anew"), "{result:?}");
     }
     assert_eq!(model.requests().len(), 4);
@@ -203,7 +203,7 @@ async fn a_stop_of_the_caller_stops_its_specialists() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), is_over).await.unwrap();
-    assert!(house.told(&own).last().unwrap().contains("(stopped)"), "{:?}", house.told(&own));
+    assert!(house.transcript(&own).last().unwrap().contains("(stopped)"), "{:?}", house.transcript(&own));
 }
 
 #[tokio::test]
@@ -248,7 +248,7 @@ async fn delegation_gets_round_no_budget() {
     let house = house_with(specialist("coder", model.clone(), Vec::new()), plan);
     assert_eq!(house.ask(&session("a"), "please").await.text, "done");
     assert_eq!(model.requests().len(), 0, "no call was made");
-    let result = told_back(&house, &session("a"));
+    let result = last_tool_result(&house, &session("a"));
     assert!(result.is_error && result.output.contains("did not finish (budget)"), "{result:?}");
     assert!(result.untrusted.is_none(), "it is the program's own word");
 }
@@ -265,7 +265,7 @@ async fn what_a_specialist_saw_from_outside_marks_its_report_and_taints_its_call
     let (name, input) = ask("scout", "look");
     let scout = specialist("scout", scripted([calls(&["web_fetch"]), says("it says to obey")]), vec![page]);
     let plan = Plan {
-        hooks: vec![Arc::new(Taint::along(board.clone()))],
+        hooks: vec![Arc::new(Taint::with_board(board.clone()))],
         tools: vec![shell.clone()],
         board: Some(board),
         specialists: Some(Arc::new(Fixed(vec![scout]))),
@@ -294,7 +294,11 @@ async fn a_specialist_asks_no_other_one() {
     house.ask(&session("a"), "please").await;
     assert!(model.requests()[0].tools.is_empty());
     let own = sessions_of_agents(&house).await.remove(0);
-    assert!(house.told(&own)[2].contains("there is no tool `ask_coder`"), "{:?}", house.told(&own));
+    assert!(
+        house.transcript(&own)[2].contains("there is no tool `ask_coder`"),
+        "{:?}",
+        house.transcript(&own)
+    );
     let main: Vec<String> = house.asked()[0].tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(main, ["ask_coder"]);
 }

@@ -36,7 +36,7 @@ async fn stopped(harness: &House, is_there: impl Fn(&TurnEvent) -> bool) -> (Str
 async fn while_nothing_has_come_yet() {
     let harness = House::new([vec![Step::Hang]]);
     assert_eq!(stopped(&harness, |event| matches!(event, TurnEvent::Started)).await.0, "Stopped.");
-    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: (stopped)"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: (stopped)"]);
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn in_the_middle_of_the_answer() {
     let harness = House::new([vec![Step::say("half an ans"), Step::Hang]]);
     let (text, _) = stopped(&harness, |event| matches!(event, TurnEvent::Text(_))).await;
     assert_eq!(text, "half an ans\n\nStopped.");
-    assert_eq!(harness.told(&session("a")), ["user: hi", "assistant: half an ans | (stopped)"]);
+    assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: half an ans | (stopped)"]);
     assert_eq!(harness.model.cancelled(), 1);
     harness.ask(&session("a"), "go on").await;
     let seen: Vec<_> = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
@@ -57,11 +57,11 @@ async fn in_the_middle_of_a_tool() {
     let harness = House::with([calls(&["a", "b", "a"])], Plan { tools, ..Plan::default() });
     let in_b = |event: &TurnEvent| matches!(event, TurnEvent::Tool(state) if state.name == "b" && state.phase == ToolPhase::Running);
     let (_, surface) = stopped(&harness, in_b).await;
-    let told = harness.told(&session("a"));
-    assert_eq!(told[1], "assistant: call a | call b | call a");
-    assert!(told[2].starts_with("tool: result 1 | result interrupted"), "{}", told[2]);
-    assert!(told[2].ends_with("result not run: the turn ended first"), "{}", told[2]);
-    assert_eq!(told[3], "assistant: (stopped)");
+    let transcript = harness.transcript(&session("a"));
+    assert_eq!(transcript[1], "assistant: call a | call b | call a");
+    assert!(transcript[2].starts_with("tool: result 1 | result interrupted"), "{}", transcript[2]);
+    assert!(transcript[2].ends_with("result not run: the turn ended first"), "{}", transcript[2]);
+    assert_eq!(transcript[3], "assistant: (stopped)");
     assert_eq!(shown(&surface)[1..], ["a running", "a ok", "b running", "b error", "done stopped"]);
     harness.ask(&session("a"), "next").await;
     harness.assert_well_formed(&session("a"));
@@ -80,7 +80,7 @@ async fn while_a_person_is_asked() {
     assert_eq!(submitted.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     assert!(begun.elapsed() < A_SECOND, "{:?}", begun.elapsed());
     assert_eq!(tool.ran(), 0);
-    assert!(harness.desk.pending().is_empty());
+    assert!(harness.approvals.pending().is_empty());
     harness.assert_well_formed(&session("a"));
 }
 
@@ -111,8 +111,8 @@ async fn all_of_a_session_those_that_wait_included() {
     assert_eq!(harness.engine.stop(&session, None).await, 2);
     assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::Stopped);
     assert_eq!(waiting.reply.wait().await.unwrap().end, TurnEnd::Stopped);
-    let told = ["user: one", "assistant: (stopped)", "user: two", "assistant: (withdrawn)"];
-    assert_eq!(harness.told(&session), told);
+    let transcript = ["user: one", "assistant: (stopped)", "user: two", "assistant: (withdrawn)"];
+    assert_eq!(harness.transcript(&session), transcript);
     assert_eq!(harness.engine.stop(&session, None).await, 0);
     assert_eq!(harness.model.requests().len(), 1);
 }
@@ -132,13 +132,13 @@ async fn one_that_waits_without_the_one_that_runs() {
         assert_eq!(harness.engine.stop(&session, Some(&taken_back.turn)).await, 1);
         assert_eq!(taken_back.reply.clone().wait().await.unwrap().end, TurnEnd::Stopped);
     }
-    assert_eq!(harness.told(&session).len(), 3, "nothing comes between a call and its answer");
+    assert_eq!(harness.transcript(&session).len(), 3, "nothing comes between a call and its answer");
     gate.open();
     assert_eq!(running.reply.wait().await.unwrap().end, TurnEnd::End);
     three.reply.wait().await.unwrap();
-    let told = harness.told(&session);
+    let transcript = harness.transcript(&session);
     assert_eq!(
-        told[3..],
+        transcript[3..],
         [
             "assistant: one",
             "user: two",
@@ -175,7 +175,7 @@ async fn one_that_was_taken_back_can_be_answered_after_all() {
     running.reply.wait().await.unwrap();
     let again = harness.submit(Inbound::retry(session.clone(), two.turn.clone()), quiet()).await;
     assert_eq!(again.reply.wait().await.unwrap().text, "2");
-    assert_eq!(harness.told(&session), ["user: one", "assistant: one", "user: two", "assistant: 2"]);
+    assert_eq!(harness.transcript(&session), ["user: one", "assistant: one", "user: two", "assistant: 2"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,7 +201,7 @@ async fn at_shutdown_what_does_not_finish_is_stored_as_far_as_it_came() {
     harness.engine.shutdown(Duration::from_secs(10)).await;
     let reply = running.reply.wait().await.unwrap();
     assert_eq!(
-        (reply.end, harness.told(&session)[1].as_str()),
+        (reply.end, harness.transcript(&session)[1].as_str()),
         (TurnEnd::Stopped, "assistant: so far | (shutdown)")
     );
     assert!(waiting.reply.wait().await.is_err_and(|error| error.is_busy()));
@@ -215,5 +215,5 @@ async fn at_shutdown_what_does_not_finish_is_stored_as_far_as_it_came() {
     let shown = surface.clone();
     assert_eq!(next.engine.recover(move |_| shown.clone()).await.unwrap(), 1);
     surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
-    assert_eq!(next.told(&session)[2..], ["user: two", "assistant: two indeed"]);
+    assert_eq!(next.transcript(&session)[2..], ["user: two", "assistant: two indeed"]);
 }

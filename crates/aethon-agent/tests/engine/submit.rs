@@ -23,7 +23,7 @@ async fn a_second_delivery_is_the_same_turn() {
     assert_eq!(second.reply.wait().await.unwrap().text, "once");
     let third = harness.submit(with_id(&session, "hi", "m1"), quiet()).await;
     assert_eq!((third.is_new, third.reply.wait().await.unwrap().text.as_str()), (false, "once"));
-    assert_eq!(harness.told(&session), ["user: hi", "assistant: once"]);
+    assert_eq!(harness.transcript(&session), ["user: hi", "assistant: once"]);
     assert!(!harness.engine.is_busy(&session));
 }
 
@@ -51,10 +51,10 @@ async fn a_retry_answers_the_same_message_again() {
     let retried = harness.submit(retry, quiet()).await;
     let again = retried.turn.clone();
     retried.reply.wait().await.unwrap();
-    assert_eq!(harness.told(&session), ["user: question", "assistant: three"]);
+    assert_eq!(harness.transcript(&session), ["user: question", "assistant: three"]);
     let retry = Inbound::retry(session.clone(), again);
     harness.submit(retry, quiet()).await.reply.wait().await.unwrap();
-    assert_eq!(harness.told(&session), ["user: question", "assistant: ok"]);
+    assert_eq!(harness.transcript(&session), ["user: question", "assistant: ok"]);
     let seen: Vec<_> = harness.model.requests().last().unwrap().messages.iter().map(|m| m.text()).collect();
     assert_eq!(seen, ["question"]);
 }
@@ -90,7 +90,10 @@ async fn an_edit_puts_another_text_in_its_place() {
     edited.reply.wait().await.unwrap();
     let edit = Inbound::edit(session.clone(), turn, "right");
     harness.submit(edit, quiet()).await.reply.wait().await.unwrap();
-    assert_eq!(harness.told(&session), ["user: kept", "assistant: one", "user: right", "assistant: three"]);
+    assert_eq!(
+        harness.transcript(&session),
+        ["user: kept", "assistant: one", "user: right", "assistant: three"]
+    );
 }
 
 #[tokio::test]
@@ -226,7 +229,7 @@ async fn clearing_stops_what_runs_and_forgets_what_was_said() {
     let running = harness.say(&session, "second").await;
     assert!(harness.engine.clear(&session, Clear::Reset).await.unwrap());
     assert_eq!(running.reply.wait().await.unwrap().end, aethon_core::message::TurnEnd::Stopped);
-    assert!(harness.told(&session).is_empty());
+    assert!(harness.transcript(&session).is_empty());
     harness.ask(&session, "third").await;
     assert_eq!(harness.model.requests().last().unwrap().messages.len(), 1);
     assert!(!harness.engine.clear(&crate::harness::session("none"), Clear::Delete).await.unwrap());

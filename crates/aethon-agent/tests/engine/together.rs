@@ -69,13 +69,13 @@ async fn what_a_program_that_is_gone_left_in_the_middle_is_closed_before_the_nex
     surface.saw(|event| matches!(event, TurnEvent::Notice { .. })).await;
     end_lease(&clock);
     assert_eq!(two.reply.wait().await.unwrap().text, "second");
-    let told = ["user: one", "assistant: (interrupted)", "user: two", "assistant: second"];
-    assert_eq!(there.told(&session), told);
+    let transcript = ["user: one", "assistant: (interrupted)", "user: two", "assistant: second"];
+    assert_eq!(there.transcript(&session), transcript);
     // It only slept. What it says now is not stored, so its person is told what is.
     gate.open();
     let told_here = one.reply.wait().await.unwrap();
     assert_eq!(told_here.failure.as_ref().unwrap().code, EndReason::Interrupted, "{}", told_here.text);
-    assert_eq!(there.told(&session), told);
+    assert_eq!(there.transcript(&session), transcript);
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_turn_with_an_id_goes_on_where_a_program_is_gone() {
     assert!(!again.is_new && again.turn == one.turn);
     end_lease(&clock);
     assert_eq!(again.reply.wait().await.unwrap().text, "here");
-    assert_eq!(there.told(&session), ["user: one", "assistant: here"]);
+    assert_eq!(there.transcript(&session), ["user: one", "assistant: here"]);
 }
 
 #[tokio::test]
@@ -107,7 +107,7 @@ async fn a_second_delivery_to_another_program_gets_the_outcome_of_the_first() {
     assert_eq!(again.reply.wait().await.unwrap().text, "once");
     surface.saw(|event| matches!(event, TurnEvent::Done(reply) if reply.text == "once")).await;
     assert!(there.asked().is_empty());
-    assert_eq!(here.told(&session), ["user: one", "assistant: once"]);
+    assert_eq!(here.transcript(&session), ["user: one", "assistant: once"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,7 +122,7 @@ async fn a_program_that_runs_finds_what_others_leave() {
     there.engine.watch(move |_| shown.clone());
     end_lease(&clock);
     surface.saw(|event| matches!(event, TurnEvent::Done(reply) if reply.end == TurnEnd::End)).await;
-    assert_eq!(there.told(&session), ["user: one", "assistant: here"]);
+    assert_eq!(there.transcript(&session), ["user: one", "assistant: here"]);
     let record = there.store.turn(&one.turn).await.unwrap().unwrap();
     assert_eq!((record.phase, record.attempts), (TurnPhase::Done, 2));
 }
@@ -142,7 +142,7 @@ async fn a_program_with_a_running_turn_stays_alive_in_the_eyes_of_others() {
     }
     gate.open();
     assert_eq!(one.reply.wait().await.unwrap().text, "mine");
-    assert_eq!(there.told(&session), ["user: one", "assistant: mine"]);
+    assert_eq!(there.transcript(&session), ["user: one", "assistant: mine"]);
 }
 
 /// Runs something in the very moment in which the answer to a sender goes out.
@@ -193,5 +193,5 @@ async fn what_is_sent_after_an_acknowledgement_comes_after_it() {
     let third = third.await.unwrap();
     gate.open();
     third.reply.wait().await.unwrap();
-    assert_eq!(house.told(&session), THREE);
+    assert_eq!(house.transcript(&session), THREE);
 }

@@ -10,7 +10,7 @@ use aethon_core::session::{Transcripts, TurnPhase, TurnRecord};
 use serde_json::json;
 use tokio::sync::Barrier;
 
-use crate::harness::{House, Plan, TestTool, What, calls, now, says, session, told};
+use crate::harness::{House, Plan, TestTool, What, calls, describe, now, says, session};
 
 #[tokio::test]
 async fn what_a_turn_costs_does_not_depend_on_what_was_before() {
@@ -42,7 +42,7 @@ async fn the_front_stays_the_same_for_many_turns() {
     for turn in 0..100 {
         harness.ask(&session("a"), &format!("message {turn}")).await;
     }
-    let fronts: Vec<_> = harness.asked().iter().map(|request| told(&request.messages[0])).collect();
+    let fronts: Vec<_> = harness.asked().iter().map(|request| describe(&request.messages[0])).collect();
     let changes = fronts.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(changes > 0 && changes < 20, "{changes}");
     let systems: Vec<_> = harness.asked().iter().map(|request| request.system.clone()).collect();
@@ -108,7 +108,7 @@ async fn a_history_that_was_broken_off_is_mended_for_the_model() {
     let record = TurnRecord::new(turn, inbound, phase, now()).with_attempts(attempts);
     harness.store.leave_behind(record, messages);
     harness.ask(&session, "after").await;
-    let seen: Vec<_> = harness.model.requests()[0].messages.iter().map(|message| told(message)).collect();
+    let seen: Vec<_> = harness.model.requests()[0].messages.iter().map(|message| describe(message)).collect();
     let expected = [
         "user: before",
         "assistant: call t",
@@ -125,14 +125,14 @@ async fn asked_after(post: impl AsyncFnOnce(&House, &SessionId)) -> Vec<String> 
     let (plan, session) = (Plan { tools, ..Plan::default() }, session("a"));
     let harness = House::with([calls(&["t"]), says("done"), says("and on")], plan);
     let first = harness.say(&session, "first").await;
-    while harness.told(&session).len() < 2 {
+    while harness.transcript(&session).len() < 2 {
         tokio::task::yield_now().await;
     }
     post(&harness, &session).await;
     here.wait().await;
     first.reply.wait().await.unwrap();
     harness.ask(&session, "second").await;
-    harness.asked()[2].messages.iter().map(|message| told(message)).collect()
+    harness.asked()[2].messages.iter().map(|message| describe(message)).collect()
 }
 
 #[tokio::test]

@@ -124,8 +124,8 @@ async fn a_plan_is_worked_in_order_and_ends_with_a_receipt() {
     assert_eq!((work.state, work.done(), work.spent.iterations), (WorkState::Done, 2, 2), "{work:?}");
     let receipt = work.receipt.unwrap();
     assert!(receipt.contains("is done") && receipt.contains("the check passed"), "{receipt}");
-    let told = stage.house.told(&session("a"));
-    assert!(told.last().unwrap().contains("is done"), "{told:?}");
+    let transcript = stage.house.transcript(&session("a"));
+    assert!(transcript.last().unwrap().contains("is done"), "{transcript:?}");
     let asked = stage.house.asked();
     assert!(asked[0].messages[0].text().contains("task 1 of 2"));
     let second = asked[2].messages[0].text();
@@ -285,10 +285,10 @@ async fn the_owner_is_told_on_the_way() {
     stage.house.clock.advance(SignedDuration::from_secs(61));
     gate.open();
     stage.until_over().await;
-    let told = stage.house.told(&session("a"));
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("1 of 2 tasks done; now: task 2"), "{told:?}");
-    assert!(told[1].contains("is done"), "{told:?}");
+    let transcript = stage.house.transcript(&session("a"));
+    assert_eq!(transcript.len(), 2, "{transcript:?}");
+    assert!(transcript[0].contains("1 of 2 tasks done; now: task 2"), "{transcript:?}");
+    assert!(transcript[1].contains("is done"), "{transcript:?}");
     trigger.trigger();
     runner.await.unwrap();
 }
@@ -379,8 +379,8 @@ async fn the_owners_wish_for_idle_time_is_worked_on_every_so_often_and_never_whi
     assert_eq!(count().await, 1);
     let asked = stage.house.asked()[0].messages[0].text();
     assert!(asked.contains("Tidy the notes."), "{asked}");
-    let told = stage.house.told(&session("idle"));
-    assert!(told.last().unwrap().contains("is done"), "{told:?}");
+    let transcript = stage.house.transcript(&session("idle"));
+    assert!(transcript.last().unwrap().contains("is done"), "{transcript:?}");
     tokio::time::sleep(Duration::from_secs(200)).await;
     assert_eq!(count().await, 2);
     trigger.trigger();
@@ -397,11 +397,11 @@ async fn a_plan_is_worked_when_a_person_allows_it_and_not_when_they_refuse() {
         let surface = Arc::new(DeskSurface::default());
         let submitted = stage.house.submit(Inbound::say(session("a"), "please"), surface.clone()).await;
         surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
-        let open = stage.house.desk.pending().remove(0);
+        let open = stage.house.approvals.pending().remove(0);
         assert!(open.reason.contains("work.approve_plan"), "{open:?}");
         assert_eq!(open.preview.as_deref(), Some("+ one"), "the person sees what is planned");
         assert!(stage.works.works(false, 9).await.unwrap().is_empty(), "nothing happens before");
-        assert!(stage.house.desk.decide(&open.id, decision));
+        assert!(stage.house.approvals.decide(&open.id, decision));
         submitted.reply.wait().await.unwrap();
         assert_eq!(stage.works.works(false, 9).await.unwrap().len(), expected);
     }

@@ -16,15 +16,15 @@ const NOT_FOUND: &str = "() { printf '%s\\0' \"$#\" \"$@\" >>\"$ASKED_FOR\"; }";
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// A folder in which command lines run.
-pub struct Place {
+pub struct Sandbox {
     folder: tempfile::TempDir,
     program: PathBuf,
     /// How many lines have run.
     lines: Cell<u64>,
 }
 
-impl Place {
-    /// A place; `None` where there is no bash.
+impl Sandbox {
+    /// A sandbox; `None` where there is no bash.
     pub fn new() -> Option<Self> {
         let program = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"]
             .into_iter()
@@ -69,7 +69,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl Sandbox {
     /// Waits for its end, but not for ever: bash can wait for itself, which takes no time of a processor. Then it ends what the
     /// line has left behind, such as a function that starts itself anew for ever.
     fn wait(&self, child: &mut Child) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use aethon_agent::shell_rules::{Meter, ShellRules, UNKNOWN};
 
-use super::bash::Place;
+use super::bash::Sandbox;
 use super::grammar::command_line;
 use super::random::Random;
 
@@ -26,13 +26,13 @@ fn rules() -> ShellRules {
 }
 
 /// Compares one line.
-fn compare(rules: &ShellRules, place: &Place, line: &str, score: &mut Score) {
+fn compare(rules: &ShellRules, sandbox: &Sandbox, line: &str, score: &mut Score) {
     score.lines += 1;
     let Ok(seen) = rules.commands(line) else {
         score.refused += 1;
         return;
     };
-    for asked in place.asked_for(line) {
+    for asked in sandbox.asked_for(line) {
         score.asked += 1;
         if seen.contains(&asked) {
             score.exact += 1;
@@ -80,13 +80,13 @@ fn fits(pattern: &[char], text: &[char]) -> bool {
 
 /// Runs lines from this seed on until the time is over, or so many.
 pub fn run(seed: u64, most: usize, time: Duration) -> Option<Score> {
-    let place = Place::new()?;
+    let sandbox = Sandbox::new()?;
     let (rules, begun, mut score) = (rules(), Instant::now(), Score::default());
     for number in 0..most as u64 {
         if begun.elapsed() > time || score.missed.len() > 20 {
             break;
         }
-        compare(&rules, &place, &command_line(seed.wrapping_add(number)), &mut score);
+        compare(&rules, &sandbox, &command_line(seed.wrapping_add(number)), &mut score);
     }
     Some(score)
 }

@@ -146,7 +146,7 @@ impl Owners for FaultyStore {
     async fn release(&self) -> Result<()> {
         let release = async {
             self.base.release().await?;
-            self.life.let_go();
+            self.life.release_turns();
             Ok(())
         };
         self.write("release", release).await

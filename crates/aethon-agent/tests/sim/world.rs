@@ -38,24 +38,24 @@ pub struct Life {
     pub number: usize,
     is_dead: AtomicBool,
     /// It ends, and has given up what it had not finished: others may take that while it is still about.
-    has_let_go: AtomicBool,
+    has_released_turns: AtomicBool,
     /// Wakes in the order of the waits; a `watch` of tokio wakes in one that no seed decides.
     died: Notify,
 }
 
 impl Life {
     pub fn new(number: usize) -> Arc<Self> {
-        let (is_dead, has_let_go) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Self { number, is_dead, has_let_go, died: Notify::new() })
+        let (is_dead, has_released_turns) = (AtomicBool::new(false), AtomicBool::new(false));
+        Arc::new(Self { number, is_dead, has_released_turns, died: Notify::new() })
     }
 
-    pub fn let_go(&self) {
-        self.has_let_go.store(true, Ordering::SeqCst);
+    pub fn release_turns(&self) {
+        self.has_released_turns.store(true, Ordering::SeqCst);
     }
 
     /// Whether the turns that it took are still its own.
     pub fn holds_its_turns(&self) -> bool {
-        !self.is_dead() && !self.has_let_go.load(Ordering::SeqCst)
+        !self.is_dead() && !self.has_released_turns.load(Ordering::SeqCst)
     }
 
     pub fn kill(&self) {

@@ -123,7 +123,7 @@ async fn read(
     }
     answer.took = start.elapsed();
     // An answer cut off by what was left of the daily budget says nothing about the model.
-    call.why_so_short().await.map_or(Ok(answer), |failure| Err(CallError::Money(failure)))
+    call.budget_cut_reason().await.map_or(Ok(answer), |failure| Err(CallError::Money(failure)))
 }
 
 impl ModelAnswer {

@@ -102,7 +102,7 @@ fn hooks(
     ];
     // Before `Unmarked`, which removes the markers that `Taint` looks for.
     let taint = (prepared.config.security.taint_requires_approval)
-        .then(|| Arc::new(Taint::along(board.clone())) as Arc<dyn Hook>);
+        .then(|| Arc::new(Taint::with_board(board.clone())) as Arc<dyn Hook>);
     let unmarked =
         (!prepared.config.security.mark_untrusted_content).then(|| Arc::new(Unmarked) as Arc<dyn Hook>);
     let last = [taint, unmarked, recall(prepared, memory)].into_iter().flatten();

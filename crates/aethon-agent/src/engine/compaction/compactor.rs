@@ -134,7 +134,7 @@ impl Compactor<'_> {
         let session = &self.context.session;
         let summarised = summarise(&mut summariser, (self.shared, session), leaving, control).await;
         conversation.spent += summariser.spent;
-        summariser.tell_warning(self.surface);
+        summariser.notify_warning(self.surface);
         self.replace(conversation, &summarised.map_err(TurnOutcome::interrupted)?).await?;
         Ok(true)
     }
@@ -164,7 +164,7 @@ impl Compactor<'_> {
         let Summarised { prefix, messages, from, to, text, is_whole } = summarised.clone();
         tracing::info!(%session, messages, by_a_model = is_whole, "older messages were summarised");
         let message = Arc::new(message);
-        self.shared.tell_message(session, &message);
+        self.shared.publish_message(session, &message);
         self.surface.emit(turn, TurnEvent::Folded { messages, from, to, summary: text });
         conversation.replace(message, prefix);
         Ok(())

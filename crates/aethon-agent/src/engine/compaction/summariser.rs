@@ -140,8 +140,8 @@ impl<'a> Summariser<'a> {
             return Ok(None);
         }
         let mut call = services.meter.call(self.work(&request));
-        let mut heard = Heard { chars: self.chars * 2, ..Heard::default() };
-        let asking = timeout_at(self.until, caught(heard.listen(&mut call, models, request)));
+        let mut buffer = SummaryBuffer { chars: self.chars * 2, ..SummaryBuffer::default() };
+        let asking = timeout_at(self.until, caught(buffer.fill(&mut call, models, request)));
         let outcome = control.guard(asking).await;
         let is_ok = matches!(outcome, Ok(Ok(Ok(Ok(())))));
         let settled = call.settle().await;
@@ -149,12 +149,12 @@ impl<'a> Summariser<'a> {
         usage += settled.usage;
         self.spent += usage;
         self.warning = self.warning.take().or(settled.warning);
-        let said = Message::new(Role::Assistant, vec![Block::text(&heard.text)], services.clock.now());
+        let said = Message::new(Role::Assistant, vec![Block::text(&buffer.text)], services.clock.now());
         let failure = Failure::new(EndReason::EmptyAnswer, "The model gave no summary of older messages.");
-        let told = if is_ok { Ok(&said) } else { Err(&failure) };
-        services.hooks.after_model(self.context, told, &usage).await;
+        let result = if is_ok { Ok(&said) } else { Err(&failure) };
+        services.hooks.after_model(self.context, result, &usage).await;
         match outcome? {
-            Ok(Ok(Ok(()))) => return Ok(Some(heard.text)),
+            Ok(Ok(Ok(()))) => return Ok(Some(buffer.text)),
             Ok(Ok(Err(CallError::Money(failure)))) => {
                 tracing::debug!(reason = failure.message, "no summary of older messages is paid for");
             }
@@ -175,7 +175,7 @@ impl<'a> Summariser<'a> {
     }
 
     /// Shows the budget warning to whoever watches the turn.
-    pub(super) fn tell_warning(&mut self, surface: &dyn Surface) {
+    pub(super) fn notify_warning(&mut self, surface: &dyn Surface) {
         if let Some(message) = self.warning.take() {
             let notice = TurnEvent::Notice { code: "budget_warning".into(), message };
             surface.emit(&self.context.turn, notice);
@@ -185,15 +185,15 @@ impl<'a> Summariser<'a> {
 
 /// A summary being received.
 #[derive(Default)]
-struct Heard {
+struct SummaryBuffer {
     text: String,
     /// It is cut after this many bytes. That is more than the final limit, so that what follows too long a beginning is
     /// still seen.
     chars: usize,
 }
 
-impl Heard {
-    async fn listen(
+impl SummaryBuffer {
+    async fn fill(
         &mut self,
         call: &mut ModelCall,
         models: &Models,

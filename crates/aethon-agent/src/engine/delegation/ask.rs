@@ -70,7 +70,7 @@ impl Ask {
         arguments: &Arguments,
     ) -> Result<SessionId, ToolError> {
         if let Some(id) = &arguments.conversation {
-            return self.known(shared, context, id).await;
+            return self.continued_session(shared, context, id).await;
         }
         if arguments.r#continue == Some(true) {
             let last = match self.conversations.last(&context.session, &self.name) {
@@ -98,7 +98,12 @@ impl Ask {
     }
 
     /// Returns an earlier conversation, which must be one that this session had with this specialist.
-    async fn known(&self, shared: &Shared, context: &ToolContext, id: &str) -> Result<SessionId, ToolError> {
+    async fn continued_session(
+        &self,
+        shared: &Shared,
+        context: &ToolContext,
+        id: &str,
+    ) -> Result<SessionId, ToolError> {
         let unknown =
             || ours(format!("this conversation has no earlier one {id:?} with the {}; ask anew", self.name));
         let begins = format!("{CHANNEL}:{}:", self.name);

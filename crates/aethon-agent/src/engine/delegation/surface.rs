@@ -35,7 +35,7 @@ impl DelegatedSurface {
         }
     }
 
-    fn tell_up(&self, event: TurnEvent) {
+    fn forward(&self, event: TurnEvent) {
         self.caller.surface.emit(&self.caller.turn, event);
     }
 
@@ -64,9 +64,9 @@ impl Surface for DelegatedSurface {
     fn emit(&self, _turn: &TurnId, event: TurnEvent) {
         match event {
             TurnEvent::Approval(request) => {
-                self.tell_up(TurnEvent::Approval(self.in_the_callers_name(request)))
+                self.forward(TurnEvent::Approval(self.in_the_callers_name(request)))
             }
-            TurnEvent::ApprovalDone { .. } | TurnEvent::Notice { .. } => self.tell_up(event),
+            TurnEvent::ApprovalDone { .. } | TurnEvent::Notice { .. } => self.forward(event),
             TurnEvent::Tool(state) => self.show(&state),
             // Its text is for its caller and arrives with its report.
             _ => {}

@@ -61,12 +61,12 @@ const VALUED_OF_CONFIG: &[&str] =
 
 /// Returns what `git` runs, including the settings given before the subcommand.
 pub(super) fn hooks(arguments: &[String]) -> Vec<Inner> {
-    let (told, rest) = told(arguments);
+    let (settings, rest) = split_settings(arguments);
     let mut found = vec![Inner::GitFiles];
-    found.extend(told.iter().flat_map(|(key, value)| held(key, value)));
+    found.extend(settings.iter().flat_map(|(key, value)| held(key, value)));
     let Some((verb, rest)) = rest.split_first() else { return found };
     let alias = format!("alias.{verb}");
-    for (_, value) in told.iter().filter(|(key, _)| key.eq_ignore_ascii_case(&alias)) {
+    for (_, value) in settings.iter().filter(|(key, _)| key.eq_ignore_ascii_case(&alias)) {
         found.push(called(value, rest));
     }
     found.extend(rest.iter().filter_map(|word| word.strip_prefix("ext::")).map(transport));
@@ -82,7 +82,7 @@ pub(super) fn hooks_of_verb(verb: &str, arguments: &[String]) -> Vec<Inner> {
 }
 
 /// Splits the arguments into the settings before the subcommand, and the subcommand with the rest.
-fn told(arguments: &[String]) -> (Vec<(String, String)>, &[String]) {
+fn split_settings(arguments: &[String]) -> (Vec<(String, String)>, &[String]) {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(word) = arguments.get(at).filter(|word| word.starts_with('-')) {

@@ -1,4 +1,4 @@
-//! One run of a job: its turn, its outcome, and what the owner is told.
+//! Executes one run of a job: its turn, its outcome, and what the owner is notified of.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ use crate::patience::until_stored;
 const CHANNEL: &str = "schedule";
 
 /// How often a full engine is tried again, and the pause in between.
-const MOST_KNOCKS: u32 = 60;
-const KNOCK_PAUSE: Duration = Duration::from_secs(1);
+const MOST_SUBMIT_RETRIES: u32 = 60;
+const SUBMIT_PAUSE: Duration = Duration::from_secs(1);
 
 /// The pause before the first retry; it doubles with every further one.
 const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(5);
@@ -34,8 +34,8 @@ const LAST_RETRY: SignedDuration = SignedDuration::from_mins(10);
 /// How many missed jobs one message names.
 const MOST_NAMED: usize = 20;
 
-/// What a run needs.
-pub(super) struct Work {
+/// Executes the runs of jobs.
+pub(super) struct RunExecutor {
     pub(super) book: JobBook,
     pub(super) assistant: Arc<dyn Assistant>,
     pub(super) channels: Channels,
@@ -53,7 +53,7 @@ enum Outcome {
     Open,
 }
 
-impl Work {
+impl RunExecutor {
     /// Runs it until its end is stored.
     pub(super) async fn run(&self, run: RunRecord) {
         let job = match self.book.jobs.job(&run.job_id).await {
@@ -69,7 +69,7 @@ impl Work {
             Outcome::Failed(error) | Outcome::NotBegun(error) => (RunStatus::Error, Some(error.clone())),
         };
         if let Outcome::NotBegun(error) = &outcome {
-            self.tell_failure(&job, &run, error).await;
+            self.notify_failure(&job, &run, error).await;
         }
         if let Some(error) = &error {
             tracing::warn!(job = %job.job_id, error, "a run of a job failed");
@@ -84,7 +84,7 @@ impl Work {
             return tracing::error!(%error, job = %job.job_id, "the end of a job's run could not be stored");
         }
         let ended = RunRecord { ended_at: Some(at), status, error, ..run };
-        self.book.tell(&job.job_id, JobChange::Run(Arc::new(ended)));
+        self.book.publish(&job.job_id, JobChange::Run(Arc::new(ended)));
         self.book.wake().ring();
     }
 
@@ -108,12 +108,12 @@ impl Work {
     /// Submits the message, retrying while the engine is full, and waits for the outcome. The wait is bounded, because
     /// a turn ends by itself after `agent.turn_timeout_seconds`.
     async fn submit(&self, inbound: Inbound) -> Result<Arc<Reply>> {
-        let mut knocks = 0;
+        let mut retries = 0;
         loop {
             match self.assistant.submit(inbound.clone(), Arc::new(Unattended)).await {
-                Err(error) if error.is_busy() && knocks < MOST_KNOCKS => {
-                    knocks += 1;
-                    sleep(KNOCK_PAUSE).await;
+                Err(error) if error.is_busy() && retries < MOST_SUBMIT_RETRIES => {
+                    retries += 1;
+                    sleep(SUBMIT_PAUSE).await;
                 }
                 submitted => return submitted?.reply.wait().await,
             }
@@ -121,14 +121,14 @@ impl Work {
     }
 
     /// Tells the owner that a run failed, through the job's own channel.
-    async fn tell_failure(&self, job: &Job, run: &RunRecord, error: &str) {
+    async fn notify_failure(&self, job: &Job, run: &RunRecord, error: &str) {
         let text = format!("The job `{}` could not run: {error}", job.job_id);
         let key = format!("failed:{}", run.run_id);
-        self.tell((job.channel.clone(), job.recipient.clone()), &key, text).await;
+        self.notify((job.channel.clone(), job.recipient.clone()), &key, text).await;
     }
 
     /// Tells the owner about missed runs.
-    pub(super) async fn tell_misses(&self, to: (String, Option<String>), missed: &[(String, Timestamp)]) {
+    pub(super) async fn notify_misses(&self, to: (String, Option<String>), missed: &[(String, Timestamp)]) {
         let mut text = match missed {
             [(job, at)] => format!("The job `{job}` missed its run at {at}"),
             _ => format!("{} jobs missed a run", missed.len()),
@@ -143,11 +143,11 @@ impl Work {
                 text.push_str(&format!("\n- and {} more", missed.len() - MOST_NAMED));
             }
         }
-        self.tell(to, &format!("missed:{}", unique()), text).await;
+        self.notify(to, &format!("missed:{}", unique()), text).await;
     }
 
     /// Sends the owner a text of the program's own, through the outbox like every reply.
-    async fn tell(&self, (channel, recipient): (String, Option<String>), key: &str, text: String) {
+    async fn notify(&self, (channel, recipient): (String, Option<String>), key: &str, text: String) {
         if self.channels.get(&channel).is_err() {
             // It is in the log and in the list of jobs.
             return;
