@@ -57,7 +57,7 @@ impl Upkeep for Store {
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {
             removed.vectors = self.repeat(move |sql| vectors::forget_through(sql, through, STEP)).await?;
         }
-        self.write(move |sql| sessions::bring_back(sql, now)).await?;
+        self.write(move |sql| sessions::clamp_future_times(sql, now)).await?;
         self.write(move |sql| marks::note_upkeep(sql, now)).await?;
         Ok(removed)
     }
