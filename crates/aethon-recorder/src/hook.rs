@@ -32,7 +32,7 @@ impl Hook for RecorderHook {
         let is_main = own.iter().any(|message| message.id.0 != 0);
         if is_main {
             let (system, tools) = (request.system.clone(), request.tools.clone());
-            self.0.push(Entry::Offer { session: turn.session.clone(), system, tools }, 0);
+            self.0.push(Entry::Context { session: turn.session.clone(), system, tools }, 0);
         }
         let data = EventData::ModelRequest {
             agent: turn.agent.clone(),
@@ -41,7 +41,7 @@ impl Hook for RecorderHook {
             tools: request.tools.len(),
             purpose: if is_main { "answer" } else { "summary" },
         };
-        self.0.happened(&turn.session, Some(&turn.turn), data, 0);
+        self.0.record_event(&turn.session, Some(&turn.turn), data, 0);
         Ok(())
     }
 
@@ -64,7 +64,7 @@ impl Hook for RecorderHook {
                 (EventData::ModelError { agent, message, usage }, bytes)
             }
         };
-        self.0.happened(&turn.session, Some(&turn.turn), data, bytes);
+        self.0.record_event(&turn.session, Some(&turn.turn), data, bytes);
     }
 
     async fn before_tool(&self, context: &ToolContext, _spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
@@ -77,7 +77,7 @@ impl Hook for RecorderHook {
             name: call.name.clone(),
             input,
         };
-        self.0.happened(&context.session, Some(&context.turn), data, bytes.min(MOST_TEXT));
+        self.0.record_event(&context.session, Some(&context.turn), data, bytes.min(MOST_TEXT));
         ToolDecision::Allow
     }
 
@@ -95,7 +95,7 @@ impl Hook for RecorderHook {
             untrusted: result.untrusted.is_some(),
             ms: result.ms,
         };
-        self.0.happened(&context.session, Some(&context.turn), data, bytes);
+        self.0.record_event(&context.session, Some(&context.turn), data, bytes);
     }
 
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
@@ -108,7 +108,7 @@ impl Hook for RecorderHook {
             usage: reply.usage,
             failure: reply.failure.as_ref().map(|failure| failure.message.clone()),
         };
-        self.0.happened(&turn.session, Some(&turn.turn), data, 0);
+        self.0.record_event(&turn.session, Some(&turn.turn), data, 0);
     }
 }
 

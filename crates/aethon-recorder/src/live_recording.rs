@@ -26,7 +26,7 @@ const LONGEST_TURN: Duration = Duration::from_secs(24 * 3600);
 const MOST_LINE: usize = 16 << 10;
 
 /// A running recording.
-pub(crate) struct Live {
+pub(crate) struct LiveRecording {
     journal: Journal,
     /// The record that is being written; kept for its memory.
     line: Vec<u8>,
@@ -37,18 +37,19 @@ pub(crate) struct Live {
     last: Timestamp,
     /// The running turn.
     turn: Option<String>,
-    offered: Offer,
-    written: Offer,
+    context: ModelContext,
+    /// The context in the last snapshot.
+    snapshot_context: ModelContext,
 }
 
 /// What the model is given besides the conversation.
 #[derive(Clone, Default)]
-struct Offer {
+struct ModelContext {
     system: Option<Arc<str>>,
     tools: Option<Arc<[ToolSpec]>>,
 }
 
-impl Live {
+impl LiveRecording {
     /// Starts the journal.
     pub(crate) fn begin(
         folder: &Path,
@@ -69,8 +70,8 @@ impl Live {
             messages: 0,
             last: at,
             turn: None,
-            offered: Offer::default(),
-            written: Offer::default(),
+            context: ModelContext::default(),
+            snapshot_context: ModelContext::default(),
         })
     }
 
@@ -90,8 +91,8 @@ impl Live {
     }
 
     /// Sets what the model is given from now on.
-    pub(crate) fn offer(&mut self, system: Arc<str>, tools: Arc<[ToolSpec]>) {
-        self.offered = Offer { system: Some(system), tools: Some(tools) };
+    pub(crate) fn set_context(&mut self, system: Arc<str>, tools: Arc<[ToolSpec]>) {
+        self.context = ModelContext { system: Some(system), tools: Some(tools) };
     }
 
     /// Adds a snapshot. Returns `false` if it does not continue the previous one, or could not be written.
@@ -102,7 +103,7 @@ impl Live {
         }
         let count = keeps + messages.len();
         let messages: Vec<_> = messages.iter().map(|message| NewMessage::of(redactor, message)).collect();
-        let Offer { mut system, mut tools } = self.changed();
+        let ModelContext { mut system, mut tools } = self.changed_context();
         if self.snapshots == 0 {
             // The first snapshot is complete, even if no model has been called yet.
             system.get_or_insert_default();
@@ -127,7 +128,7 @@ impl Live {
         if is_written {
             self.snapshots += 1;
             self.messages = count;
-            self.written = self.offered.clone();
+            self.snapshot_context = self.context.clone();
             let data = EventData::Snapshot { n: self.snapshots, message_count: count as u64 };
             self.event(redactor, at, turn.as_str(), &data);
         }
@@ -145,7 +146,7 @@ impl Live {
     }
 
     /// Returns whether the session has been idle for at least `idle`.
-    pub(crate) fn rests(&self, now: Timestamp, idle: Duration) -> bool {
+    pub(crate) fn is_idle(&self, now: Timestamp, idle: Duration) -> bool {
         let rested = Duration::try_from(now.duration_since(self.last)).unwrap_or_default();
         rested >= idle && (self.turn.is_none() || rested >= LONGEST_TURN)
     }
@@ -171,10 +172,10 @@ impl Live {
         self.journal
     }
 
-    /// Returns what differs from the offer in the last snapshot.
-    fn changed(&self) -> Offer {
-        let (now, before) = (&self.offered, &self.written);
-        Offer {
+    /// Returns what differs from the context in the last snapshot.
+    fn changed_context(&self) -> ModelContext {
+        let (now, before) = (&self.context, &self.snapshot_context);
+        ModelContext {
             system: now.system.clone().filter(|_| !is_same(now.system.as_ref(), before.system.as_ref())),
             tools: now.tools.clone().filter(|_| !is_same(now.tools.as_ref(), before.tools.as_ref())),
         }
