@@ -2,7 +2,7 @@
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
-use aethon_core::storage::{Marks, Oneshots, Removed, Retention, Upkeep};
+use aethon_core::storage::{Oneshots, Removed, Retention, StorageMarks, Upkeep};
 use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION};
@@ -83,7 +83,7 @@ impl Upkeep for Store {
         }
     }
 
-    async fn marks(&self) -> CoreResult<Marks> {
+    async fn marks(&self) -> CoreResult<StorageMarks> {
         Ok(self.read(marks::read).await?)
     }
 
