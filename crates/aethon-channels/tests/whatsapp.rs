@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use aethon_channels::whatsapp::{self, Options};
 use aethon_channels::{Messenger, Rules};
-use aethon_core::channel::{Called, Channel, ChannelState, Delivery, NewDelivery};
+use aethon_core::channel::{CallbackOutcome, Channel, ChannelState, Delivery, NewDelivery};
 use aethon_core::exchange::{Exchange, ExchangeRequest, ExchangeResponse, Method};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::live::Live;
@@ -196,7 +196,7 @@ fn signed(body: &[u8]) -> String {
     format!("sha256={}", tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>())
 }
 
-async fn call(channel: &Messenger, value: Value) -> Called {
+async fn call(channel: &Messenger, value: Value) -> CallbackOutcome {
     let mut value = value;
     value["metadata"] = json!({"phone_number_id": "11"});
     let body = json!({"object": "whatsapp_business_account", "entry": [{"changes": [{"field": "messages", "value": value}]}]});
@@ -223,11 +223,11 @@ async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() 
     let bench = Bench::new();
     let channel = bench.channel();
     let batch = json!({"messages": [text("w2", ADA, 2, "zwei ü"), text("w1", ADA, 1, "one")], "statuses": [{"id": "x", "status": "read"}]});
-    assert_eq!(call(&channel, batch.clone()).await, Called::Stored);
+    assert_eq!(call(&channel, batch.clone()).await, CallbackOutcome::Stored);
     assert_eq!(bench.stage.assistant.count(), 0, "the turn comes later");
     assert_eq!(
         call(&channel, json!({"messages": [text("w3", "4999999", 3, "a stranger")]})).await,
-        Called::Stored
+        CallbackOutcome::Stored
     );
     // As after a crash: another channel, the same storage. The first message cannot be taken at once.
     let channel = bench.channel();
@@ -244,10 +244,10 @@ async fn what_meta_brings_is_stored_before_the_answer_and_dealt_with_in_order() 
     // A repetition is known by its id, which the storage of a program is told; commands are known here.
     let commands = json!({"messages": [text("w4", ADA, 4, "/help")]});
     for _ in 0..3 {
-        assert_eq!(call(&channel, commands.clone()).await, Called::Stored);
+        assert_eq!(call(&channel, commands.clone()).await, CallbackOutcome::Stored);
     }
     let hidden = json!({"id": "w5", "timestamp": NOW.to_string(), "type": "text", "text": {"body": "hidden"}, "from_user_id": "US.13"});
-    assert_eq!(call(&channel, json!({"messages": [hidden]})).await, Called::Stored);
+    assert_eq!(call(&channel, json!({"messages": [hidden]})).await, CallbackOutcome::Stored);
     bench.run(&channel).await;
     assert_eq!(bench.stage.said().len(), 1, "{:?}", bench.stage.said());
     assert_eq!(bench.stage.assistant.last().unwrap().session.as_str(), "whatsapp:US.13");
@@ -261,25 +261,25 @@ async fn a_call_that_is_not_metas_is_not_read() {
     let calls = bench.channel().calls().unwrap();
     let body = br#"{"entry": []}"#;
     let right = signed(body);
-    let check = async |signature: &str, body: &[u8], expected: Called| {
+    let check = async |signature: &str, body: &[u8], expected: CallbackOutcome| {
         assert_eq!(calls.take(signature, body).await.unwrap(), expected, "{signature:?}");
     };
-    check(&right, body, Called::Stored).await;
-    check(&right.to_uppercase().replace("SHA256", "sha256"), body, Called::Stored).await;
+    check(&right, body, CallbackOutcome::Stored).await;
+    check(&right.to_uppercase().replace("SHA256", "sha256"), body, CallbackOutcome::Stored).await;
     for wrong in
         ["", "sha256=", "sha256=zz", &right[7..], &right[..70], &format!("{right}00"), &signed(b"other")]
     {
-        check(wrong, body, Called::Forged).await;
+        check(wrong, body, CallbackOutcome::Forged).await;
     }
-    check(&right, br#"{"entry": [] }"#, Called::Forged).await;
+    check(&right, br#"{"entry": [] }"#, CallbackOutcome::Forged).await;
     let broken = b"{\"entry\": [";
-    check(&signed(broken), broken, Called::Malformed).await;
+    check(&signed(broken), broken, CallbackOutcome::Malformed).await;
     let unsigned = Options { secret: Secret::default(), ..bench.options() };
     let unsigned = whatsapp::channel(unsigned, rules("whatsapp"), bench.stage.around());
     let empty = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, b""), body);
     let empty = empty.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let taken = unsigned.calls().unwrap().take(&format!("sha256={empty}"), body).await.unwrap();
-    assert_eq!(taken, Called::Forged, "without a secret nothing is Meta's");
+    assert_eq!(taken, CallbackOutcome::Forged, "without a secret nothing is Meta's");
     let ask = |pairs: &[(&str, &str)]| {
         let pairs: Vec<_> =
             pairs.iter().map(|(name, value)| (format!("hub.{name}"), (*value).to_owned())).collect();
@@ -294,8 +294,8 @@ async fn a_call_that_is_not_metas_is_not_read() {
     // What comes faster than it is dealt with is to come again.
     let many: Vec<Value> = (0..990).map(|number| text(&format!("m{number}"), ADA, 0, "x")).collect();
     let channel = bench.channel();
-    assert_eq!(call(&channel, json!({"messages": many})).await, Called::Stored);
-    assert_eq!(call(&channel, json!({"messages": many})).await, Called::Busy);
+    assert_eq!(call(&channel, json!({"messages": many})).await, CallbackOutcome::Stored);
+    assert_eq!(call(&channel, json!({"messages": many})).await, CallbackOutcome::Busy);
 }
 
 #[tokio::test(start_paused = true)]
@@ -309,7 +309,7 @@ async fn what_was_sent_and_failed_later_is_given_up_and_can_be_sent_again() {
     let failed = json!({"statuses": [{
         "id": "wamid.2", "status": "failed", "timestamp": NOW.to_string(), "errors": [{"code": 131_047, "title": "Re-engagement message"}],
     }]});
-    assert_eq!(call(&channel, failed).await, Called::Stored);
+    assert_eq!(call(&channel, failed).await, CallbackOutcome::Stored);
     bench.run(&channel).await;
     let returned = bench.stage.returned();
     assert!(returned.len() == 1 && returned[0].0 == 7 && returned[0].1.contains("131047"), "{returned:?}");

@@ -1,7 +1,7 @@
 //! Asking a person before something happens.
 //!
-//! A request is bound to the exact arguments that the person sees, is answered once, and expires. `desk` holds the open
-//! requests, so that any door (the chat, the dashboard, the API) can answer; the asker waits on the desk. `grants`
+//! A request is bound to the exact arguments that the person sees, is answered once, and expires. `pending` holds the
+//! open requests, so that any door (the chat, the dashboard, the API) can answer, and the asker waits there. `grants`
 //! holds what a person has allowed for the rest of a conversation.
 
 use jiff::Timestamp;
@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::ids::{SessionId, TurnId};
 
-mod desk;
 mod grants;
+mod pending;
 
-pub use desk::{AnswerError, Asked, PendingApprovals, Ticket};
 pub use grants::{Grant, Grants, Pattern};
+pub use pending::{AnswerError, PendingApproval, PendingApprovals, ProposedAnswer};
 
 /// A decision to be made by a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -202,7 +202,7 @@ pub trait Upkeep: Send + Sync {
     }
 
     /// Returns what the storage remembers of earlier runs of the program.
-    async fn marks(&self) -> Result<Marks>;
+    async fn marks(&self) -> Result<StorageMarks>;
 
     /// Stores what is pending and releases all resources. Every call afterwards fails. What was acknowledged before is
     /// safe even without this.
@@ -211,7 +211,7 @@ pub trait Upkeep: Send + Sync {
 
 /// What the storage remembers of earlier runs of the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Marks {
+pub struct StorageMarks {
     /// When [`Upkeep::maintain`] last completed; `None` if it never did.
     pub maintained_at: Option<Timestamp>,
     /// A time after which nothing was stored, up to a minute later than the last write. It never decreases, whatever

@@ -21,8 +21,8 @@ pub trait Surface: Send + Sync {
     fn emit(&self, turn: &TurnId, event: TurnEvent);
 
     /// Puts a question to the person and waits for the answer. `None`: nobody can answer here, which denies at once. A
-    /// surface whose people answer at the [desk](crate::approval::PendingApprovals) never resolves. The engine bounds the
-    /// wait and drops the future when the turn ends, or when the desk is answered, first.
+    /// surface whose people answer through [`PendingApprovals`](crate::approval::PendingApprovals) never resolves. The
+    /// engine bounds the wait and drops the future when the turn ends, or when an answer arrives there, first.
     async fn decide(&self, request: &ApprovalRequest) -> Option<Decision>;
 }
 

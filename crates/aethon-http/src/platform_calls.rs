@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use aethon_core::channel::{Called, PlatformCalls};
+use aethon_core::channel::{CallbackOutcome, PlatformCalls};
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 
@@ -73,10 +73,12 @@ pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
     let body = request.read().await?;
     let (Some(calls), Some(signature)) = (calls(&setup), signature(&request)) else { return Err(refusal()) };
     match calls.take(signature, &body).await? {
-        Called::Stored => Ok(plain("stored".to_owned())),
-        Called::Forged => Err(refusal()),
-        Called::Malformed => Err(Problem::bad_request("bad_json", "the body is not what the platform sends")),
-        Called::Busy => Err(Problem::new(
+        CallbackOutcome::Stored => Ok(plain("stored".to_owned())),
+        CallbackOutcome::Forged => Err(refusal()),
+        CallbackOutcome::Malformed => {
+            Err(Problem::bad_request("bad_json", "the body is not what the platform sends"))
+        }
+        CallbackOutcome::Busy => Err(Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "queue_full",
             "too many messages wait already; this one may come again",
@@ -121,15 +123,15 @@ mod tests {
             value("hub.challenge").filter(|_| value("hub.verify_token").as_deref() == Some("w0rd"))
         }
 
-        async fn take(&self, signature: &str, body: &[u8]) -> Result<super::Called> {
+        async fn take(&self, signature: &str, body: &[u8]) -> Result<super::CallbackOutcome> {
             if signature != "sha256=right" {
-                return Ok(super::Called::Forged);
+                return Ok(super::CallbackOutcome::Forged);
             }
             let body = String::from_utf8_lossy(body).into_owned();
             let outcome = match body.as_str() {
-                "{" => super::Called::Malformed,
-                r#"{"much":1}"# => super::Called::Busy,
-                _ => super::Called::Stored,
+                "{" => super::CallbackOutcome::Malformed,
+                r#"{"much":1}"# => super::CallbackOutcome::Busy,
+                _ => super::CallbackOutcome::Stored,
             };
             self.0.lock().unwrap().push(body);
             Ok(outcome)

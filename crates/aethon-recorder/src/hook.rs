@@ -39,7 +39,7 @@ impl Hook for RecorderHook {
             purpose: if is_main { "answer" } else { "summary" },
             context,
         };
-        self.0.happened(&turn.session, Some(&turn.turn), data, 0);
+        self.0.record_event(&turn.session, Some(&turn.turn), data, 0);
         Ok(())
     }
 
@@ -62,7 +62,7 @@ impl Hook for RecorderHook {
                 (EventData::ModelError { agent, message, usage }, bytes)
             }
         };
-        self.0.happened(&turn.session, Some(&turn.turn), data, bytes);
+        self.0.record_event(&turn.session, Some(&turn.turn), data, bytes);
     }
 
     async fn before_tool(&self, context: &ToolContext, _spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
@@ -75,7 +75,7 @@ impl Hook for RecorderHook {
             name: call.name.clone(),
             input,
         };
-        self.0.happened(&context.session, Some(&context.turn), data, bytes.min(MOST_TEXT));
+        self.0.record_event(&context.session, Some(&context.turn), data, bytes.min(MOST_TEXT));
         ToolDecision::Allow
     }
 
@@ -93,7 +93,7 @@ impl Hook for RecorderHook {
             untrusted: result.untrusted.is_some(),
             ms: result.ms,
         };
-        self.0.happened(&context.session, Some(&context.turn), data, bytes);
+        self.0.record_event(&context.session, Some(&context.turn), data, bytes);
     }
 
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
@@ -106,7 +106,7 @@ impl Hook for RecorderHook {
             usage: reply.usage,
             failure: reply.failure.as_ref().map(|failure| failure.message.clone()),
         };
-        self.0.happened(&turn.session, Some(&turn.turn), data, 0);
+        self.0.record_event(&turn.session, Some(&turn.turn), data, 0);
     }
 }
 

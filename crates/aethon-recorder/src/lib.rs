@@ -6,10 +6,10 @@
 //! from a stranger, so reading one ([`Library`]) refuses everything out of the ordinary, and unpacks nothing to disk.
 //!
 //! Modules, from the turns to the file: `hook` and `watched` observe, `tracker` knows what is new since the last
-//! snapshot, then come `queue`, `writer`, `live` (one running recording), `mask` (secrets), `journal`, `pack` (journal
-//! to ZIP) and `retention`. For reading: `zip`, `opened` (one recording), `running` (those
-//! that are being written), `library` (all of them). `record` defines the
-//! stored formats, `names` the file names. What a recording means to others is defined in [`aethon_core::recording`].
+//! snapshot, then come `queue`, `writer`, `live_recording` (one running recording), `mask` (secrets), `journal`, `pack`
+//! (journal to ZIP) and `retention`. For reading: `zip`, `opened` (one recording), `running` (those that are being
+//! written), `library` (all of them). `record` defines the stored formats, `names` the file names. What a recording
+//! means to others is defined in [`aethon_core::recording`].
 
 mod error;
 mod event;
@@ -19,7 +19,7 @@ mod hex;
 mod hook;
 mod journal;
 mod library;
-mod live;
+mod live_recording;
 mod mask;
 mod names;
 mod opened;

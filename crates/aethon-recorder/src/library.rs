@@ -30,31 +30,31 @@ const MOST_LISTED: usize = 1_000;
 
 /// The recordings in a folder. Cheap to clone.
 #[derive(Clone)]
-pub struct Library(Arc<Shelf>);
+pub struct Library(Arc<LibraryInner>);
 
-struct Shelf {
+struct LibraryInner {
     folder: PathBuf,
     bus: EventBus,
     verdicts: Mutex<BTreeMap<PathBuf, Verified>>,
 }
 
-/// Result of verifying a file in a given state.
+/// Result of verifying a file at a given stamp.
 #[derive(Clone)]
 struct Verified {
-    state: LibraryState,
+    stamp: FileStamp,
     outcome: std::result::Result<Manifest, String>,
 }
 
 /// Metadata that tells whether a file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct LibraryState {
+struct FileStamp {
     size: u64,
     node: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl LibraryState {
+impl FileStamp {
     fn of(file: &fs::Metadata) -> Self {
         Self {
             size: file.len(),
@@ -68,23 +68,23 @@ impl LibraryState {
 impl Library {
     /// Returns the recordings of a folder, which need not exist.
     pub fn new(folder: PathBuf, bus: EventBus) -> Self {
-        Self(Arc::new(Shelf { folder, bus, verdicts: Mutex::default() }))
+        Self(Arc::new(LibraryInner { folder, bus, verdicts: Mutex::default() }))
     }
 
     /// Turns journals that a crash left behind into recordings and returns how many. Journals in use are left alone.
     pub async fn recover(&self) -> usize {
-        let shelf = self.0.clone();
-        tokio::task::spawn_blocking(move || shelf.recover()).await.unwrap_or(0)
+        let inner = self.0.clone();
+        tokio::task::spawn_blocking(move || inner.recover()).await.unwrap_or(0)
     }
 
-    async fn look<T: Send + 'static>(
+    async fn with_recording<T: Send + 'static>(
         &self,
         name: &RecordingName,
-        look: impl FnOnce(&Shelf, &Path) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&LibraryInner, &Path) -> Result<T> + Send + 'static,
     ) -> CoreResult<T> {
-        let (shelf, name) = (self.0.clone(), name.clone());
-        let looked = tokio::task::spawn_blocking(move || look(&shelf, &shelf.path(&name)));
-        Ok(looked
+        let (inner, name) = (self.0.clone(), name.clone());
+        let done = tokio::task::spawn_blocking(move || work(&inner, &inner.path(&name)));
+        Ok(done
             .await
             .map_err(|error| CoreError::internal("a recording could not be looked at").because(error))??)
     }
@@ -93,9 +93,9 @@ impl Library {
 #[async_trait]
 impl Recordings for Library {
     async fn list(&self) -> CoreResult<Listing> {
-        let shelf = self.0.clone();
+        let inner = self.0.clone();
         let listed = tokio::task::spawn_blocking(move || {
-            shelf.list().map(|ended| Listing { ended, running: running(&shelf.folder) })
+            inner.list().map(|ended| Listing { ended, running: running(&inner.folder) })
         });
         Ok(listed
             .await
@@ -104,8 +104,8 @@ impl Recordings for Library {
 
     async fn show(&self, name: &RecordingName) -> CoreResult<Recording> {
         let own = name.clone();
-        self.look(name, move |shelf, path| {
-            let opened = shelf.open(path)?;
+        self.with_recording(name, move |inner, path| {
+            let opened = inner.open(path)?;
             let size = fs::metadata(path).map_or(0, |file| file.len());
             let (manifest, entries) = (opened.manifest.manifest(), opened.entries());
             Ok(Recording { name: own, size, manifest, entries })
@@ -114,20 +114,20 @@ impl Recordings for Library {
     }
 
     async fn events(&self, name: &RecordingName, query: EventQuery) -> CoreResult<EventPage> {
-        self.look(name, move |shelf, path| shelf.open(path)?.events(&query)).await
+        self.with_recording(name, move |inner, path| inner.open(path)?.events(&query)).await
     }
 
     async fn snapshots(&self, name: &RecordingName) -> CoreResult<Vec<SnapshotSummary>> {
-        self.look(name, |shelf, path| shelf.open(path)?.snapshots()).await
+        self.with_recording(name, |inner, path| inner.open(path)?.snapshots()).await
     }
 
     async fn snapshot(&self, name: &RecordingName, number: u64) -> CoreResult<RecordedState> {
-        self.look(name, move |shelf, path| shelf.open(path)?.state(number)).await
+        self.with_recording(name, move |inner, path| inner.open(path)?.state(number)).await
     }
 
     async fn download(&self, name: &RecordingName) -> CoreResult<RecordingFile> {
-        self.look(name, |shelf, path| {
-            let file = shelf.open(path)?.into_file()?;
+        self.with_recording(name, |inner, path| {
+            let file = inner.open(path)?.into_file()?;
             let size =
                 file.metadata().map_err(|error| Error::io("the recording cannot be read", error))?.len();
             Ok(RecordingFile { size, bytes: Box::new(file) })
@@ -137,11 +137,11 @@ impl Recordings for Library {
 
     async fn remove(&self, name: &RecordingName) -> CoreResult<bool> {
         let own = name.clone();
-        self.look(name, move |shelf, path| shelf.remove(path, &own)).await
+        self.with_recording(name, move |inner, path| inner.remove(path, &own)).await
     }
 }
 
-impl Shelf {
+impl LibraryInner {
     /// Returns the path of a recording, whose name may include the extension.
     fn path(&self, name: &RecordingName) -> PathBuf {
         let path = self.folder.join(format!("{name}{ZIP}"));
@@ -167,8 +167,8 @@ impl Shelf {
             }
             _ => Error::io("the recording cannot be read", error),
         })?;
-        let state = LibraryState::of(&about);
-        if let Some(known) = self.verdicts().get(path).filter(|known| known.state == state) {
+        let stamp = FileStamp::of(&about);
+        if let Some(known) = self.verdicts().get(path).filter(|known| known.stamp == stamp) {
             return Ok(known.clone());
         }
         let checked =
@@ -178,7 +178,7 @@ impl Shelf {
             Err(error) if error.is_bad_recording() => Err(error.to_string()),
             Err(error) => return Err(error),
         };
-        let verdict = Verified { state, outcome };
+        let verdict = Verified { stamp, outcome };
         self.verdicts().insert(path.to_owned(), verdict.clone());
         Ok(verdict)
     }
@@ -222,7 +222,7 @@ impl Shelf {
             Err(error) => return Err(Error::io("the recording cannot be removed", error)),
         }
         self.verdicts().remove(path);
-        self.tell(name.as_str(), RecordingChange::Deleted);
+        self.announce(name.as_str(), RecordingChange::Deleted);
         Ok(true)
     }
 
@@ -245,7 +245,7 @@ impl Shelf {
             match made {
                 Ok(true) => {
                     tracing::info!(recording = stem, "a recording that was broken off is finished");
-                    self.tell(stem, RecordingChange::Ended);
+                    self.announce(stem, RecordingChange::Ended);
                     recovered += 1;
                 }
                 Ok(false) => {}
@@ -266,7 +266,7 @@ impl Shelf {
         }
     }
 
-    fn tell(&self, name: &str, change: RecordingChange) {
+    fn announce(&self, name: &str, change: RecordingChange) {
         let news = || RecordingNews { name: name.to_owned(), session: None, change };
         self.bus.publish(|| Event::Recording(Arc::new(news())));
     }

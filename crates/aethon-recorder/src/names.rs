@@ -36,7 +36,7 @@ pub(crate) fn started(stem: &str) -> Option<&str> {
     };
     let at = stem.len().checked_sub(STAMP)?;
     let (before, stamp) = (stem.get(..at)?, stem.get(at..)?);
-    let is_stamp = stamp.bytes().enumerate().all(|(place, byte)| match place {
+    let is_stamp = stamp.bytes().enumerate().all(|(at, byte)| match at {
         8 => byte == b'T',
         18 => byte == b'Z',
         _ => byte.is_ascii_digit(),

@@ -34,9 +34,9 @@ pub(crate) enum Entry {
     /// The state after a turn.
     Snapshot(Box<Snapshot>),
     /// Marks a session as one-shot; precedes all its other entries.
-    Once { session: SessionId },
+    OneShot { session: SessionId },
     /// A message that was posted to a session outside its turns. It starts no recording.
-    Beside { session: SessionId, at: Timestamp, data: EventData },
+    OutsideTurn { session: SessionId, at: Timestamp, data: EventData },
     /// Ends the recording of a session and signals `done`.
     End { session: SessionId, reason: &'static str, done: Option<oneshot::Sender<()>> },
 }

@@ -161,7 +161,13 @@ impl Shared {
     }
 
     /// Records an event of a session, and of a turn if there is one.
-    pub(crate) fn happened(&self, session: &SessionId, turn: Option<&TurnId>, data: EventData, bytes: usize) {
+    pub(crate) fn record_event(
+        &self,
+        session: &SessionId,
+        turn: Option<&TurnId>,
+        data: EventData,
+        bytes: usize,
+    ) {
         let (session, turn, at) = (session.clone(), turn.cloned(), self.clock.now());
         self.push(Entry::Event(SessionEvent { session, turn, at, data }), bytes);
     }
@@ -169,7 +175,7 @@ impl Shared {
     pub(crate) fn accepted(&self, turn: &TurnId, inbound: &Inbound) {
         self.tracker.accepted(turn, &inbound.session);
         if inbound.oneshot {
-            self.push(Entry::Once { session: inbound.session.clone() }, 0);
+            self.push(Entry::OneShot { session: inbound.session.clone() }, 0);
         }
     }
 
@@ -191,7 +197,7 @@ impl Shared {
         let attachments = message.content.iter().filter(|block| !matches!(block, Block::Text { .. })).count();
         let replaced = replaces.clone();
         let data = EventData::TurnStarted { text, truncated, replaces, untrusted, attachments };
-        self.happened(session, Some(turn), data, bytes);
+        self.record_event(session, Some(turn), data, bytes);
         self.tracker.began(session, message, (begun.after, replaced.as_ref()), is_first);
     }
 
@@ -209,7 +215,7 @@ impl Shared {
             && let Some(session) = self.tracker.session_of(turn)
         {
             for data in folded {
-                self.happened(&session, Some(turn), data, 0);
+                self.record_event(&session, Some(turn), data, 0);
             }
         }
         self.tracker.grew(turn, messages);
@@ -220,7 +226,7 @@ impl Shared {
         let (text, truncated) = cut(message.text());
         let bytes = text.len();
         let data = EventData::MessagePosted { message: message.id, text, truncated };
-        self.push(Entry::Beside { session: session.clone(), at: self.clock.now(), data }, bytes);
+        self.push(Entry::OutsideTurn { session: session.clone(), at: self.clock.now(), data }, bytes);
         self.tracker.posted(session, message);
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn running(folder: &Path) -> Vec<RunningRecording> {
     let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
     let names = files.flatten().filter_map(|file| file.file_name().into_string().ok());
     let mut found: Vec<RunningRecording> =
-        names.filter_map(|name| one(folder, name.strip_suffix(JOURNAL)?)).collect();
+        names.filter_map(|name| describe(folder, name.strip_suffix(JOURNAL)?)).collect();
     found.sort_unstable_by(|one, other| {
         (Reverse(&one.started_at), &one.name).cmp(&(Reverse(&other.started_at), &other.name))
     });
@@ -26,7 +26,7 @@ pub(crate) fn running(folder: &Path) -> Vec<RunningRecording> {
     found
 }
 
-fn one(folder: &Path, stem: &str) -> Option<RunningRecording> {
+fn describe(folder: &Path, stem: &str) -> Option<RunningRecording> {
     let name = RecordingName::parse(stem)?;
     let journal = Journal::look_at(folder, stem).ok()??;
     let (kind, json) = journal.records().next().ok()??;

@@ -73,7 +73,7 @@ impl Conversation {
     }
 
     /// Returns the position of a message.
-    fn place_of(&self, message: &Message) -> Option<usize> {
+    fn position_of(&self, message: &Message) -> Option<usize> {
         self.messages.binary_search_by_key(&message.id, |(id, _)| *id).ok()
     }
 
@@ -177,16 +177,16 @@ impl Tracker {
         is_all: bool,
     ) -> Option<Difference> {
         let mut known = self.known();
-        let place_of = |message| known.sessions.get(session)?.place_of(message);
+        let position_of = |message| known.sessions.get(session)?.position_of(message);
         let meeting =
-            newest.iter().enumerate().rev().find_map(|(at, message)| Some((at, place_of(message)?)));
+            newest.iter().enumerate().rev().find_map(|(at, message)| Some((at, position_of(message)?)));
         if meeting.is_none() && !is_all {
             return None;
         }
         let conversation = match meeting {
-            Some((_, place)) => {
+            Some((_, position)) => {
                 let conversation = known.sessions.get_mut(session)?;
-                conversation.truncate(place + 1);
+                conversation.truncate(position + 1);
                 conversation
             }
             None => known.sessions.entry(session.clone()).insert_entry(Conversation::default()).into_mut(),

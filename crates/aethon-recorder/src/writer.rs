@@ -10,14 +10,14 @@ use aethon_core::ids::SessionId;
 use jiff::Timestamp;
 
 use crate::event::{EventData, SessionEvent};
-use crate::live::Live;
+use crate::live_recording::LiveRecording;
 use crate::pack::pack;
 use crate::queue::{Entry, Snapshot};
 use crate::recorder::{Options, Shared};
 use crate::retention;
 
 /// How often idle sessions are looked for.
-const LOOK: Duration = Duration::from_secs(15);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 
 /// How long no new recording starts after a write failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
@@ -26,38 +26,46 @@ const AFTER_FAILURE: Duration = Duration::from_secs(5);
 const MOST_LIVE: usize = 128;
 
 /// One-shot sessions recorded per minute. A busy webhook creates thousands of them, which nobody would look at.
-const ONCE_A_MINUTE: u32 = 20;
+const MAX_ONE_SHOTS_PER_MINUTE: u32 = 20;
 
 /// Limits at which a recording continues in a new one: readers open no larger ones.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_SNAPSHOTS: u64 = 4_000;
 
 /// Maximum number of one-shot session names remembered.
-const MOST_ONCE: usize = 10_000;
+const MAX_ONE_SHOT_NAMES: usize = 10_000;
 
 pub(crate) struct Writer {
     options: Options,
     shared: Arc<Shared>,
-    live: BTreeMap<SessionId, Live>,
+    live: BTreeMap<SessionId, LiveRecording>,
     /// One-shot sessions that have not ended.
-    once: BTreeSet<SessionId>,
+    one_shots: BTreeSet<SessionId>,
     /// The current minute, and how many one-shot sessions were recorded in it.
     minute: (i64, u32),
-    looked: Instant,
+    last_idle_check: Instant,
     failed: Option<Instant>,
 }
 
 impl Writer {
     pub(crate) fn new(options: Options, shared: Arc<Shared>) -> Self {
-        let (live, once) = (BTreeMap::new(), BTreeSet::new());
-        Self { options, shared, live, once, minute: (0, 0), looked: Instant::now(), failed: None }
+        let (live, one_shots) = (BTreeMap::new(), BTreeSet::new());
+        Self {
+            options,
+            shared,
+            live,
+            one_shots,
+            minute: (0, 0),
+            last_idle_check: Instant::now(),
+            failed: None,
+        }
     }
 
     /// Writes until the queue is closed, then ends all recordings.
     pub(crate) fn run(&mut self) {
         self.clean_up();
         loop {
-            let wait = if self.live.is_empty() { LOOK * 240 } else { LOOK };
+            let wait = if self.live.is_empty() { IDLE_CHECK_INTERVAL * 240 } else { IDLE_CHECK_INTERVAL };
             let batch = self.shared.queue.next(wait);
             if batch.dropped > 0 {
                 self.note_loss(batch.dropped);
@@ -69,21 +77,21 @@ impl Writer {
             if batch.is_last {
                 return self.end_all();
             }
-            self.end_resting();
+            self.end_idle();
         }
     }
 
     fn take(&mut self, entry: Entry) {
         match entry {
-            Entry::Event(event) => self.happened(event),
+            Entry::Event(event) => self.event(event),
             Entry::Snapshot(snapshot) => self.snapshot(*snapshot),
-            Entry::Once { session } => {
-                if self.once.len() >= MOST_ONCE {
-                    self.once.clear();
+            Entry::OneShot { session } => {
+                if self.one_shots.len() >= MAX_ONE_SHOT_NAMES {
+                    self.one_shots.clear();
                 }
-                self.once.insert(session);
+                self.one_shots.insert(session);
             }
-            Entry::Beside { session, at, data } => {
+            Entry::OutsideTurn { session, at, data } => {
                 let redactor = self.options.redactor.get();
                 if let Some(live) = self.live.get_mut(&session) {
                     live.event(&redactor, at, "", &data);
@@ -99,7 +107,7 @@ impl Writer {
         }
     }
 
-    fn happened(&mut self, event: SessionEvent) {
+    fn event(&mut self, event: SessionEvent) {
         let SessionEvent { session, turn, at, data } = event;
         if matches!(data, EventData::TurnStarted { .. }) && !self.live.contains_key(&session) {
             self.begin(&session, at);
@@ -108,7 +116,7 @@ impl Writer {
         let Some(live) = self.live.get_mut(&session) else { return };
         let turn = turn.as_ref().map_or("", |turn| turn.as_str());
         live.event(&redactor, at, turn, &data);
-        if matches!(data, EventData::TurnEnded { .. }) && self.once.remove(&session) {
+        if matches!(data, EventData::TurnEnded { .. }) && self.one_shots.remove(&session) {
             self.end(&session, "session_used_once");
         }
     }
@@ -133,17 +141,17 @@ impl Writer {
             return;
         }
         if self.live.len() >= MOST_LIVE {
-            let resting = self.live.iter().min_by_key(|(_, live)| live.last());
-            if let Some(resting) = resting.map(|(session, _)| session.clone()) {
-                self.end(&resting, "many_sessions");
+            let longest_idle = self.live.iter().min_by_key(|(_, live)| live.last());
+            if let Some(longest_idle) = longest_idle.map(|(session, _)| session.clone()) {
+                self.end(&longest_idle, "many_sessions");
             }
         }
-        match Live::begin(&self.options.folder, session, at, self.options.version) {
+        match LiveRecording::begin(&self.options.folder, session, at, self.options.version) {
             Ok(mut live) => {
                 let (version, cwd) = (self.options.version, self.options.cwd.clone());
                 let data = EventData::RecordingStarted { session_id: session.clone(), version, cwd };
                 live.event(&self.options.redactor.get(), at, "", &data);
-                self.tell(live.stem(), session, RecordingChange::Began);
+                self.announce(live.stem(), session, RecordingChange::Began);
                 self.live.insert(session.clone(), live);
                 self.count();
             }
@@ -153,7 +161,7 @@ impl Writer {
 
     /// Applies the rate limit for one-shot sessions.
     fn may_record(&mut self, session: &SessionId, at: Timestamp) -> bool {
-        if !self.once.contains(session) {
+        if !self.one_shots.contains(session) {
             return true;
         }
         let minute = at.as_second() / 60;
@@ -161,7 +169,7 @@ impl Writer {
             self.minute = (minute, 0);
         }
         self.minute.1 += 1;
-        self.minute.1 <= ONCE_A_MINUTE
+        self.minute.1 <= MAX_ONE_SHOTS_PER_MINUTE
     }
 
     fn flush(&mut self) {
@@ -179,15 +187,15 @@ impl Writer {
         self.count();
     }
 
-    fn end_resting(&mut self) {
-        if self.looked.elapsed() < LOOK {
+    fn end_idle(&mut self) {
+        if self.last_idle_check.elapsed() < IDLE_CHECK_INTERVAL {
             return;
         }
-        self.looked = Instant::now();
+        self.last_idle_check = Instant::now();
         let (now, idle) = (self.shared.clock.now(), self.options.idle);
-        let resting = self.live.iter().filter(|(_, live)| live.rests(now, idle));
-        let resting: Vec<_> = resting.map(|(session, _)| session.clone()).collect();
-        for session in resting {
+        let idle_sessions = self.live.iter().filter(|(_, live)| live.is_idle(now, idle));
+        let idle_sessions: Vec<_> = idle_sessions.map(|(session, _)| session.clone()).collect();
+        for session in idle_sessions {
             self.end(&session, "idle");
         }
         self.clean_up();
@@ -222,10 +230,10 @@ impl Writer {
         self.count();
     }
 
-    fn finish(&mut self, session: &SessionId, live: Live) {
+    fn finish(&mut self, session: &SessionId, live: LiveRecording) {
         let name = live.stem().to_owned();
         match pack(live.into_journal(), &self.options.folder) {
-            Ok(true) => self.tell(&name, session, RecordingChange::Ended),
+            Ok(true) => self.announce(&name, session, RecordingChange::Ended),
             Ok(false) => {}
             Err(error) => {
                 self.trouble("a recording could not be finished; the next start tries again", &error)
@@ -258,7 +266,7 @@ impl Writer {
         self.status(|status| status.trouble = Some(format!("{what}: {error}")));
     }
 
-    fn tell(&self, name: &str, session: &SessionId, change: RecordingChange) {
+    fn announce(&self, name: &str, session: &SessionId, change: RecordingChange) {
         self.options.bus.publish(|| {
             let (name, session) = (name.to_owned(), Some(session.clone()));
             Event::Recording(Arc::new(RecordingNews { name, session, change }))

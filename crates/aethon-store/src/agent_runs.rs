@@ -26,7 +26,7 @@ impl AgentHistory for Store {
             Ok(())
         };
         // The turn is over and stored, so nobody waits for this write.
-        Ok(self.write_later(Urgency::Welcome, add).await?)
+        Ok(self.write_later(Urgency::BestEffort, add).await?)
     }
 
     async fn newest(&self, limit: usize) -> CoreResult<Vec<AgentRun>> {

@@ -54,7 +54,7 @@ struct Match {
 }
 
 /// The messages to show, best first.
-struct Best {
+struct RankedMessages {
     ids: Vec<i64>,
     /// Weight per word: the fewer messages contain it, the more it counts.
     weights: Vec<f64>,
@@ -86,7 +86,7 @@ fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) 
 }
 
 /// Orders matches by score. If any message contains the quoted phrases, drops all that do not.
-fn rank(query: &Query, mut matches: Vec<Match>, limit: usize) -> Best {
+fn rank(query: &Query, mut matches: Vec<Match>, limit: usize) -> RankedMessages {
     if query.has_phrases() && matches.iter().any(|found| found.has_phrases) {
         matches.retain(|found| found.has_phrases);
     }
@@ -104,7 +104,7 @@ fn rank(query: &Query, mut matches: Vec<Match>, limit: usize) -> Best {
     scored.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
     let least = scored.first().map_or(0.0, |(best, _)| best * WORTH_SHOWING);
     let ids = scored.into_iter().take_while(|(score, _)| *score >= least).take(limit).map(|(_, id)| id);
-    Best { ids: ids.collect(), weights }
+    RankedMessages { ids: ids.collect(), weights }
 }
 
 /// Returns the text around the best match in a message.

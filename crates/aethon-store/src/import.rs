@@ -17,7 +17,7 @@ use crate::db::{Haste, Sql};
 use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
 use crate::owners::Owner;
-use crate::sessions::{self, Opening};
+use crate::sessions::{self, SessionOpening};
 use crate::store::Store;
 use crate::turns::{self, NewTurn, Outcome};
 
@@ -27,7 +27,7 @@ impl SessionImport for Store {
         let (now, owner) = (self.now(), self.owner());
         let turns = session.renew_turns();
         let agent_name = self.agent_name().to_owned();
-        let opening = Opening {
+        let opening = SessionOpening {
             id: session.id.clone(),
             sender: Some(session.sender.clone()),
             agent_name,
@@ -101,6 +101,6 @@ fn store_turn(
         failure: None,
         held: None,
     };
-    let standing = turns::standing(sql, &imported.turn)?;
-    turns::end(sql, standing.key, &to_json(&outcome)?, last.map(|(_, &id)| id), now)
+    let state = turns::state(sql, &imported.turn)?;
+    turns::end(sql, state.key, &to_json(&outcome)?, last.map(|(_, &id)| id), now)
 }

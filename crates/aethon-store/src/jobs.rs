@@ -29,7 +29,7 @@ impl JobStore for Store {
         const COUNT: &str = "SELECT count(*) FROM jobs";
         const ADD: &str =
             "INSERT INTO jobs (id, job, next_run) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING";
-        let (id, text, next) = (job.job_id.clone(), written(job)?, next_run.map(to_millis));
+        let (id, text, next) = (job.job_id.clone(), job_json(job)?, next_run.map(to_millis));
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let add = move |sql: &Sql<'_>| {
             if sql.one(COUNT, [], |row| row.get::<_, i64>(0))? >= most {
@@ -43,7 +43,7 @@ impl JobStore for Store {
     async fn replace(&self, job: &Job, next_run: Option<Timestamp>) -> CoreResult<()> {
         const REPLACE: &str = "INSERT INTO jobs (id, job, next_run) VALUES (?1, ?2, ?3)
             ON CONFLICT (id) DO UPDATE SET job = ?2, next_run = ?3, retry_at = NULL, attempt = 0";
-        let (id, text, next) = (job.job_id.clone(), written(job)?, next_run.map(to_millis));
+        let (id, text, next) = (job.job_id.clone(), job_json(job)?, next_run.map(to_millis));
         let replace = move |sql: &Sql<'_>| Ok(sql.execute(REPLACE, params![id.as_str(), text, next])?);
         self.write(replace).await?;
         Ok(())
@@ -85,7 +85,7 @@ pub(crate) fn record(row: &Row<'_>) -> rusqlite::Result<Option<JobRecord>> {
     Ok(Some(record))
 }
 
-fn written(job: &Job) -> CoreResult<String> {
+fn job_json(job: &Job) -> CoreResult<String> {
     serde_json::to_string(job)
         .map_err(|error| aethon_core::error::Error::internal("the job cannot be written down").because(error))
 }

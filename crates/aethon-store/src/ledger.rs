@@ -15,12 +15,10 @@ use rusqlite::{Row, params};
 
 use crate::db::{Sql, Urgency};
 use crate::error::Error;
+use crate::money::{BILLIONTHS_PER_USD, dollars};
 use crate::sessions;
 use crate::store::{OpenMode, Store};
 use crate::time::{day_number, day_start, to_millis};
-
-/// Billionths per dollar.
-const BILLION: f64 = 1e9;
 
 /// Upper bound for one cost or claim, a million dollars, so that sums stay far from overflow.
 const MOST: i64 = 1_000_000_000_000_000;
@@ -31,17 +29,17 @@ const MOST_ROWS: i64 = 10_000;
 #[async_trait]
 impl Ledger for Store {
     async fn reserve(&self, provider: &str, model: &str, claim: Claim) -> CoreResult<Option<Reserved>> {
-        let wanted = Wanted::of(claim)?;
+        let amounts = ClaimAmounts::of(claim)?;
         let (day, opener) = (self.day(), self.mode());
         let names = (provider.to_owned(), model.to_owned());
-        let reserved = self.write(move |sql| reserve(sql, (day, opener), &names, wanted)).await?;
+        let reserved = self.write(move |sql| reserve(sql, (day, opener), &names, amounts)).await?;
         self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
         Ok(reserved)
     }
 
     async fn grow(&self, reservation: i64, claim: Claim) -> CoreResult<Option<Reserved>> {
-        let wanted = Wanted::of(claim)?;
-        let Some((day, reserved)) = self.write(move |sql| grow(sql, reservation, wanted)).await? else {
+        let amounts = ClaimAmounts::of(claim)?;
+        let Some((day, reserved)) = self.write(move |sql| grow(sql, reservation, amounts)).await? else {
             return Ok(None);
         };
         self.note_refusal(day, claim.ceiling_usd, reserved.is_none());
@@ -53,7 +51,7 @@ impl Ledger for Store {
         let estimate = billionths(estimate_usd);
         let note =
             move |sql: &Sql<'_>| sql.execute(NOTE, [reservation, estimate]).map(drop).map_err(Error::from);
-        Ok(self.write_later(Urgency::Welcome, note).await?)
+        Ok(self.write_later(Urgency::BestEffort, note).await?)
     }
 
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> CoreResult<()> {
@@ -61,7 +59,7 @@ impl Ledger for Store {
         let settle = move |sql: &Sql<'_>| call.store(sql, reservation);
         match reservation {
             Some(_) => self.write(settle).await?,
-            None => self.write_later(Urgency::Needed, settle).await?,
+            None => self.write_later(Urgency::MustStore, settle).await?,
         }
         Ok(())
     }
@@ -194,14 +192,14 @@ fn add(sql: &Sql<'_>, day: i64, names: (&str, &str, &str), sum: &Sum) -> Result<
 
 /// A claim in billionths of a dollar.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct ClaimAmounts {
     most: i64,
     least: i64,
     ceiling: i64,
     estimate: i64,
 }
 
-impl Wanted {
+impl ClaimAmounts {
     fn of(claim: Claim) -> CoreResult<Self> {
         if !claim.is_sound() {
             return Err(CoreError::invalid(format!("{claim:?} is no amount that can be set aside")));
@@ -228,23 +226,23 @@ fn reserve(
     sql: &Sql<'_>,
     (day, opener): (i64, OpenMode),
     (provider, model): &(String, String),
-    wanted: Wanted,
+    amounts: ClaimAmounts,
 ) -> Result<Option<Reserved>, Error> {
     const INSERT: &str = "INSERT INTO reservations (day, is_daemons, amount, estimate, provider, model)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let Some((amount, left)) = wanted.granted(sql, day)? else { return Ok(None) };
+    let Some((amount, left)) = amounts.granted(sql, day)? else { return Ok(None) };
     let is_daemons = opener == OpenMode::Daemon;
-    let id = sql.insert(INSERT, params![day, is_daemons, amount, wanted.estimate, provider, model])?;
+    let id = sql.insert(INSERT, params![day, is_daemons, amount, amounts.estimate, provider, model])?;
     Ok(Some(Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) }))
 }
 
 /// Grows a reservation. Returns its day and what it got; `None` if the reservation is gone.
-fn grow(sql: &Sql<'_>, id: i64, wanted: Wanted) -> Result<Option<(i64, Option<Reserved>)>, Error> {
+fn grow(sql: &Sql<'_>, id: i64, amounts: ClaimAmounts) -> Result<Option<(i64, Option<Reserved>)>, Error> {
     const DAY: &str = "SELECT day FROM reservations WHERE id = ?1";
     const GROW: &str = "UPDATE reservations SET amount = amount + ?2, estimate = ?3 WHERE id = ?1";
     let Some(day) = sql.first(DAY, [id], |row| row.get(0))? else { return Ok(None) };
-    let Some((amount, left)) = wanted.granted(sql, day)? else { return Ok(Some((day, None))) };
-    sql.execute(GROW, [id, amount, wanted.estimate])?;
+    let Some((amount, left)) = amounts.granted(sql, day)? else { return Ok(Some((day, None))) };
+    sql.execute(GROW, [id, amount, amounts.estimate])?;
     let reserved = Reserved { id, amount_usd: dollars(amount), left_usd: dollars(left) };
     Ok(Some((day, Some(reserved))))
 }
@@ -314,9 +312,5 @@ fn billionths(usd: f64) -> i64 {
 
 /// The cast saturates, and turns NaN into 0.
 fn to_whole(usd: f64) -> i64 {
-    (usd * BILLION).round() as i64
-}
-
-fn dollars(billionths: i64) -> f64 {
-    billionths as f64 / BILLION
+    (usd * BILLIONTHS_PER_USD).round() as i64
 }

@@ -32,6 +32,7 @@ mod maintenance;
 mod marks;
 mod memory;
 mod messages;
+mod money;
 mod outbox;
 mod owners;
 mod purge;

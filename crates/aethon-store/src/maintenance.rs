@@ -2,7 +2,7 @@
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
-use aethon_core::storage::{Marks, Oneshots, Removed, Retention, Upkeep};
+use aethon_core::storage::{Oneshots, Removed, Retention, StorageMarks, Upkeep};
 use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION};
@@ -57,7 +57,7 @@ impl Upkeep for Store {
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {
             removed.vectors = self.repeat(move |sql| vectors::forget_through(sql, through, STEP)).await?;
         }
-        self.write(move |sql| sessions::bring_back(sql, now)).await?;
+        self.write(move |sql| sessions::clamp_future_times(sql, now)).await?;
         self.write(move |sql| marks::note_upkeep(sql, now)).await?;
         Ok(removed)
     }
@@ -83,7 +83,7 @@ impl Upkeep for Store {
         }
     }
 
-    async fn marks(&self) -> CoreResult<Marks> {
+    async fn marks(&self) -> CoreResult<StorageMarks> {
         Ok(self.read(marks::read).await?)
     }
 

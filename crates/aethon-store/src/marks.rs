@@ -4,7 +4,7 @@
 //! written once a minute and not with every turn. It never decreases: ids derived from the time stay above earlier ones
 //! even if the clock was set back between two runs.
 
-use aethon_core::storage::Marks;
+use aethon_core::storage::StorageMarks;
 
 use crate::db::Sql;
 use crate::error::Error;
@@ -17,10 +17,10 @@ const LATEST: &str = "latest";
 const MAINTAINED_AT: &str = "maintained_at";
 
 /// Reads all marks.
-pub(crate) fn read(sql: &Sql<'_>) -> Result<Marks, Error> {
+pub(crate) fn read(sql: &Sql<'_>) -> Result<StorageMarks, Error> {
     const VALUE: &str = "SELECT value FROM marks WHERE name = ?1";
     let time = |name| sql.first(VALUE, [name], |row| row.get(0).map(from_millis));
-    Ok(Marks { maintained_at: time(MAINTAINED_AT)?, latest: time(LATEST)? })
+    Ok(StorageMarks { maintained_at: time(MAINTAINED_AT)?, latest: time(LATEST)? })
 }
 
 /// Returns the mark to set for a write at `now`; `None` if the last one set is still ahead of it.

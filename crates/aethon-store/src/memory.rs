@@ -82,7 +82,7 @@ impl Memory for Store {
         if purpose != Purpose::Look && !ids.is_empty() {
             // Nobody waits for the disk: if the process dies first, a recall date is older than it could be.
             let note = move |sql: &Sql<'_>| entries::note_recall(sql, &ids, now);
-            self.write_later(Urgency::Welcome, note).await?;
+            self.write_later(Urgency::BestEffort, note).await?;
         }
         Ok(hits)
     }

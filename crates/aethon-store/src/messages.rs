@@ -116,7 +116,7 @@ const PAGE: &str = live!("id > ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4");
 
 /// Limits for one read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Most {
+pub(crate) struct PageLimits {
     pub(crate) messages: usize,
     /// Maximum total size, except that the first message is always included.
     pub(crate) bytes: usize,
@@ -127,14 +127,14 @@ pub(crate) fn page(
     sql: &Sql<'_>,
     session: i64,
     (after, before): (i64, i64),
-    most: Most,
+    limits: PageLimits,
 ) -> Result<Vec<Message>, Error> {
-    let limit = i64::try_from(most.messages).unwrap_or(i64::MAX);
+    let limit = i64::try_from(limits.messages).unwrap_or(i64::MAX);
     let mut bytes = 0;
     let mut messages = sql.take(PAGE, params![session, after, before, limit], |row| {
         let is_first = bytes == 0;
         bytes += row.get_ref(2)?.as_str()?.len();
-        if is_first || bytes <= most.bytes { read(row).map(Some) } else { Ok(None) }
+        if is_first || bytes <= limits.bytes { read(row).map(Some) } else { Ok(None) }
     })?;
     messages.reverse();
     Ok(messages)

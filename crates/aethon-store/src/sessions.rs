@@ -11,7 +11,7 @@ use crate::db::Sql;
 use crate::error::Error;
 
 /// A session that is open for writing.
-pub(crate) struct Opened {
+pub(crate) struct OpenSession {
     /// Its key.
     pub(crate) key: i64,
     /// Whether it still needs a title.
@@ -19,7 +19,7 @@ pub(crate) struct Opened {
 }
 
 /// How to create a session that does not exist yet.
-pub(crate) struct Opening {
+pub(crate) struct SessionOpening {
     /// Its id.
     pub(crate) id: SessionId,
     /// Who sends the first message; `None` if the program itself does.
@@ -35,7 +35,7 @@ pub(crate) struct Opening {
 const FIND: &str = "SELECT session_key, title_source, is_oneshot, sender = '' FROM sessions WHERE id = ?1";
 
 /// Finds a session or creates it.
-pub(crate) fn open(sql: &Sql<'_>, opening: &Opening) -> Result<Opened, Error> {
+pub(crate) fn open(sql: &Sql<'_>, opening: &SessionOpening) -> Result<OpenSession, Error> {
     const CREATE: &str =
         "INSERT INTO sessions (id, channel, sender, title, title_source, agent_name, is_oneshot,
         created_at, updated_at, message_count) VALUES (?1, ?2, ?3, '', 0, ?4, ?5, ?6, ?6, 0)";
@@ -49,12 +49,12 @@ pub(crate) fn open(sql: &Sql<'_>, opening: &Opening) -> Result<Opened, Error> {
     let Some((key, title_source, was_oneshot, is_unsent)) = found else {
         let values =
             params![id, opening.id.channel(), sender, opening.agent_name, opening.is_oneshot, opening.now];
-        return Ok(Opened { key: sql.insert(CREATE, values)?, is_untitled: true });
+        return Ok(OpenSession { key: sql.insert(CREATE, values)?, is_untitled: true });
     };
     if (was_oneshot && !opening.is_oneshot) || (is_unsent && !sender.is_empty()) {
         sql.execute(JOIN, params![key, opening.is_oneshot, sender])?;
     }
-    Ok(Opened { key, is_untitled: title_source == 0 })
+    Ok(OpenSession { key, is_untitled: title_source == 0 })
 }
 
 /// Returns the key of a session.
@@ -72,9 +72,9 @@ pub(crate) fn touch(sql: &Sql<'_>, key: i64, added: i64, now: i64) -> Result<boo
 
 /// Moves times of use that lie in the future to now. They stem from a clock that was ahead; such sessions would
 /// otherwise stay on top of the list and never expire.
-pub(crate) fn bring_back(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
-    const BRING_BACK: &str = "UPDATE sessions SET updated_at = ?1 WHERE updated_at > ?1";
-    sql.execute(BRING_BACK, [now])?;
+pub(crate) fn clamp_future_times(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
+    const CLAMP: &str = "UPDATE sessions SET updated_at = ?1 WHERE updated_at > ?1";
+    sql.execute(CLAMP, [now])?;
     Ok(())
 }
 

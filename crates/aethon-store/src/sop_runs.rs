@@ -10,14 +10,12 @@ use rusqlite::{Row, params};
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::money::{BILLIONTHS_PER_USD, dollars};
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
 /// Maximum number of runs kept.
 const KEPT: i64 = 2_000;
-
-/// Billionths per dollar.
-const BILLION: f64 = 1e9;
 
 #[async_trait]
 impl SopRuns for Store {
@@ -31,7 +29,7 @@ impl SopRuns for Store {
             step = coalesce(?4, step), steps_done = coalesce(?5, steps_done), parameters = coalesce(?6, parameters),
             cost = cost + ?7, error = coalesce(?8, error), updated_at = ?9 WHERE run_id = ?1";
         let (run_id, now) = (run_id.to_owned(), self.now());
-        let parameters = change.parameters.as_ref().map(written);
+        let parameters = change.parameters.as_ref().map(parameters_json);
         let write = move |sql: &Sql<'_>| {
             let (state, turn) =
                 (change.state.map(SopRunState::as_str), change.turn.as_ref().map(TurnId::as_str));
@@ -90,7 +88,7 @@ fn open(sql: &Sql<'_>, run: &SopRun) -> Result<(), Error> {
     let turn = run.turn.as_ref().map(TurnId::as_str);
     let (name, session, state) = (run.sop_name.as_str(), run.session_id.as_str(), run.state.as_str());
     let (started, updated) = (to_millis(run.started_at), to_millis(run.updated_at));
-    let (parameters, cost) = (written(&run.parameters), billionths(run.cost_usd));
+    let (parameters, cost) = (parameters_json(&run.parameters), billionths(run.cost_usd));
     sql.execute(
         OPEN,
         params![
@@ -139,16 +137,11 @@ fn run(row: &Row<'_>) -> rusqlite::Result<Option<SopRun>> {
     }))
 }
 
-fn written(parameters: &BTreeMap<String, String>) -> String {
+fn parameters_json(parameters: &BTreeMap<String, String>) -> String {
     serde_json::to_string(parameters).unwrap_or_else(|_| "{}".to_owned())
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "as casts of floats saturate, and a cost is small")]
 fn billionths(usd: f64) -> i64 {
-    (usd.max(0.0) * BILLION).round() as i64
-}
-
-#[expect(clippy::cast_precision_loss, reason = "costs are far below 2^52 billionths")]
-fn dollars(billionths: i64) -> f64 {
-    billionths as f64 / BILLION
+    (usd.max(0.0) * BILLIONTHS_PER_USD).round() as i64
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::storage::{StorageHealth, Synchronous};
 
-use crate::db::{self, Background, Haste, IdleTask, Readers, Settings, Sql, Urgency, Writer};
+use crate::db::{self, Haste, IdleTask, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
 use crate::owners::{self, Owner};
@@ -112,7 +112,7 @@ impl Store {
             max_bytes: options.max_bytes,
             health: StorageHealth::default(),
         };
-        let (connection, place) = db::open(&settings)?;
+        let (connection, identity) = db::open(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
         if is_daemon {
             let sql = Sql::new(&connection);
@@ -123,10 +123,10 @@ impl Store {
                 owners::forget_daemons(&sql)?;
             }
         }
-        let background = Background { idle_tasks: IDLE_TASKS, probe: marks::probe };
-        let writer = Writer::start((connection, place.clone()), settings.clone(), background)?;
+        let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe };
+        let writer = Writer::start((connection, identity.clone()), settings.clone(), own_tasks)?;
         let health = settings.health.clone();
-        let readers = Readers::new(settings, place);
+        let readers = Readers::new(settings, identity);
         let owner = Owner::fresh(is_daemon, options.lease);
         let Options { clock, agent_name, mode, .. } = options;
         let (refused, latest) = (Mutex::default(), AtomicI64::new(i64::MIN));
@@ -167,7 +167,7 @@ impl Store {
 
     /// Commits the writes queued for later, so that a read sees them.
     pub(crate) async fn flush(&self) -> Result<(), Error> {
-        if self.0.writer.has_later() { self.write(|_| Ok(())).await } else { Ok(()) }
+        if self.0.writer.has_pending() { self.write(|_| Ok(())).await } else { Ok(()) }
     }
 
     pub(crate) async fn read<T: Send + 'static>(

@@ -18,11 +18,9 @@ use serde::{Deserialize, Serialize};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::messages::to_json;
+use crate::money::{BILLIONTHS_PER_USD, dollars};
 use crate::store::Store;
 use crate::time::{day_number, from_millis, to_millis};
-
-/// Billionths per dollar.
-const BILLION: f64 = 1e9;
 
 /// Upper bound for one addition to a sum, so that sums stay far from overflow.
 const MOST: f64 = 1e15;
@@ -129,7 +127,7 @@ impl StoredCall {
 type SumKey = (i64, TelemetryKind, String, TelemetryStatus, i64);
 
 #[derive(Default)]
-struct SumOf {
+struct SumValues {
     count: i64,
     seconds: f64,
     input: i64,
@@ -138,8 +136,8 @@ struct SumOf {
 }
 
 /// Adds up the events of a batch, so that each sum is written once per batch.
-fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumOf> {
-    let mut sums: HashMap<SumKey, SumOf> = HashMap::new();
+fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumValues> {
+    let mut sums: HashMap<SumKey, SumValues> = HashMap::new();
     for event in events {
         let day = day_number(to_millis(event.timestamp));
         let key = (day, event.kind, event.name.clone(), event.status, bucket_of(event.duration));
@@ -150,7 +148,7 @@ fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumOf> {
         if let (TelemetryKind::ModelCall, Some(call)) = (event.kind, &event.call) {
             sum.input = sum.input.saturating_add(whole(call.input_tokens as f64));
             sum.output = sum.output.saturating_add(whole(call.output_tokens as f64));
-            sum.cost = sum.cost.saturating_add(whole(call.cost_usd * BILLION));
+            sum.cost = sum.cost.saturating_add(whole(call.cost_usd * BILLIONTHS_PER_USD));
         }
     }
     sums
@@ -161,12 +159,12 @@ fn whole(amount: f64) -> i64 {
     if amount.is_nan() { 0 } else { amount.clamp(0.0, MOST).round() as i64 }
 }
 
-fn add(sql: &Sql<'_>, (day, kind, name, status, bucket): &SumKey, sum: &SumOf) -> Result<(), Error> {
+fn add(sql: &Sql<'_>, (day, kind, name, status, bucket): &SumKey, sum: &SumValues) -> Result<(), Error> {
     const ADD: &str = "INSERT INTO telemetry_sums VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
         ON CONFLICT DO UPDATE SET count = count + ?6, seconds = seconds + ?7,
         input_tokens = input_tokens + ?8, output_tokens = output_tokens + ?9, cost = cost + ?10";
     let (kind, status) = (kind.as_str(), status.as_str());
-    let SumOf { count, seconds, input, output, cost } = sum;
+    let SumValues { count, seconds, input, output, cost } = sum;
     sql.execute(ADD, params![day, kind, name, status, bucket, count, seconds, input, output, cost])?;
     Ok(())
 }
@@ -215,6 +213,6 @@ fn sum(row: &Row<'_>) -> rusqlite::Result<Option<TelemetrySum>> {
         seconds: row.get(5)?,
         input_tokens: number(6)?,
         output_tokens: number(7)?,
-        cost_usd: row.get::<_, i64>(8)? as f64 / BILLION,
+        cost_usd: dollars(row.get(8)?),
     }))
 }

@@ -11,8 +11,8 @@ use rusqlite::params;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::messages::{self, Most, NewMessage};
-use crate::sessions::{self, Opening};
+use crate::messages::{self, NewMessage, PageLimits};
+use crate::sessions::{self, SessionOpening};
 use crate::store::Store;
 use crate::{listing, purge, turns};
 
@@ -36,8 +36,8 @@ impl Transcripts for Store {
         let (id, before) = (id.clone(), before.map_or(i64::MAX, |before| before.0));
         let read = move |sql: &Sql<'_>| {
             let Some(key) = sessions::key(sql, id.as_str())? else { return Ok(Vec::new()) };
-            let most = Most { messages: limit, bytes: MOST_PAGE_BYTES };
-            messages::page(sql, key, (0, before), most)
+            let limits = PageLimits { messages: limit, bytes: MOST_PAGE_BYTES };
+            messages::page(sql, key, (0, before), limits)
         };
         Ok(self.read(read).await?)
     }
@@ -71,7 +71,7 @@ impl Transcripts for Store {
         let title = title_of(&message);
         let (key, message) = (key.to_owned(), NewMessage::from(&message)?);
         let agent_name = self.agent_name().to_owned();
-        let opening = Opening { id: id.clone(), sender: None, agent_name, is_oneshot: false, now };
+        let opening = SessionOpening { id: id.clone(), sender: None, agent_name, is_oneshot: false, now };
         let post = move |sql: &Sql<'_>| -> Result<Option<MessageId>, Error> {
             const REMEMBER: &str =
                 "INSERT OR IGNORE INTO posted (session, post_key, posted_at) VALUES (?1, ?2, ?3)";

@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
 use crate::outbox;
 use crate::owners::{self, Owner};
-use crate::sessions::{self, Opened, Opening};
+use crate::sessions::{self, OpenSession, SessionOpening};
 use crate::store::Store;
-use crate::turns::{self, Due, Held, NewTurn, Outcome, Standing};
+use crate::turns::{self, Due, HeldMessages, NewTurn, Outcome, TurnState};
 
 /// From this size on, a text that is already in a message is not stored again just because a notice follows it.
 const LONG: usize = 64 << 10;
@@ -26,7 +26,7 @@ const LONG: usize = 64 << 10;
 impl TurnLog for Store {
     async fn accept(&self, turn: &TurnId, inbound: &Inbound, begin: Option<Begin>) -> CoreResult<Accepted> {
         let now = self.now();
-        let opening = Opening {
+        let opening = SessionOpening {
             id: inbound.session.clone(),
             sender: Some(inbound.sender.clone()),
             agent_name: if inbound.agent.is_main() { self.agent_name() } else { inbound.agent.as_str() }
@@ -48,28 +48,28 @@ impl TurnLog for Store {
             owner: self.owner(),
             now,
         };
-        let start = begin.as_ref().map(Start::from).transpose()?;
+        let start = begin.as_ref().map(PreparedBegin::from).transpose()?;
         // A message that waits behind a running turn can wait for the commit that ends it.
         let haste = if begin.is_some() { Haste::Awaited } else { Haste::Patient };
         Ok(self.write_at(now, haste, move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<Begun> {
-        let (turn, start, by) = (turn.clone(), Start::from(&begin)?, (self.owner(), self.now()));
+        let (turn, start, by) = (turn.clone(), PreparedBegin::from(&begin)?, (self.owner(), self.now()));
         Ok(self.write(move |sql| begin_again(sql, &turn, &start, by)).await?)
     }
 
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> CoreResult<Vec<MessageId>> {
-        let (turn, messages, now, owner) = (turn.clone(), prepared(&messages)?, self.now(), self.owner());
+        let (turn, messages, now, owner) = (turn.clone(), prepare(&messages)?, self.now(), self.owner());
         let append = move |sql: &Sql<'_>| {
-            let standing = turns::standing(sql, &turn)?;
-            if standing.phase != TurnPhase::Running {
+            let state = turns::state(sql, &turn)?;
+            if state.phase != TurnPhase::Running {
                 return Err(CoreError::invalid(format!("the turn {turn} does not run")).into());
             }
-            if !standing.is_of(owner) {
+            if !state.is_of(owner) {
                 return Err(owners::taken_over(&turn));
             }
-            add(sql, standing.session, &turn, &messages, now)
+            add(sql, state.session, &turn, &messages, now)
         };
         Ok(self.write(append).await?)
     }
@@ -79,11 +79,12 @@ impl TurnLog for Store {
         let Finish { messages, reply, deliveries, next } = finish;
         let held = held(&messages)?;
         // Messages that may have to wait have no id yet that the outcome could refer to.
-        let behind = |message: &Message| behind(&reply.text, message);
+        let suffix_after = |message: &Message| suffix_after(&reply.text, message);
         let holder =
-            messages.iter().rposition(|message| behind(message).is_some()).filter(|_| held.is_none());
-        let after = holder.and_then(|holder| behind(messages.get(holder)?)).filter(|after| !after.is_empty());
-        let ending = Ending {
+            messages.iter().rposition(|message| suffix_after(message).is_some()).filter(|_| held.is_none());
+        let after =
+            holder.and_then(|holder| suffix_after(messages.get(holder)?)).filter(|after| !after.is_empty());
+        let prepared = PreparedFinish {
             holder,
             outcome: to_json(&Outcome {
                 text: holder.is_none().then(|| reply.text.clone()),
@@ -95,15 +96,17 @@ impl TurnLog for Store {
                 held: None,
             })?,
             held,
-            messages: prepared(&messages)?,
+            messages: prepare(&messages)?,
             turn: reply.turn.clone(),
             session: reply.session.clone(),
             deliveries,
-            next: next.map(|(turn, begin)| Ok::<_, Error>((turn, Start::from(&begin)?))).transpose()?,
+            next: next
+                .map(|(turn, begin)| Ok::<_, Error>((turn, PreparedBegin::from(&begin)?)))
+                .transpose()?,
             owner: self.owner(),
             now,
         };
-        Ok(self.write_at(now, Haste::Awaited, move |sql| ending.store(sql)).await?)
+        Ok(self.write_at(now, Haste::Awaited, move |sql| prepared.store(sql)).await?)
     }
 
     async fn window(&self, session: &SessionId, limit: usize) -> CoreResult<Vec<Message>> {
@@ -136,7 +139,7 @@ impl TurnLookup for Store {
 
 /// Returns what a reply adds to the text of a message: empty if they are equal, `None` if the texts differ. A long text
 /// followed by a notice is not stored twice, either.
-fn behind<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
+fn suffix_after<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
     if message.text_bytes() > reply.len() {
         return None;
     }
@@ -145,13 +148,13 @@ fn behind<'r>(reply: &'r str, message: &Message) -> Option<&'r str> {
 }
 
 /// A [`Begin`] ready to be stored.
-struct Start {
+struct PreparedBegin {
     message: NewMessage,
     title: String,
     replaces: Option<TurnId>,
 }
 
-impl Start {
+impl PreparedBegin {
     fn from(begin: &Begin) -> Result<Self, Error> {
         Ok(Self {
             message: NewMessage::from(&begin.message)?,
@@ -162,7 +165,7 @@ impl Start {
 }
 
 /// A [`Finish`] ready to be stored.
-struct Ending {
+struct PreparedFinish {
     turn: TurnId,
     session: SessionId,
     messages: Vec<NewMessage>,
@@ -172,28 +175,28 @@ struct Ending {
     /// The messages as JSON, if they may have to wait for their place in the transcript.
     held: Option<String>,
     deliveries: Vec<aethon_core::channel::NewDelivery>,
-    next: Option<(TurnId, Start)>,
+    next: Option<(TurnId, PreparedBegin)>,
     owner: Owner,
     now: i64,
 }
 
-impl Ending {
+impl PreparedFinish {
     fn store(&self, sql: &Sql<'_>) -> Result<Finished, Error> {
-        let standing = turns::standing(sql, &self.turn)?;
-        if standing.phase == TurnPhase::Done {
+        let state = turns::state(sql, &self.turn)?;
+        if state.phase == TurnPhase::Done {
             return Err(CoreError::invalid(format!("the turn {} has ended before", self.turn)).into());
         }
-        if !standing.is_of(self.owner) {
+        if !state.is_of(self.owner) {
             return Err(owners::taken_over(&self.turn));
         }
-        let beside = match standing.first_message {
-            Some(first) => messages::has_beside(sql, standing.session, first, self.turn.as_str())?,
+        let beside = match state.first_message {
+            Some(first) => messages::has_beside(sql, state.session, first, self.turn.as_str())?,
             None => false,
         };
-        let mut messages = self.end(sql, &standing)?;
-        for due in turns::due(sql, standing.session)? {
-            let placed = place(sql, standing.session, &due, self.now)?;
-            if due.key == standing.key {
+        let mut messages = self.end(sql, &state)?;
+        for due in turns::due(sql, state.session)? {
+            let placed = place_held_messages(sql, state.session, &due, self.now)?;
+            if due.key == state.key {
                 messages = placed;
             }
         }
@@ -201,33 +204,33 @@ impl Ending {
             outbox::insert(sql, (self.session.as_str(), self.turn.as_str()), delivery, self.now)?;
         }
         let next = match &self.next {
-            Some((turn, start)) => unless_held(begin_again(sql, turn, start, (self.owner, self.now)))?,
+            Some((turn, start)) => none_if_blocked(begin_again(sql, turn, start, (self.owner, self.now)))?,
             None => None,
         };
         Ok(Finished { messages, beside, next })
     }
 }
 
-impl Ending {
+impl PreparedFinish {
     /// Adds the last messages and stores the outcome. Those of a turn that never began wait until every older turn is
     /// over.
-    fn end(&self, sql: &Sql<'_>, standing: &Standing) -> Result<Vec<MessageId>, Error> {
-        let unbegun = self.held.as_ref().filter(|_| standing.first_message.is_none());
+    fn end(&self, sql: &Sql<'_>, state: &TurnState) -> Result<Vec<MessageId>, Error> {
+        let unbegun = self.held.as_ref().filter(|_| state.first_message.is_none());
         if let Some(held) = unbegun {
-            turns::hold(sql, standing.key, &self.outcome, held, self.now)?;
+            turns::hold(sql, state.key, &self.outcome, held, self.now)?;
             return Ok(Vec::new());
         }
-        let messages = add(sql, standing.session, &self.turn, &self.messages, self.now)?;
+        let messages = add(sql, state.session, &self.turn, &self.messages, self.now)?;
         let reply_message = self.holder.and_then(|holder| messages.get(holder)).map(|id| id.0);
-        turns::end(sql, standing.key, &self.outcome, reply_message, self.now)?;
+        turns::end(sql, state.key, &self.outcome, reply_message, self.now)?;
         Ok(messages)
     }
 }
 
 /// Adds the messages of a turn that ended before it began to the transcript.
-fn place(sql: &Sql<'_>, session: i64, due: &Due, now: i64) -> Result<Vec<MessageId>, Error> {
+fn place_held_messages(sql: &Sql<'_>, session: i64, due: &Due, now: i64) -> Result<Vec<MessageId>, Error> {
     let messages = add(sql, session, &due.id, &due.held.messages, now)?;
-    turns::place(sql, due.key, messages.first().map(|id| id.0))?;
+    turns::mark_placed(sql, due.key, messages.first().map(|id| id.0))?;
     sessions::suggest_title(sql, session, &due.held.title)?;
     Ok(messages)
 }
@@ -235,19 +238,19 @@ fn place(sql: &Sql<'_>, session: i64, due: &Due, now: i64) -> Result<Vec<Message
 /// Serializes messages that start with the user's, which means that the turn may never have begun.
 fn held(messages: &[Message]) -> Result<Option<String>, Error> {
     let Some(first) = messages.first().filter(|first| first.role == Role::User) else { return Ok(None) };
-    let held = Held { messages: prepared(messages)?, title: title_of(first) };
+    let held = HeldMessages { messages: prepare(messages)?, title: title_of(first) };
     Ok(Some(to_json(&held)?))
 }
 
-fn prepared(messages: &[Message]) -> Result<Vec<NewMessage>, Error> {
+fn prepare(messages: &[Message]) -> Result<Vec<NewMessage>, Error> {
     messages.iter().map(NewMessage::from).collect()
 }
 
 fn accept(
     sql: &Sql<'_>,
-    opening: &Opening,
+    opening: &SessionOpening,
     turn: &NewTurn,
-    start: Option<&Start>,
+    start: Option<&PreparedBegin>,
 ) -> Result<Accepted, Error> {
     if let Some((dedupe_id, _)) = &turn.dedupe
         && let Some(known) = turns::known(sql, &turn.channel, dedupe_id, turn.now)?
@@ -264,7 +267,7 @@ fn accept(
     let begun = match start {
         Some(start) => Some(begin(sql, &session, &turn.id, start, turn.now)?),
         None => {
-            gone_unless(sessions::touch(sql, session.key, 0, turn.now)?, &turn.id)?;
+            ensure_exists(sessions::touch(sql, session.key, 0, turn.now)?, &turn.id)?;
             None
         }
     };
@@ -277,32 +280,38 @@ fn accept(
 fn begin_again(
     sql: &Sql<'_>,
     turn: &TurnId,
-    start: &Start,
+    start: &PreparedBegin,
     (owner, now): (Owner, i64),
 ) -> Result<Begun, Error> {
-    let standing = turns::standing(sql, turn)?;
-    if standing.phase == TurnPhase::Done {
+    let state = turns::state(sql, turn)?;
+    if state.phase == TurnPhase::Done {
         return Err(CoreError::invalid(format!("the turn {turn} has ended before")).into());
     }
-    if !standing.is_of(owner) {
+    if !state.is_of(owner) {
         return Err(owners::elsewhere());
     }
-    let begun = match standing.first_message {
+    let begun = match state.first_message {
         Some(first) => Begun { message: MessageId(first), after: None },
-        None if owners::is_held(sql, standing.session, standing.key, owner)? => {
+        None if owners::is_held(sql, state.session, state.key, owner)? => {
             return Err(owners::elsewhere());
         }
         None => {
-            let session = Opened { key: standing.session, is_untitled: true };
+            let session = OpenSession { key: state.session, is_untitled: true };
             begin(sql, &session, turn, start, now)?
         }
     };
-    turns::start(sql, standing.key, begun.message.0, now)?;
+    turns::start(sql, state.key, begun.message.0, now)?;
     Ok(begun)
 }
 
 /// Stores the user's message and removes what it replaces from the live branch.
-fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64) -> Result<Begun, Error> {
+fn begin(
+    sql: &Sql<'_>,
+    session: &OpenSession,
+    turn: &TurnId,
+    start: &PreparedBegin,
+    now: i64,
+) -> Result<Begun, Error> {
     let after = messages::newest(sql, session.key)?.map(MessageId);
     let replaced =
         start.replaces.as_ref().map(|replaced| live_start(sql, session.key, replaced)).transpose()?;
@@ -312,7 +321,7 @@ fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64
         let left = messages::supersede(sql, session.key, replaced, first)?;
         added -= i64::try_from(left).unwrap_or(0);
     }
-    gone_unless(sessions::touch(sql, session.key, added, now)?, turn)?;
+    ensure_exists(sessions::touch(sql, session.key, added, now)?, turn)?;
     if session.is_untitled || replaced.is_some() {
         sessions::suggest_title(sql, session.key, &start.title)?;
     }
@@ -321,8 +330,8 @@ fn begin(sql: &Sql<'_>, session: &Opened, turn: &TurnId, start: &Start, now: i64
 
 /// Returns the first message of a turn that a retry or an edit may replace.
 fn live_start(sql: &Sql<'_>, session: i64, turn: &TurnId) -> Result<i64, Error> {
-    let standing = turns::standing(sql, turn)?;
-    let first = standing.first_message.filter(|_| standing.session == session);
+    let state = turns::state(sql, turn)?;
+    let first = state.first_message.filter(|_| state.session == session);
     match first {
         Some(first) if messages::is_live(sql, session, first)? => Ok(first),
         _ => Err(turns::no_turn(turn)),
@@ -341,13 +350,13 @@ fn add(
         .map(|message| messages::insert(sql, session, Some(turn.as_str()), message).map(MessageId))
         .collect::<Result<Vec<_>, _>>()?;
     let added = i64::try_from(ids.len()).unwrap_or(0);
-    gone_unless(sessions::touch(sql, session, added, now)?, turn)?;
+    ensure_exists(sessions::touch(sql, session, added, now)?, turn)?;
     Ok(ids)
 }
 
 /// Converts errors about a turn that cannot begin (it is over, was removed, or has to wait) to `None`; nothing was
 /// written.
-fn unless_held(begun: Result<Begun, Error>) -> Result<Option<Begun>, Error> {
+fn none_if_blocked(begun: Result<Begun, Error>) -> Result<Option<Begun>, Error> {
     match begun.map_err(CoreError::from) {
         Ok(begun) => Ok(Some(begun)),
         Err(error) if error.is_not_found() || error.is_invalid() || error.is_elsewhere() => Ok(None),
@@ -356,7 +365,7 @@ fn unless_held(begun: Result<Begun, Error>) -> Result<Option<Begun>, Error> {
 }
 
 /// Rejects writes to a session that was removed while its turn ran.
-fn gone_unless(exists: bool, turn: &TurnId) -> Result<(), Error> {
+fn ensure_exists(exists: bool, turn: &TurnId) -> Result<(), Error> {
     if exists { Ok(()) } else { Err(turns::no_turn(turn)) }
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct NewTurn {
 }
 
 /// The state needed to continue a turn.
-pub(crate) struct Standing {
+pub(crate) struct TurnState {
     pub(crate) key: i64,
     pub(crate) session: i64,
     pub(crate) phase: TurnPhase,
@@ -40,7 +40,7 @@ pub(crate) struct Standing {
     owner: Option<i64>,
 }
 
-impl Standing {
+impl TurnState {
     pub(crate) fn is_of(&self, owner: Owner) -> bool {
         self.owner == Some(owner.id)
     }
@@ -62,12 +62,12 @@ pub(crate) struct Outcome {
     pub(crate) failure: Option<Failure>,
     /// The messages of a turn that ended before it began, until they get their place in the transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<HeldMessages>,
 }
 
 /// Messages that wait for their place in the transcript.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Held {
+pub(crate) struct HeldMessages {
     /// The user's message and the one that ends the turn.
     pub(crate) messages: Vec<NewMessage>,
     /// The title that the first of them suggests.
@@ -78,7 +78,7 @@ pub(crate) struct Held {
 pub(crate) struct Due {
     pub(crate) key: i64,
     pub(crate) id: TurnId,
-    pub(crate) held: Held,
+    pub(crate) held: HeldMessages,
 }
 
 /// Stores a turn; it has begun if it has a first message.
@@ -117,7 +117,7 @@ pub(crate) fn known(
     dedupe_id: &str,
     now: i64,
 ) -> Result<Option<TurnRecord>, Error> {
-    let Some((key, counts)) = called(sql, channel, dedupe_id, now)? else { return Ok(None) };
+    let Some((key, counts)) = find_by_dedupe_id(sql, channel, dedupe_id, now)? else { return Ok(None) };
     if !counts {
         release(sql, key)?;
         return Ok(None);
@@ -132,14 +132,19 @@ pub(crate) fn still_known(
     dedupe_id: &str,
     now: i64,
 ) -> Result<Option<TurnRecord>, Error> {
-    match called(sql, channel, dedupe_id, now)? {
+    match find_by_dedupe_id(sql, channel, dedupe_id, now)? {
         Some((key, true)) => by_key(sql, key),
         _ => Ok(None),
     }
 }
 
 /// Returns the key of the turn with this dedupe id, and whether the id is still valid.
-fn called(sql: &Sql<'_>, channel: &str, dedupe_id: &str, now: i64) -> Result<Option<(i64, bool)>, Error> {
+fn find_by_dedupe_id(
+    sql: &Sql<'_>,
+    channel: &str,
+    dedupe_id: &str,
+    now: i64,
+) -> Result<Option<(i64, bool)>, Error> {
     const BY_DEDUPE: &str = "SELECT turn_key, dedupe_until FROM turns WHERE channel = ?1 AND dedupe_id = ?2";
     Ok(sql.first(BY_DEDUPE, [channel, dedupe_id], |row| {
         let until: Option<i64> = row.get(1)?;
@@ -169,12 +174,12 @@ pub(crate) fn release_expired(sql: &Sql<'_>, now: i64, limit: i64) -> Result<usi
     Ok(expired.len())
 }
 
-const STANDING: &str = "SELECT turn_key, session_key, phase, first_message, owner FROM turns WHERE id = ?1";
+const STATE: &str = "SELECT turn_key, session_key, phase, first_message, owner FROM turns WHERE id = ?1";
 
 /// Returns the state of a turn; an error if it does not exist (any more).
-pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
-    let standing = sql.first(STANDING, [id.as_str()], |row| {
-        Ok(Standing {
+pub(crate) fn state(sql: &Sql<'_>, id: &TurnId) -> Result<TurnState, Error> {
+    let state = sql.first(STATE, [id.as_str()], |row| {
+        Ok(TurnState {
             key: row.get(0)?,
             session: row.get(1)?,
             phase: phase_of(row.get(2)?),
@@ -182,7 +187,7 @@ pub(crate) fn standing(sql: &Sql<'_>, id: &TurnId) -> Result<Standing, Error> {
             owner: row.get(4)?,
         })
     })?;
-    standing.filter(|standing| standing.session != 0).ok_or_else(|| no_turn(id))
+    state.filter(|state| state.session != 0).ok_or_else(|| no_turn(id))
 }
 
 /// Returns the error for a turn that does not exist, or not any more.
@@ -224,7 +229,7 @@ pub(crate) fn hold(sql: &Sql<'_>, key: i64, outcome: &str, held: &str, now: i64)
 }
 
 /// Notes that the messages of a turn that never began are in the transcript, starting with `first`.
-pub(crate) fn place(sql: &Sql<'_>, key: i64, first: Option<i64>) -> Result<(), Error> {
+pub(crate) fn mark_placed(sql: &Sql<'_>, key: i64, first: Option<i64>) -> Result<(), Error> {
     const PLACE: &str =
         "UPDATE turns SET phase = 2, first_message = ?2, outcome = json_remove(outcome, '$.held')
         WHERE turn_key = ?1";
@@ -245,7 +250,7 @@ pub(crate) fn due(sql: &Sql<'_>, session: i64) -> Result<Vec<Due>, Error> {
     })?;
     let due = |(key, id, outcome): (i64, TurnId, String)| {
         let outcome: Outcome = serde_json::from_str(&outcome).map_err(|error| unreadable(&id, error))?;
-        let held = outcome.held.unwrap_or(Held { messages: Vec::new(), title: String::new() });
+        let held = outcome.held.unwrap_or(HeldMessages { messages: Vec::new(), title: String::new() });
         Ok(Due { key, id, held })
     };
     rows.into_iter().map(due).collect()

@@ -25,11 +25,11 @@ impl EmbeddingCache for Store {
         let rows: Vec<_> = self
             .read(move |sql| keys.iter().map(|key| find(sql, &model, key)).collect::<Result<_, _>>())
             .await?;
-        let is_stale = |row: &&Kept| row.used_on < today;
+        let is_stale = |row: &&CachedVector| row.used_on < today;
         let stale: Vec<i64> = rows.iter().flatten().filter(is_stale).map(|row| row.id).collect();
         if !stale.is_empty() {
             let note = move |sql: &Sql<'_>| stale.iter().try_for_each(|&id| note_use(sql, id, today));
-            self.write_later(Urgency::Welcome, note).await?;
+            self.write_later(Urgency::BestEffort, note).await?;
         }
         Ok(rows.into_iter().map(|row| row?.vector).collect())
     }
@@ -45,17 +45,21 @@ impl EmbeddingCache for Store {
 }
 
 /// A row of the table.
-struct Kept {
+struct CachedVector {
     id: i64,
     used_on: i64,
     /// `None` if the bytes are no vector (the file was edited by hand); it is then requested again.
     vector: Option<Vec<f32>>,
 }
 
-fn find(sql: &Sql<'_>, model: &str, key: &TextKey) -> Result<Option<Kept>, Error> {
+fn find(sql: &Sql<'_>, model: &str, key: &TextKey) -> Result<Option<CachedVector>, Error> {
     const FIND: &str = "SELECT id, used_on, vector FROM vectors WHERE model = ?1 AND key = ?2";
     let kept = |row: &Row<'_>| {
-        Ok(Kept { id: row.get(0)?, used_on: row.get(1)?, vector: numbers(row.get_ref(2)?.as_blob()?) })
+        Ok(CachedVector {
+            id: row.get(0)?,
+            used_on: row.get(1)?,
+            vector: numbers(row.get_ref(2)?.as_blob()?),
+        })
     };
     Ok(sql.first(FIND, params![model, key.as_slice()], kept)?)
 }

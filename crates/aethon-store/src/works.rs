@@ -19,7 +19,7 @@ impl WorkStore for Store {
         const ADD: &str = "INSERT INTO works (work_id, is_open, work) VALUES (?1, ?2, ?3)";
         const BOUND: &str =
             "DELETE FROM works WHERE is_open = 0 AND work_key <= (SELECT max(work_key) FROM works) - ?1";
-        let (id, is_open, document) = (work.work_id.clone(), !work.state.is_over(), written(work)?);
+        let (id, is_open, document) = (work.work_id.clone(), !work.state.is_over(), work_json(work)?);
         let add = move |sql: &Sql<'_>| {
             sql.execute(ADD, params![id, is_open, document])?;
             Ok(sql.execute(BOUND, [KEPT]).map(drop)?)
@@ -29,7 +29,7 @@ impl WorkStore for Store {
 
     async fn save(&self, work: &Work) -> CoreResult<bool> {
         const SAVE: &str = "UPDATE works SET is_open = ?2, work = ?3 WHERE work_id = ?1";
-        let (id, is_open, document) = (work.work_id.clone(), !work.state.is_over(), written(work)?);
+        let (id, is_open, document) = (work.work_id.clone(), !work.state.is_over(), work_json(work)?);
         let save = move |sql: &Sql<'_>| Ok(sql.execute(SAVE, params![id, is_open, document])? > 0);
         Ok(self.write(save).await?)
     }
@@ -70,7 +70,7 @@ impl WorkStore for Store {
     }
 }
 
-fn written(work: &Work) -> CoreResult<String> {
+fn work_json(work: &Work) -> CoreResult<String> {
     let plain = Work { wish: None, ..work.clone() };
     serde_json::to_string(&plain)
         .map_err(|error| CoreError::internal("work could not be written").because(error))

@@ -8,8 +8,8 @@
 //! for the model, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
 //! assistant talks to.
 //!
-//! `confine` builds the walls around every child process, `places` lists what is closed to it, and `sandbox` and
-//! `docker` isolate commands from the rest of the machine.
+//! `confine` builds the walls around every child process, `protected_paths` lists what is closed to it, and `sandbox`
+//! and `docker` isolate commands from the rest of the machine.
 
 mod confine;
 mod conversation;
@@ -24,8 +24,8 @@ mod options;
 mod outputs;
 mod pages;
 mod pdf;
-mod places;
 mod programs;
+mod protected_paths;
 mod sandbox;
 mod sandbox_limits;
 mod set;

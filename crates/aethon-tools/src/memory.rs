@@ -71,9 +71,9 @@ impl ManageMemory {
         let content = needed(arguments.content.as_deref(), "content", "store")?;
         let (category, source) = (arguments.category.as_deref(), context.session.as_str());
         if let Some(id) = given(arguments.id.as_deref()) {
-            let correction = Correction::new(Some(content), category, source).map_err(told)?;
+            let correction = Correction::new(Some(content), category, source).map_err(to_tool_error)?;
             let reach = Reach::of(&context.person);
-            let entry = self.memory.correct(&reach, parsed(id)?, correction).await.map_err(told)?;
+            let entry = self.memory.correct(&reach, parsed(id)?, correction).await.map_err(to_tool_error)?;
             return Ok(format!(
                 "Memory {} is corrected; what it said before is kept as its history.",
                 entry.id
@@ -86,8 +86,8 @@ impl ManageMemory {
             Some(true) => Scope::shared(),
             _ => Scope::from(&context.person),
         };
-        let memory = NewMemory::new(content, category.unwrap_or_default(), source).map_err(told)?;
-        let stored = self.memory.store(memory.of(scope)).await.map_err(told)?;
+        let memory = NewMemory::new(content, category.unwrap_or_default(), source).map_err(to_tool_error)?;
+        let stored = self.memory.store(memory.of(scope)).await.map_err(to_tool_error)?;
         let id = stored.entry.id;
         Ok(if stored.is_new {
             format!("Remembered as memory {id}, under {:?}.", stored.entry.category)
@@ -103,7 +103,7 @@ impl ManageMemory {
             .of(Reach::of(&context.person))
             .for_purpose(Purpose::Ask)
             .in_category(given(arguments.category.as_deref()).map(str::to_owned));
-        let hits = self.memory.search(query).await.map_err(told)?;
+        let hits = self.memory.search(query).await.map_err(to_tool_error)?;
         if hits.is_empty() {
             return Ok(format!(
                 "Nothing is remembered about {question:?}. Try other words, or ask the person."
@@ -118,7 +118,7 @@ impl ManageMemory {
             .of(Reach::of(&context.person))
             .with_words(arguments.query.as_deref().unwrap_or_default())
             .in_category(given(arguments.category.as_deref()).map(str::to_owned));
-        let page = self.memory.list(listing).await.map_err(told)?;
+        let page = self.memory.list(listing).await.map_err(to_tool_error)?;
         if page.entries.is_empty() {
             return Ok("Nothing is remembered that fits.".to_owned());
         }
@@ -130,7 +130,7 @@ impl ManageMemory {
     async fn forget(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
         let id = needed(arguments.id.as_deref(), "id", "forget")?;
         let id = parsed(id)?;
-        if self.memory.forget(&Reach::of(&context.person), id).await.map_err(told)? {
+        if self.memory.forget(&Reach::of(&context.person), id).await.map_err(to_tool_error)? {
             Ok(format!("Memory {id} is forgotten, with its history."))
         } else {
             Err(ToolError::failed(format!("there is no memory {id}; `search` and `list` show the ids")))
@@ -171,7 +171,7 @@ fn parsed(id: &str) -> Result<MemoryId, ToolError> {
 }
 
 /// Converts a refusal to words for the model.
-fn told(error: Error) -> ToolError {
+fn to_tool_error(error: Error) -> ToolError {
     if error.is_secret() || error.is_denied() {
         return ToolError::denied(error.to_string());
     }

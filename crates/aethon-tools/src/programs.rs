@@ -19,7 +19,7 @@ use crate::confine::Confinement;
 use crate::docker::DockerSandbox;
 use crate::options::{Options, USUAL_PATH};
 use crate::sandbox::{KernelSandbox, STEP_VARIABLE};
-use crate::shell::{Ended, Group, Launch, Running, Streams, program, start};
+use crate::shell::{ExitKind, Group, Launch, Running, Streams, program, start};
 
 /// Starts programs inside the walls.
 pub struct ConfinedPrograms {
@@ -99,29 +99,29 @@ impl Programs for ConfinedPrograms {
             input: Box::new(Sender::from_owned_fd(input.into())?),
             output: Box::new(Receiver::from_owned_fd(output.into())?),
             errors: Box::new(Receiver::from_owned_fd(errors.into())?),
-            life: Box::new(Life { _group: group, ended, how: None }),
+            life: Box::new(ConfinedProcess { _group: group, ended, how: None }),
         })
     }
 }
 
 /// The processes of a program.
-struct Life {
+struct ConfinedProcess {
     _group: Group,
-    ended: oneshot::Receiver<Ended>,
+    ended: oneshot::Receiver<ExitKind>,
     /// How it ended, once known.
     how: Option<String>,
 }
 
 #[async_trait]
-impl ProgramLife for Life {
+impl ProgramLife for ConfinedProcess {
     async fn ended(&mut self) -> String {
         if let Some(how) = &self.how {
             return how.clone();
         }
         let how = match (&mut self.ended).await {
-            Ok(Ended::Status(status)) => format!("with exit status {status}"),
-            Ok(Ended::Signal(signal)) => format!("by signal {signal}"),
-            Ok(Ended::Unknown) | Err(_) => "for a reason that is not known".to_owned(),
+            Ok(ExitKind::Status(status)) => format!("with exit status {status}"),
+            Ok(ExitKind::Signal(signal)) => format!("by signal {signal}"),
+            Ok(ExitKind::Unknown) | Err(_) => "for a reason that is not known".to_owned(),
         };
         self.how.insert(how).clone()
     }

@@ -134,7 +134,7 @@ impl Sops {
                     let Some(left) = self.settled(run).await? else { continue };
                     run = left;
                 }
-                self.open.set(&run.session_id, &run.run_id, run.state.goes_on());
+                self.open.set(&run.session_id, &run.run_id, run.state.awaits_message());
             }
         }
         Ok(())
@@ -160,7 +160,7 @@ impl Sops {
         // What was spent before the end is already included.
         let change = record::change(&run, &reply, reply.usage.cost_usd);
         self.runs.change(&run.run_id, change).await?;
-        Ok(self.runs.run(&run.run_id).await?.filter(|run| run.state.goes_on()))
+        Ok(self.runs.run(&run.run_id).await?.filter(|run| run.state.awaits_message()))
     }
 }
 
@@ -244,7 +244,7 @@ impl SopDoor {
         }
         let Some(run_id) = waiting else { return Ok(None) };
         let run = self.sops.runs.run(&run_id).await?;
-        let Some(run) = run.filter(|run| run.state.goes_on()) else {
+        let Some(run) = run.filter(|run| run.state.awaits_message()) else {
             self.sops.open.ended(&inbound.session, &run_id);
             return Ok(None);
         };

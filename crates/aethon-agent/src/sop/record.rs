@@ -106,7 +106,7 @@ impl Hook for RecordSopRuns {
             }
             let counted_usd = self.counted().remove(&turn.turn).unwrap_or_default();
             let change = change(&run, reply, counted_usd);
-            if change.state.is_some_and(SopRunState::goes_on) {
+            if change.state.is_some_and(SopRunState::awaits_message) {
                 self.open.waits(&turn.session, &run.run_id);
             } else {
                 self.open.ended(&turn.session, &run.run_id);

@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use aethon_core::approval::{
-    Answer, ApprovalRequest, Asked, Decision, Pattern, Resolution, ResolutionReason, Scope,
+    Answer, ApprovalRequest, Decision, Pattern, ProposedAnswer, Resolution, ResolutionReason, Scope,
 };
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::event::Event;
@@ -135,8 +135,8 @@ impl ApprovalPrompt {
 
     /// Returns the answer, unless its changed arguments break a rule: then the person is told, and the answer does not
     /// count.
-    async fn judged(&self, question: &Question<'_>, asked: Asked) -> Option<Answer> {
-        let Asked { answer, verdict } = asked;
+    async fn judged(&self, question: &Question<'_>, asked: ProposedAnswer) -> Option<Answer> {
+        let ProposedAnswer { answer, verdict } = asked;
         let judged = match &answer.input {
             None => Ok(()),
             Some(input) => timeout(LONGEST_LOOK, self.check(question, input))

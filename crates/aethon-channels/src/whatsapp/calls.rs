@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use aethon_core::channel::{Called, ChannelRecords, PlatformCalls};
+use aethon_core::channel::{CallbackOutcome, ChannelRecords, PlatformCalls};
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::secret::Secret;
@@ -85,7 +85,7 @@ impl PlatformCalls for Calls {
         value("hub.challenge").filter(|_| is_metas).map(str::to_owned)
     }
 
-    async fn take(&self, signature: &str, body: &[u8]) -> Result<Called> {
+    async fn take(&self, signature: &str, body: &[u8]) -> Result<CallbackOutcome> {
         if !self.is_metas(signature, body) {
             // Anyone can call, so only the first of a series is logged.
             if !self.was_forged.swap(true, Ordering::Relaxed) {
@@ -94,24 +94,24 @@ impl PlatformCalls for Calls {
                     "a call does not bear Meta's signature; if it was Meta's, channels.whatsapp.secret is not the app's secret"
                 );
             }
-            return Ok(Called::Forged);
+            return Ok(CallbackOutcome::Forged);
         }
         self.was_forged.store(false, Ordering::Relaxed);
-        let Ok(body) = serde_json::from_slice::<Value>(body) else { return Ok(Called::Malformed) };
+        let Ok(body) = serde_json::from_slice::<Value>(body) else { return Ok(CallbackOutcome::Malformed) };
         let parts = inbound::parts(&body, &self.number);
         if parts.is_empty() {
-            return Ok(Called::Stored);
+            return Ok(CallbackOutcome::Stored);
         }
         let waiting = self.records.list("whatsapp", WAITING, MOST_WAITING).await?.len();
         if waiting + parts.len() > MOST_WAITING {
-            return Ok(Called::Busy);
+            return Ok(CallbackOutcome::Busy);
         }
         let until = Some(self.clock.now() + KEPT);
         for part in parts {
             self.records.put("whatsapp", &self.name(), &part.to_string(), until).await?;
         }
         self.rung.notify_one();
-        Ok(Called::Stored)
+        Ok(CallbackOutcome::Stored)
     }
 }
 

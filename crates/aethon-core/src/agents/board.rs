@@ -38,11 +38,11 @@ struct Inner {
     bus: EventBus,
     clock: Arc<dyn Clock>,
     history: Arc<dyn AgentHistory>,
-    now: Mutex<Now>,
+    state: Mutex<BoardState>,
 }
 
 #[derive(Default)]
-struct Now {
+struct BoardState {
     profiles: Vec<AgentProfile>,
     rows: BTreeMap<TurnId, Row>,
     /// Agents whose last turn failed.
@@ -79,7 +79,7 @@ impl Default for AgentBoard {
 impl AgentBoard {
     /// An empty board that announces changes on this bus and writes finished runs to this history.
     pub fn new(bus: EventBus, clock: Arc<dyn Clock>, history: Arc<dyn AgentHistory>) -> Self {
-        Self(Arc::new(Inner { bus, clock, history, now: Mutex::default() }))
+        Self(Arc::new(Inner { bus, clock, history, state: Mutex::default() }))
     }
 
     /// Introduces the existing agents, in order.
@@ -99,26 +99,27 @@ impl AgentBoard {
 
     /// Returns every agent, working or not.
     pub fn standing(&self) -> Vec<AgentStanding> {
-        let now = self.lock();
+        let board = self.lock();
         let standing = |profile: &AgentProfile| {
             let of = |row: &&Row| row.activity.name == profile.name;
             let states: Vec<AgentState> =
-                now.rows.values().filter(of).map(|row| row.activity.state).collect();
+                board.rows.values().filter(of).map(|row| row.activity.state).collect();
             let most = [AgentState::WaitingApproval, AgentState::Tool, AgentState::Thinking];
             let state = most.into_iter().find(|state| states.contains(state));
-            let rest = if now.failed.contains(&profile.name) { AgentState::Failed } else { AgentState::Idle };
+            let rest =
+                if board.failed.contains(&profile.name) { AgentState::Failed } else { AgentState::Idle };
             AgentStanding { profile: profile.clone(), state: state.unwrap_or(rest), active: states.len() }
         };
-        now.profiles.iter().map(standing).collect()
+        board.profiles.iter().map(standing).collect()
     }
 
     /// Records that an agent starts working on a turn.
     pub fn begin(&self, turn: &TurnContext, inbound: &Inbound) {
         let at = self.0.clock.now();
-        let mut now = self.lock();
-        let profile = now.profiles.iter().find(|profile| profile.name == turn.agent);
+        let mut board = self.lock();
+        let profile = board.profiles.iter().find(|profile| profile.name == turn.agent);
         let role = profile.map_or_else(|| UNKNOWN_ROLE.to_owned(), |profile| profile.role.clone());
-        let parent = now.caller(&turn.session).map(|caller| caller.turn.to_string());
+        let parent = board.caller(&turn.session).map(|caller| caller.turn.to_string());
         let activity = AgentActivity {
             agent_id: turn.turn.to_string(),
             name: turn.agent.clone(),
@@ -133,12 +134,12 @@ impl AgentBoard {
             task: shortened(&inbound.text),
         };
         let row = Row { activity: activity.clone(), calls: Vec::new(), waiting: 0, used: Vec::new() };
-        now.rows.insert(turn.turn.clone(), row);
-        while now.rows.len() > MOST_ROWS {
-            now.rows.pop_first();
+        board.rows.insert(turn.turn.clone(), row);
+        while board.rows.len() > MOST_ROWS {
+            board.rows.pop_first();
         }
-        drop(now);
-        self.tell(activity);
+        drop(board);
+        self.announce(activity);
     }
 
     /// Returns what kind of work a turn is, while it is being worked on.
@@ -178,18 +179,18 @@ impl AgentBoard {
     /// Records that the work on a turn is over. Returns the run to store, if anybody worked on it.
     pub fn end(&self, reply: &Reply) -> Option<AgentRun> {
         let at = self.0.clock.now();
-        let mut now = self.lock();
-        let row = now.rows.remove(&reply.turn)?;
+        let mut board = self.lock();
+        let row = board.rows.remove(&reply.turn)?;
         let Row { mut activity, used, .. } = row;
         let is_failed = matches!(reply.end, TurnEnd::Error | TurnEnd::Limit | TurnEnd::Budget);
-        now.failed.retain(|name| *name != activity.name);
+        board.failed.retain(|name| *name != activity.name);
         if is_failed {
-            now.failed.push(activity.name.clone());
+            board.failed.push(activity.name.clone());
         }
-        drop(now);
+        drop(board);
         activity.state = if is_failed { AgentState::Failed } else { AgentState::Idle };
         (activity.since, activity.tool) = (at, None);
-        self.tell(activity.clone());
+        self.announce(activity.clone());
         let AgentActivity { agent_id, name, role, session_id, started_at, kind, parent, task, .. } = activity;
         let duration = at.duration_since(started_at).as_secs_f64().max(0.0);
         let error = reply.failure.as_ref().map(|failure| failure.message.clone());
@@ -219,12 +220,12 @@ impl AgentBoard {
 
     /// Records which turn calls in an agent's session, before anything is asked there.
     pub fn called_by(&self, session: &SessionId, caller: Caller) {
-        let mut now = self.lock();
-        now.callers.retain(|(known, _)| known != session);
-        if now.callers.len() >= MOST_CALLERS {
-            now.callers.remove(0);
+        let mut board = self.lock();
+        board.callers.retain(|(known, _)| known != session);
+        if board.callers.len() >= MOST_CALLERS {
+            board.callers.remove(0);
         }
-        now.callers.push((session.clone(), caller));
+        board.callers.push((session.clone(), caller));
     }
 
     /// Returns which turn called in an agent's session; `None` for a session of a person or a channel.
@@ -234,28 +235,28 @@ impl AgentBoard {
 
     fn change(&self, turn: &TurnId, change: impl FnOnce(&mut Row)) {
         let at = self.0.clock.now();
-        let mut now = self.lock();
-        let Some(row) = now.rows.get_mut(turn) else { return };
+        let mut board = self.lock();
+        let Some(row) = board.rows.get_mut(turn) else { return };
         change(row);
         if !row.settle(at) {
             return;
         }
         let activity = row.activity.clone();
-        drop(now);
-        self.tell(activity);
+        drop(board);
+        self.announce(activity);
     }
 
-    fn tell(&self, activity: AgentActivity) {
+    fn announce(&self, activity: AgentActivity) {
         self.0.bus.publish(|| Event::Agent(Arc::new(activity)));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Now> {
+    fn lock(&self) -> MutexGuard<'_, BoardState> {
         // Consistent after every statement, so a panic elsewhere does not make it unusable.
-        self.0.now.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Now {
+impl BoardState {
     fn caller(&self, session: &SessionId) -> Option<&Caller> {
         self.callers.iter().find(|(known, _)| known == session).map(|(_, caller)| caller)
     }

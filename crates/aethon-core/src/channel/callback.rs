@@ -7,9 +7,9 @@ use async_trait::async_trait;
 
 use crate::error::Result;
 
-/// The outcome of a call.
+/// The outcome of a callback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Called {
+pub enum CallbackOutcome {
     /// Its content is stored.
     Stored,
     /// It does not come from the platform. Nothing in it was processed.
@@ -29,5 +29,5 @@ pub trait PlatformCalls: Send + Sync {
 
     /// Accepts what the platform sends, with this signature. When this returns, the content is stored and will be
     /// processed.
-    async fn take(&self, signature: &str, body: &[u8]) -> Result<Called>;
+    async fn take(&self, signature: &str, body: &[u8]) -> Result<CallbackOutcome>;
 }

@@ -85,7 +85,7 @@ impl SopRunState {
     }
 
     /// Returns whether the next message of its session continues it.
-    pub fn goes_on(self) -> bool {
+    pub fn awaits_message(self) -> bool {
         matches!(self, Self::Asking | Self::Waiting)
     }
 }

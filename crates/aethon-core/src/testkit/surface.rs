@@ -12,31 +12,31 @@ use crate::surface::{Surface, TurnEvent};
 /// A surface that collects every event and gives every question the same answer.
 #[derive(Debug, Default)]
 pub struct CollectingSurface {
-    kept: Kept,
+    log: EventLog,
     answer: Option<Decision>,
 }
 
 impl CollectingSurface {
     /// Answers every question with this; `None` means that nobody can answer.
     pub fn answering(answer: Option<Decision>) -> Self {
-        Self { kept: Kept::default(), answer }
+        Self { log: EventLog::default(), answer }
     }
 
     /// Returns what was shown so far.
     pub fn events(&self) -> Vec<(TurnId, TurnEvent)> {
-        self.kept.all()
+        self.log.all()
     }
 
     /// Waits until a matching event was shown.
     pub async fn saw(&self, fits: impl Fn(&TurnEvent) -> bool) {
-        self.kept.saw(fits).await;
+        self.log.saw(fits).await;
     }
 }
 
 #[async_trait]
 impl Surface for CollectingSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
-        self.kept.push(turn, event);
+        self.log.push(turn, event);
     }
 
     async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
@@ -44,28 +44,28 @@ impl Surface for CollectingSurface {
     }
 }
 
-/// A surface that collects every event and whose questions are answered only at the desk.
+/// A surface that collects every event and whose questions are answered only through `PendingApprovals`.
 #[derive(Debug, Default)]
 pub struct DeskSurface {
-    kept: Kept,
+    log: EventLog,
 }
 
 impl DeskSurface {
     /// Returns what was shown so far.
     pub fn events(&self) -> Vec<(TurnId, TurnEvent)> {
-        self.kept.all()
+        self.log.all()
     }
 
     /// Waits until a matching event was shown.
     pub async fn saw(&self, fits: impl Fn(&TurnEvent) -> bool) {
-        self.kept.saw(fits).await;
+        self.log.saw(fits).await;
     }
 }
 
 #[async_trait]
 impl Surface for DeskSurface {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
-        self.kept.push(turn, event);
+        self.log.push(turn, event);
     }
 
     async fn decide(&self, _request: &ApprovalRequest) -> Option<Decision> {
@@ -74,12 +74,12 @@ impl Surface for DeskSurface {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct EventLog {
     events: Mutex<Vec<(TurnId, TurnEvent)>>,
     more: Notify,
 }
 
-impl Kept {
+impl EventLog {
     fn push(&self, turn: &TurnId, event: TurnEvent) {
         self.events.lock().unwrap_or_else(PoisonError::into_inner).push((turn.clone(), event));
         self.more.notify_waiters();

@@ -18,12 +18,12 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use tokio::time::timeout;
 
+use super::flood_guard::FloodGuard;
 use super::http::Requests;
 use super::options::Address;
 use super::refusal::Refusal;
-use super::screen::Screen;
-use super::session::{Life, Listener, Session};
-use super::stderr::LastWords;
+use super::session::{Listener, ServerProcess, Session};
+use super::stderr::StderrTail;
 use super::words::brief;
 use crate::error::Error;
 
@@ -32,7 +32,7 @@ const STARTING: Duration = Duration::from_secs(90);
 /// Maximum size of a message from a server.
 const LARGEST_MESSAGE: usize = 8 << 20;
 /// How long to wait for the exit status of a program that has hung up.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum delay before a stream is reopened.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
@@ -74,23 +74,23 @@ async fn to_program(
     };
     let RunningProgram { input, output, errors, mut life } =
         programs.start(&program).await.map_err(cannot)?;
-    let words = LastWords::of(errors);
+    let stderr = StderrTail::of(errors);
     let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(LARGEST_MESSAGE);
     let agreed = timeout(STARTING, agree(listener, transport, lifecycle)).await;
     let (mut why, hung_up) = match agreed {
         Ok(Ok(mut session)) => {
-            session.life = Some(Life { life, words });
+            session.process = Some(ServerProcess { life, stderr });
             return Ok(session);
         }
         Ok(Err(error)) => (sentence(&error), is_hung_up(&error)),
         Err(_) => (format!("it did not answer within {} s", STARTING.as_secs()), false),
     };
     // An exit status says more than that it hung up. If it has not exited, it will be ended now.
-    if hung_up && let Ok(ended) = timeout(LAST_WORDS, life.ended()).await {
+    if hung_up && let Ok(ended) = timeout(EXIT_TIMEOUT, life.ended()).await {
         why = format!("`{}` ended {ended}", program.command);
     }
     // Its last output on stderr says most.
-    Err(Error::new(words.added_to(why).await))
+    Err(Error::new(stderr.append_to(why).await))
 }
 
 fn config(url: &str, headers: &[(String, Secret)]) -> Result<StreamableHttpClientTransportConfig, Error> {
@@ -131,10 +131,10 @@ fn agree<T: Transport<RoleClient> + 'static>(
             },
             Lifecycle::Handshake => ClientLifecycleMode::Initialize,
         };
-        let news = listener.news.clone();
-        let screen = Screen::new(transport, news.clone());
-        let service = serve_client_with_lifecycle(listener, screen, mode).await?;
-        Ok(Session { service, news, life: None })
+        let signals = listener.signals.clone();
+        let transport = FloodGuard::new(transport, signals.clone());
+        let service = serve_client_with_lifecycle(listener, transport, mode).await?;
+        Ok(Session { service, signals, process: None })
     }
     .boxed()
 }

@@ -2,22 +2,22 @@
 //!
 //! `servers` is the set of all servers and a source of tools; `board` holds the current state of each. Every server has
 //! a `keeper`, which connects (`connect`), runs one connection (`session`), and retries when it ends. What a server
-//! says is bounded and checked before anybody sees it: `screen` counts its messages, `listing` reads its list of tools,
-//! `returned` its results. `tool` is one borrowed tool, `http` the transport to a server behind a URL, `refusal`
+//! says is bounded and checked before anybody sees it: `flood_guard` counts its messages, `listing` reads its list of
+//! tools, `returned` its results. `tool` is one borrowed tool, `http` the transport to a server behind a URL, `refusal`
 //! describes what such a server refused.
 
 mod board;
 mod connect;
+mod flood_guard;
 mod http;
 mod keeper;
 mod listing;
-mod news;
 mod options;
 mod refusal;
 mod returned;
-mod screen;
 mod servers;
 mod session;
+mod signals;
 mod stderr;
 mod tool;
 mod words;

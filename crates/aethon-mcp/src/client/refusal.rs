@@ -21,14 +21,14 @@ impl Refusal {
         let mut next = Some(error);
         while let Some(error) = next {
             if let Some(failure) = error.downcast_ref::<StreamableHttpError<io::Error>>() {
-                return Self::told(failure);
+                return Self::from_failure(failure);
             }
             next = error.source();
         }
         None
     }
 
-    fn told(failure: &StreamableHttpError<io::Error>) -> Option<Self> {
+    fn from_failure(failure: &StreamableHttpError<io::Error>) -> Option<Self> {
         let lasting = |why: String| Self { why, is_lasting: true };
         let passing = |why: String| Self { why, is_lasting: false };
         Some(match failure {

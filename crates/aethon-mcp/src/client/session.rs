@@ -15,26 +15,26 @@ use tokio::time::{sleep, timeout};
 
 use super::board::{Board, ServerState};
 use super::listing;
-use super::news::News;
-use super::stderr::LastWords;
+use super::signals::ConnectionSignals;
+use super::stderr::StderrTail;
 use super::tool::BorrowedTool;
 
 /// Minimum time between two reads of the list, however often a server announces changes.
-const BETWEEN_LISTS: Duration = Duration::from_secs(2);
+const MIN_LIST_INTERVAL: Duration = Duration::from_secs(2);
 /// How often to poll the list of a server that announces nothing.
-const LOOK: Duration = Duration::from_secs(300);
+const POLL_INTERVAL: Duration = Duration::from_secs(300);
 /// How long a program may take to exit after its input is closed.
-const GOODBYE: Duration = Duration::from_secs(1);
+const EXIT_GRACE: Duration = Duration::from_secs(1);
 
 /// Our side of a connection. It grants the server nothing.
 pub(super) struct Listener {
     client: ClientConfig,
-    pub(super) news: Arc<News>,
+    pub(super) signals: Arc<ConnectionSignals>,
 }
 
 impl Listener {
     pub(super) fn new(client: ClientConfig) -> Self {
-        Self { client, news: Arc::default() }
+        Self { client, signals: Arc::default() }
     }
 }
 
@@ -44,21 +44,21 @@ impl ClientHandler for Listener {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.news.list.notify_one();
+        self.signals.list.notify_one();
     }
 }
 
 /// The processes of a server that is a program.
-pub(super) struct Life {
+pub(super) struct ServerProcess {
     pub(super) life: Box<dyn ProgramLife>,
-    pub(super) words: LastWords,
+    pub(super) stderr: StderrTail,
 }
 
 /// An established connection.
 pub(super) struct Session {
     pub(super) service: RunningService<RoleClient, Listener>,
-    pub(super) news: Arc<News>,
-    pub(super) life: Option<Life>,
+    pub(super) signals: Arc<ConnectionSignals>,
+    pub(super) process: Option<ServerProcess>,
 }
 
 impl Session {
@@ -72,7 +72,7 @@ impl Session {
     ) -> String {
         let mut subscription = subscribe(self.service.peer().clone()).await;
         let why = loop {
-            match list(self.service.peer().clone(), name.clone(), call_timeout, self.news.clone()).await {
+            match list(self.service.peer().clone(), name.clone(), call_timeout, self.signals.clone()).await {
                 Ok((state, tools)) => {
                     tracing::info!(server = &*name, "MCP server {state}");
                     board.put(&name, state, tools);
@@ -80,15 +80,15 @@ impl Session {
                 Err(why) => break why,
             }
             tokio::select! {
-                why = ended(&mut self.life, &self.news) => break why,
+                why = ended(&mut self.process, &self.signals) => break why,
                 () = shutdown.requested() => break String::new(),
-                () = self.news.broken.notified() => {
+                () = self.signals.broken.notified() => {
                     // Wait for the actual end, which explains more than a broken call.
-                    let ended = timeout(2 * GOODBYE, ended(&mut self.life, &self.news)).await;
+                    let ended = timeout(2 * EXIT_GRACE, ended(&mut self.process, &self.signals)).await;
                     break ended.unwrap_or_else(|_| "a call found the connection broken".to_owned());
                 }
-                () = changed(&self.news, &mut subscription) => sleep(BETWEEN_LISTS).await,
-                () = sleep(LOOK) => {}
+                () = changed(&self.signals, &mut subscription) => sleep(MIN_LIST_INTERVAL).await,
+                () = sleep(POLL_INTERVAL) => {}
             }
         };
         // Withdraw the tools first, so that nobody calls a server that is going away.
@@ -100,10 +100,10 @@ impl Session {
     async fn end(self, why: String) -> String {
         let closing = self.service.cancel().boxed();
         // If it does not close in time, dropping it does.
-        let _ = timeout(GOODBYE, closing).await;
-        let Some(Life { mut life, words }) = self.life else { return why };
-        let _ = timeout(GOODBYE, life.ended()).await;
-        words.added_to(why).await
+        let _ = timeout(EXIT_GRACE, closing).await;
+        let Some(ServerProcess { mut life, stderr }) = self.process else { return why };
+        let _ = timeout(EXIT_GRACE, life.ended()).await;
+        stderr.append_to(why).await
     }
 }
 
@@ -112,30 +112,33 @@ async fn list(
     peer: Peer<RoleClient>,
     name: Arc<str>,
     call_timeout: Duration,
-    news: Arc<News>,
+    signals: Arc<ConnectionSignals>,
 ) -> Result<(ServerState, Vec<Arc<dyn Tool>>), String> {
     let listing = listing::read(peer.clone(), name).await?;
     let borrow = |entry: listing::Entry| {
         let spec = entry.spec.with_timeout(call_timeout);
-        Arc::new(BorrowedTool::new(spec, entry.remote, peer.clone(), news.clone())) as Arc<dyn Tool>
+        Arc::new(BorrowedTool::new(spec, entry.remote, peer.clone(), signals.clone())) as Arc<dyn Tool>
     };
     let tools: Vec<_> = listing.tools.into_iter().map(borrow).collect();
     Ok((ServerState::Connected { tools: tools.len(), left_out: listing.left_out }, tools))
 }
 
 /// Waits until the connection or the program has ended, and returns how.
-fn ended<'a>(life: &'a mut Option<Life>, news: &'a News) -> BoxFuture<'a, String> {
+fn ended<'a>(
+    process: &'a mut Option<ServerProcess>,
+    signals: &'a ConnectionSignals,
+) -> BoxFuture<'a, String> {
     async move {
-        let Some(Life { life, .. }) = life else {
-            news.closed.notified().await;
+        let Some(ServerProcess { life, .. }) = process else {
+            signals.closed.notified().await;
             return "it closed the connection".into();
         };
         tokio::select! {
             ended = life.ended() => return format!("it ended {ended}"),
-            () = news.closed.notified() => {}
+            () = signals.closed.notified() => {}
         }
         // A program that exits closes its pipes first.
-        let ended = timeout(GOODBYE, life.ended()).await;
+        let ended = timeout(EXIT_GRACE, life.ended()).await;
         ended.map_or_else(|_| "it closed the connection".into(), |ended| format!("it ended {ended}"))
     }
     .boxed()
@@ -149,15 +152,18 @@ fn subscribe(peer: Peer<RoleClient>) -> BoxFuture<'static, Option<Subscription>>
             return None;
         }
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        timeout(BETWEEN_LISTS, peer.listen(filter)).await.ok()?.ok()
+        timeout(MIN_LIST_INTERVAL, peer.listen(filter)).await.ok()?.ok()
     }
     .boxed()
 }
 
 /// Waits until the server announces, either way, that its tools have changed.
-fn changed<'a>(news: &'a News, subscription: &'a mut Option<Subscription>) -> BoxFuture<'a, ()> {
+fn changed<'a>(
+    signals: &'a ConnectionSignals,
+    subscription: &'a mut Option<Subscription>,
+) -> BoxFuture<'a, ()> {
     async move {
-        let told = async {
+        let announced = async {
             while let Some(open) = subscription {
                 match open.next().await {
                     Ok(Some(ServerNotification::ToolListChangedNotification(_))) => return,
@@ -169,8 +175,8 @@ fn changed<'a>(news: &'a News, subscription: &'a mut Option<Subscription>) -> Bo
             std::future::pending().await
         };
         tokio::select! {
-            () = news.list.notified() => {}
-            () = told => {}
+            () = signals.list.notified() => {}
+            () = announced => {}
         }
     }
     .boxed()

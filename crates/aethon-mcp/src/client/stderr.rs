@@ -10,44 +10,44 @@ use tokio::time::timeout;
 use super::words::brief;
 
 /// Number of bytes kept.
-const KEPT: usize = 2048;
+const TAIL_BYTES: usize = 2048;
 /// How long to wait for the rest after the program has ended.
-const REST: Duration = Duration::from_millis(200);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Reads a program's stderr.
-pub(super) struct LastWords {
-    kept: Arc<Mutex<Vec<u8>>>,
+pub(super) struct StderrTail {
+    tail: Arc<Mutex<Vec<u8>>>,
     reader: JoinHandle<()>,
 }
 
-impl LastWords {
+impl StderrTail {
     pub(super) fn of(errors: Box<dyn AsyncRead + Send + Unpin>) -> Self {
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        Self { reader: tokio::spawn(read(errors, kept.clone())), kept }
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        Self { reader: tokio::spawn(read(errors, tail.clone())), tail }
     }
 
     /// Appends what the program said last, if anything, to a sentence.
-    pub(super) async fn added_to(mut self, sentence: String) -> String {
+    pub(super) async fn append_to(mut self, sentence: String) -> String {
         // A surviving child of the program may hold the pipe open; then use what has arrived so far.
-        let _ = timeout(REST, &mut self.reader).await;
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let words = brief(String::from_utf8_lossy(&kept).trim());
+        let _ = timeout(DRAIN_TIMEOUT, &mut self.reader).await;
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let words = brief(String::from_utf8_lossy(&tail).trim());
         if words.is_empty() { sentence } else { format!("{sentence}; it said: {words}") }
     }
 }
 
-impl Drop for LastWords {
+impl Drop for StderrTail {
     fn drop(&mut self) {
         self.reader.abort();
     }
 }
 
-async fn read(mut errors: Box<dyn AsyncRead + Send + Unpin>, kept: Arc<Mutex<Vec<u8>>>) {
+async fn read(mut errors: Box<dyn AsyncRead + Send + Unpin>, tail: Arc<Mutex<Vec<u8>>>) {
     let mut buffer = vec![0; 4096];
     while let Ok(length @ 1..) = errors.read(&mut buffer).await {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend_from_slice(&buffer[..length]);
-        let surplus = kept.len().saturating_sub(KEPT);
-        kept.drain(..surplus);
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend_from_slice(&buffer[..length]);
+        let surplus = tail.len().saturating_sub(TAIL_BYTES);
+        tail.drain(..surplus);
     }
 }

@@ -8,9 +8,9 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
 
-use super::news::News;
 use super::refusal::Refusal;
 use super::returned;
+use super::signals::ConnectionSignals;
 use super::words::brief;
 
 /// A tool of a connected server.
@@ -19,16 +19,21 @@ pub(super) struct BorrowedTool {
     /// The name that its server gives it.
     remote: String,
     peer: Peer<RoleClient>,
-    news: Arc<News>,
+    signals: Arc<ConnectionSignals>,
 }
 
 impl BorrowedTool {
-    pub(super) fn new(spec: ToolSpec, remote: String, peer: Peer<RoleClient>, news: Arc<News>) -> Self {
-        Self { spec, remote, peer, news }
+    pub(super) fn new(
+        spec: ToolSpec,
+        remote: String,
+        peer: Peer<RoleClient>,
+        signals: Arc<ConnectionSignals>,
+    ) -> Self {
+        Self { spec, remote, peer, signals }
     }
 
     fn gone(&self) -> String {
-        self.news.broken.notify_one();
+        self.signals.broken.notify_one();
         "its server is gone; it is started again, so try later".to_owned()
     }
 
@@ -39,7 +44,7 @@ impl BorrowedTool {
             ServiceError::TransportSend(error) => match Refusal::of(&*error.error) {
                 Some(refusal) => {
                     if refusal.is_lasting {
-                        self.news.broken.notify_one();
+                        self.signals.broken.notify_one();
                     }
                     refusal.why
                 }

@@ -5,8 +5,8 @@
 //! (decision 0095). Later revisions have no batches, and neither is one allowed before a revision is negotiated: such
 //! an array is answered with -32600.
 //!
-//! `parts` splits arrays and tracks the outstanding answers; this file moves bytes. Lines that are no arrays pass
-//! through unchanged.
+//! `open_batches` splits arrays and tracks the outstanding answers; this file moves bytes. Lines that are no arrays
+//! pass through unchanged.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use tokio::io::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::parts::{Book, Taken};
+use super::open_batches::{OpenBatches, SplitBatch};
 
 /// Size of the buffers between the client and the SDK, each way.
 const BUFFER: usize = 64 << 10;
@@ -26,7 +26,7 @@ const LOOKED_AT: usize = 64 << 10;
 const WAITING: usize = 16;
 
 /// The SDK's end of the connection.
-pub(super) struct Between {
+pub(super) struct SdkStreams {
     /// What the SDK reads.
     pub(super) input: DuplexStream,
     /// What the SDK writes to.
@@ -35,16 +35,16 @@ pub(super) struct Between {
 
 /// Connects a client to the SDK. The two futures move input and output; the second ends when the SDK has closed its
 /// output and everything is written.
-pub(super) fn between(
+pub(super) fn connect(
     input: impl AsyncRead + Send + Unpin,
     output: impl AsyncWrite + Send + Unpin,
     longest: usize,
-) -> (Between, impl Future<Output = ()> + Send, impl Future<Output = ()> + Send) {
+) -> (SdkStreams, impl Future<Output = ()> + Send, impl Future<Output = ()> + Send) {
     let (to_sdk, sdk_input) = duplex(BUFFER);
     let (from_sdk, sdk_output) = duplex(BUFFER);
     let (ours, own) = mpsc::channel(WAITING);
-    let book = Shared::default();
-    let incoming = Incoming { to_sdk, ours, book: book.clone(), longest };
+    let batches = Shared::default();
+    let incoming = Incoming { to_sdk, ours, batches: batches.clone(), longest };
     let (listens, left) = oneshot::channel::<()>();
     let reading = async move {
         tokio::select! {
@@ -56,21 +56,21 @@ pub(super) fn between(
     };
     let writing = async move {
         let mut from_sdk = BufReader::new(from_sdk);
-        if outgoing(&mut from_sdk, own, output, book).await.is_err() {
+        if outgoing(&mut from_sdk, own, output, batches).await.is_err() {
             // To the SDK the client has just left, which is no error; discard what it still writes.
             drop(listens);
             let _ = tokio::io::copy_buf(&mut from_sdk, &mut tokio::io::sink()).await;
         }
     };
-    (Between { input: sdk_input, output: sdk_output }, reading, writing)
+    (SdkStreams { input: sdk_input, output: sdk_output }, reading, writing)
 }
 
 /// The open batches, shared by both directions.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Book>>);
+struct Shared(Arc<Mutex<OpenBatches>>);
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Book> {
+    fn lock(&self) -> MutexGuard<'_, OpenBatches> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -79,7 +79,7 @@ impl Shared {
 struct Incoming {
     to_sdk: DuplexStream,
     ours: mpsc::Sender<Vec<u8>>,
-    book: Shared,
+    batches: Shared,
     longest: usize,
 }
 
@@ -90,7 +90,7 @@ impl Incoming {
             let mut line = Vec::new();
             let is_whole = line_within(&mut from, &mut line, most).await?;
             match (first, is_whole) {
-                (b'[', true) => self.take_apart(&line).await?,
+                (b'[', true) => self.split(&line).await?,
                 // Like any other overlong line, it gets no answer.
                 (b'[', false) => rest_of_line(&mut from, &mut tokio::io::sink()).await?,
                 (_, true) => self.pass(&line).await?,
@@ -105,13 +105,13 @@ impl Incoming {
 
     /// Passes on a line that is no array.
     async fn pass(&mut self, line: &[u8]) -> io::Result<()> {
-        let finished = self.book.lock().taken_back(line);
+        let finished = self.batches.lock().handle_cancellation(line);
         self.to_sdk.write_all(line).await?;
         self.answer(finished).await
     }
 
-    async fn take_apart(&mut self, line: &[u8]) -> io::Result<()> {
-        let Taken { messages, answer } = self.book.lock().take(line);
+    async fn split(&mut self, line: &[u8]) -> io::Result<()> {
+        let SplitBatch { messages, answer } = self.batches.lock().split(line);
         for message in messages {
             // A batch may cancel its own requests.
             self.pass(&message).await?;
@@ -132,7 +132,7 @@ async fn outgoing(
     from_sdk: &mut BufReader<DuplexStream>,
     mut own: mpsc::Receiver<Vec<u8>>,
     mut output: impl AsyncWrite + Unpin,
-    book: Shared,
+    batches: Shared,
 ) -> io::Result<()> {
     let mut line = Vec::new();
     let (mut has_more, mut is_asked) = (true, true);
@@ -145,7 +145,7 @@ async fn outgoing(
             // If the other branch is taken, the part of a line that was read stays in the buffer.
             read = from_sdk.read_until(b'\n', &mut line) => {
                 has_more = read? > 0;
-                let settled = if has_more { book.lock().settle(std::mem::take(&mut line)) } else { None };
+                let settled = if has_more { batches.lock().settle(std::mem::take(&mut line)) } else { None };
                 if let Some(settled) = settled {
                     output.write_all(&settled).await?;
                 }
@@ -157,7 +157,7 @@ async fn outgoing(
         output.write_all(&answer).await?;
     }
     // Partial answers of batches that will never be complete.
-    let rest = book.lock().rest();
+    let rest = batches.lock().take_partial();
     for answer in rest {
         output.write_all(&answer).await?;
     }

@@ -17,7 +17,7 @@ const AT_ONCE: usize = 16;
 /// Maximum number of queued calls. A client that sends more is out of control.
 const WAITING: usize = 256;
 /// Interval of progress notifications to a client that asked for them.
-const NEWS: Duration = Duration::from_secs(5);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Runs tools.
 pub(super) struct Calls {
@@ -56,7 +56,7 @@ impl Calls {
             biased;
             () = request.ct.cancelled() => Err(ErrorData::internal_error("the call was cancelled", None)),
             result = self.run_in_turn(name, input) => Ok(result),
-            () = tell_of_progress(name, request) => Err(busy()),
+            () = report_progress(name, request) => Err(busy()),
         }
     }
 
@@ -75,17 +75,17 @@ impl Calls {
 }
 
 /// Sends progress notifications for a call if the client asked for them. Never returns.
-async fn tell_of_progress(name: &str, request: &RequestContext<RoleServer>) {
+async fn report_progress(name: &str, request: &RequestContext<RoleServer>) {
     let Some(token) = request.meta.get_progress_token() else { return std::future::pending().await };
     let begun = Instant::now();
-    let mut news = interval_at(begun + NEWS, NEWS);
+    let mut ticks = interval_at(begun + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
     loop {
-        news.tick().await;
-        tell(&request.peer, &token, name, begun.elapsed().as_secs()).await;
+        ticks.tick().await;
+        notify_progress(&request.peer, &token, name, begun.elapsed().as_secs()).await;
     }
 }
 
-async fn tell(peer: &Peer<RoleServer>, token: &ProgressToken, name: &str, seconds: u64) {
+async fn notify_progress(peer: &Peer<RoleServer>, token: &ProgressToken, name: &str, seconds: u64) {
     #[expect(clippy::cast_precision_loss, reason = "no call runs that long")]
     let progress = ProgressNotificationParam::new(token.clone(), seconds as f64)
         .with_message(format!("`{name}` has been running for {seconds} s"));

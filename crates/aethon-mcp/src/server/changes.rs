@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Polling interval.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Counts the changes of the tool list.
 pub(super) type Changes = watch::Receiver<u64>;
@@ -19,7 +19,7 @@ pub(super) type Changes = watch::Receiver<u64>;
 /// Watches the tools until nobody listens any more.
 pub(super) async fn watch(toolbox: Arc<dyn Toolbox>, changes: watch::Sender<u64>) {
     let mut known = toolbox.specs();
-    let mut look = interval(LOOK);
+    let mut look = interval(POLL_INTERVAL);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

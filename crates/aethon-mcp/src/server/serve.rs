@@ -13,7 +13,7 @@ use super::calls::Calls;
 use super::changes;
 use super::handler::Handler;
 use super::prompts::Prompts;
-use super::screen::Screen;
+use super::startup_filter::StartupFilter;
 use crate::error::Error;
 
 /// Maximum length of a line; longer ones are dropped.
@@ -42,9 +42,9 @@ pub async fn serve(
     let Options { toolbox, context, prompts, version } = options;
     let (sender, changes) = watch::channel(0);
     let handler = Handler { calls: Calls::new(toolbox.clone(), context), prompts, changes, version };
-    let (between, reading, writing) = batch::between(input, output, LONGEST_LINE);
-    let transport = AsyncRwTransport::new_server(between.input, between.output);
-    let transport = Screen::new(transport.with_max_line_length(LONGEST_LINE));
+    let (sdk, reading, writing) = batch::connect(input, output, LONGEST_LINE);
+    let transport = AsyncRwTransport::new_server(sdk.input, sdk.output);
+    let transport = StartupFilter::new(transport.with_max_line_length(LONGEST_LINE));
     // The connection has ended once the SDK has closed its side and all its output is written; stop reading then.
     let conversation = async {
         let read = async {
@@ -64,7 +64,7 @@ pub async fn serve(
     }
 }
 
-async fn converse<T>(handler: Handler, transport: Screen<T>) -> Result<(), Error>
+async fn converse<T>(handler: Handler, transport: StartupFilter<T>) -> Result<(), Error>
 where
     T: rmcp::transport::Transport<rmcp::RoleServer> + 'static,
 {

@@ -79,7 +79,7 @@ impl Archive {
         }
         let (rows, start) = directory(&file, about.len())?;
         let mut entries = parse(&rows)?;
-        place(&file, &mut entries, start)?;
+        locate(&file, &mut entries, start)?;
         Ok(Self { file: Arc::new(file), entries })
     }
 
@@ -185,17 +185,17 @@ fn parse(rows: &[u8]) -> Result<Vec<Entry>> {
         let (entry, left) = row(rest)?;
         rest = left;
         unpacked = unpacked.saturating_add(entry.size);
-        let told = shown(&entry.name);
+        let name_shown = shown(&entry.name);
         // On case-insensitive file systems two such names are one.
         if !names.insert(entry.name.to_lowercase()) {
-            return Err(Error::bad(format!("the name {told} stands in it twice")));
+            return Err(Error::bad(format!("the name {name_shown} stands in it twice")));
         }
         if entry.size > MOST_ENTRY || unpacked > MOST_UNPACKED {
-            return Err(Error::bad(format!("{told} would be too large unpacked")));
+            return Err(Error::bad(format!("{name_shown} would be too large unpacked")));
         }
         if is_too_dense(entry.size, entry.packed) {
             return Err(Error::bad(format!(
-                "{told} would be {} times larger unpacked, which is what bombs are",
+                "{name_shown} would be {} times larger unpacked, which is what bombs are",
                 entry.size / entry.packed.max(1)
             )));
         }
@@ -219,19 +219,19 @@ fn row(rows: &[u8]) -> Result<(Entry, &[u8])> {
     let name = rows.get(CENTRAL_BYTES..CENTRAL_BYTES + name_bytes).ok_or_else(torn)?;
     let rest = rows.get(CENTRAL_BYTES + name_bytes + extra + comment..).ok_or_else(torn)?;
     let name = std::str::from_utf8(name).map_err(|_| Error::bad("the name of an entry is not UTF-8"))?;
-    let told = shown(name);
+    let name_shown = shown(name);
     if let Some(fault) = name::fault(name) {
-        return Err(Error::bad(format!("the name {told} {fault}")));
+        return Err(Error::bad(format!("the name {name_shown} {fault}")));
     }
     let kind = attributes >> 16 & KIND;
     if !matches!(kind, 0 | REGULAR | FOLDER) {
-        return Err(Error::bad(format!("{told} is a link or a device")));
+        return Err(Error::bad(format!("{name_shown} is a link or a device")));
     }
     if flags & ENCRYPTED != 0 {
-        return Err(Error::bad(format!("{told} is encrypted")));
+        return Err(Error::bad(format!("{name_shown} is encrypted")));
     }
     if !matches!(method, STORED | DEFLATED) {
-        return Err(Error::bad(format!("{told} is packed in a way that is not known here")));
+        return Err(Error::bad(format!("{name_shown} is packed in a way that is not known here")));
     }
     if disk != 0 || (method == STORED && packed != size) {
         return Err(torn());
@@ -242,10 +242,10 @@ fn row(rows: &[u8]) -> Result<(Entry, &[u8])> {
 }
 
 /// Locates the contents and makes sure that no two of them overlap.
-fn place(file: &File, entries: &mut [Entry], directory: u64) -> Result<()> {
+fn locate(file: &File, entries: &mut [Entry], directory: u64) -> Result<()> {
     for entry in &mut *entries {
-        let told = shown(&entry.name);
-        let astray = || Error::bad(format!("{told} is not where the directory says"));
+        let name_shown = shown(&entry.name);
+        let astray = || Error::bad(format!("{name_shown} is not where the directory says"));
         if entry.offset + LOCAL_BYTES > directory {
             return Err(astray());
         }
@@ -261,13 +261,13 @@ fn place(file: &File, entries: &mut [Entry], directory: u64) -> Result<()> {
         }
         let name = exactly(file, entry.offset + LOCAL_BYTES, name_bytes)?;
         if name != entry.name.as_bytes() || method != entry.method || flags & ENCRYPTED != 0 {
-            return Err(Error::bad(format!("{told} is called something else in another place")));
+            return Err(Error::bad(format!("{name_shown} is called something else in another place")));
         }
     }
-    let mut places: Vec<(u64, u64)> =
+    let mut ranges: Vec<(u64, u64)> =
         entries.iter().map(|entry| (entry.offset, entry.content + entry.packed)).collect();
-    places.sort_unstable();
-    if places.windows(2).any(|pair| pair[1].0 < pair[0].1) {
+    ranges.sort_unstable();
+    if ranges.windows(2).any(|pair| pair[1].0 < pair[0].1) {
         return Err(Error::bad("two of its entries lie over each other"));
     }
     Ok(())

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rusqlite::OpenFlags;
 
+use super::file_identity::FileIdentity;
 use super::open::{Settings, connect};
-use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -21,7 +21,7 @@ const LOG_PAGES: u32 = 4096;
 /// Tracks the size of the log and decides when to checkpoint.
 pub(super) struct Checkpoints {
     settings: Settings,
-    place: Arc<Place>,
+    identity: Arc<FileIdentity>,
     /// Length of the log after the latest commit.
     pages: Arc<AtomicU32>,
     /// Log length at which the next checkpoint is due.
@@ -31,12 +31,12 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(super) fn new(settings: Settings, place: Arc<Place>, pages: Arc<AtomicU32>) -> Self {
-        Self { settings, place, pages, due_at: LOG_PAGES, running: None }
+    pub(super) fn new(settings: Settings, identity: Arc<FileIdentity>, pages: Arc<AtomicU32>) -> Self {
+        Self { settings, identity, pages, due_at: LOG_PAGES, running: None }
     }
 
     /// Called after every commit: starts or finishes a checkpoint if one is due.
-    pub(super) fn written(&mut self, sql: &Sql<'_>) {
+    pub(super) fn after_commit(&mut self, sql: &Sql<'_>) {
         let pages = self.pages.load(Ordering::Relaxed);
         if self.running.as_ref().is_some_and(JoinHandle::is_finished) {
             self.join();
@@ -69,9 +69,9 @@ impl Checkpoints {
     }
 
     fn begin_beside(&mut self) {
-        let (settings, place) = (self.settings.clone(), self.place.clone());
+        let (settings, identity) = (self.settings.clone(), self.identity.clone());
         let work = move || {
-            if let Err(error) = checkpoint(&settings, &place) {
+            if let Err(error) = checkpoint(&settings, &identity) {
                 tracing::warn!(%error, "a checkpoint beside the writer failed");
             }
         };
@@ -94,9 +94,9 @@ impl Drop for Checkpoints {
     }
 }
 
-fn checkpoint(settings: &Settings, place: &Place) -> Result<(), Error> {
+fn checkpoint(settings: &Settings, identity: &FileIdentity) -> Result<(), Error> {
     // If the file was replaced, the log at this path belongs to the new one and is not ours to touch.
-    place.check()?;
+    identity.check()?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = connect(&settings.path, flags, Duration::ZERO)?;
     connection.execute_batch("PRAGMA cache_size = -64;")?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aethon_core::storage::StorageHealth;
 
-use super::place::Place;
+use super::file_identity::FileIdentity;
 use super::sql::Sql;
 use super::writer::{IdleTask, Job};
 use crate::error::Error;
@@ -15,7 +15,7 @@ const MOST_KEPT: usize = 512;
 
 /// Makes commits and tracks whether they succeed.
 pub(super) struct Commits {
-    place: Arc<Place>,
+    identity: Arc<FileIdentity>,
     health: StorageHealth,
     /// A tiny write that tests whether the storage works again.
     probe: IdleTask,
@@ -53,8 +53,8 @@ enum Attempt {
 }
 
 impl Commits {
-    pub(super) fn new(place: Arc<Place>, health: StorageHealth, probe: IdleTask) -> Self {
-        Self { place, health, probe }
+    pub(super) fn new(identity: Arc<FileIdentity>, health: StorageHealth, probe: IdleTask) -> Self {
+        Self { identity, health, probe }
     }
 
     /// Returns whether the last commit failed.
@@ -70,15 +70,15 @@ impl Commits {
     }
 
     /// Checks that the files are still in place.
-    pub(super) fn look(&self) {
-        if let Err(error) = self.place.check() {
+    pub(super) fn check_files(&self) {
+        if let Err(error) = self.identity.check() {
             self.note(&error);
         }
     }
 
     /// Tests whether the storage accepts writes again.
     pub(super) fn try_again(&self, sql: &Sql<'_>) {
-        let tried = self.place.check().and_then(|()| in_transaction(sql, self.probe));
+        let tried = self.identity.check().and_then(|()| in_transaction(sql, self.probe));
         match tried {
             Ok(_) => self.note_success(),
             Err(error) => self.note(&error),
@@ -128,7 +128,7 @@ impl Commits {
     }
 
     fn attempt(&self, sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
-        if let Err(error) = self.place.check() {
+        if let Err(error) = self.identity.check() {
             return Attempt::Failed(error);
         }
         if let Err(error) = sql.execute("BEGIN IMMEDIATE", []) {

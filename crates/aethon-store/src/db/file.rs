@@ -25,7 +25,7 @@ pub(super) fn prepare(path: &Path) -> Result<(), Error> {
     let opened = OpenOptions::new().read(true).write(true).open(path);
     opened.map_err(|error| Error::unwritable(path, error))?;
     for file in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
-        close_to_others(&file)?;
+        restrict_to_owner(&file)?;
     }
     Ok(())
 }
@@ -58,20 +58,20 @@ fn check(path: &Path) -> Result<bool, Error> {
     let field = |at: usize| {
         i64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
     };
-    judge(path, field(60), field(68))?;
+    check_header(path, field(60), field(68))?;
     // Commits that are still in the log may have raised the version.
     if fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0) {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        judge(path, pragma("user_version")?, pragma("application_id")?)?;
+        check_header(path, pragma("user_version")?, pragma("application_id")?)?;
     }
     Ok(true)
 }
 
 /// Decides by its header fields whether a database may be opened. Both fields are zero in a file that was created but
 /// not yet filled; [`super::migrate`] checks the contents of such a file before the first migration.
-fn judge(path: &Path, version: i64, application: i64) -> Result<(), Error> {
+fn check_header(path: &Path, version: i64, application: i64) -> Result<(), Error> {
     match (version, application) {
         (0, 0) => Ok(()),
         (_, other) if other != APPLICATION_ID => Err(Error::foreign(path)),
@@ -102,7 +102,7 @@ fn create(path: &Path) -> Result<(), Error> {
     create_private(path)
 }
 
-fn close_to_others(path: &Path) -> Result<(), Error> {
+fn restrict_to_owner(path: &Path) -> Result<(), Error> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
     if metadata.permissions().mode() & 0o077 == 0 {
         return Ok(());

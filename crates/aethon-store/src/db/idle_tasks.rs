@@ -46,9 +46,9 @@ impl IdleTasks {
     }
 
     /// Called after a group of jobs.
-    pub(super) fn written(&mut self, sql: &Sql<'_>) {
+    pub(super) fn after_commit(&mut self, sql: &Sql<'_>) {
         self.stage = Stage::Waiting;
-        self.checkpoints.written(sql);
+        self.checkpoints.after_commit(sql);
     }
 
     /// Called when the disk was full. Checkpoints right away: a pause may never come, and the log may be what fills the

@@ -2,14 +2,14 @@
 //!
 //! This module knows nothing of what is stored; jobs come in as closures over [`Sql`].
 
+mod background_queue;
 mod checkpoints;
 mod commits;
 mod file;
-mod held;
+mod file_identity;
 mod idle_tasks;
 mod migrate;
 mod open;
-mod place;
 #[cfg(test)]
 mod plans;
 mod readers;
@@ -21,4 +21,4 @@ pub(crate) use migrate::VERSION;
 pub(crate) use open::{Settings, open};
 pub(crate) use readers::Readers;
 pub(crate) use sql::Sql;
-pub(crate) use writer::{Background, Haste, IdleTask, Urgency, Writer};
+pub(crate) use writer::{Haste, IdleTask, OwnTasks, Urgency, Writer};

@@ -8,7 +8,7 @@ use aethon_core::storage::{StorageHealth, Synchronous};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::place::Place;
+use super::file_identity::FileIdentity;
 use super::{file, migrate};
 use crate::error::Error;
 
@@ -28,11 +28,11 @@ pub(crate) struct Settings {
 }
 
 /// Checks the file, creates or migrates it, and opens the writing connection. Also returns the identity of the file.
-pub(crate) fn open(settings: &Settings) -> Result<(Connection, Arc<Place>), Error> {
+pub(crate) fn open(settings: &Settings) -> Result<(Connection, Arc<FileIdentity>), Error> {
     let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
     let connection = opened.map_err(|error| error.at_opening(&settings.path))?;
-    let place = Place::of(&settings.path)?;
-    Ok((connection, Arc::new(place)))
+    let identity = FileIdentity::of(&settings.path)?;
+    Ok((connection, Arc::new(identity)))
 }
 
 fn open_writer(settings: &Settings) -> Result<Connection, Error> {

@@ -1,7 +1,7 @@
 //! Reader threads: a small pool of read-only connections, started on demand and stopped when idle.
 //!
 //! Each job is one transaction, so it sees one snapshot of the database and never waits for the writer. The queue is
-//! bounded: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a slot.
+//! bounded: [`QUEUE_CAPACITY`] jobs may wait; further callers wait (asynchronously) for a slot.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot};
 
+use super::file_identity::FileIdentity;
 use super::open::{Settings, open_reader};
-use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -20,25 +20,25 @@ use crate::error::Error;
 const THREADS: usize = 2;
 
 /// Capacity of the queue.
-const WAITING: usize = 256;
+const QUEUE_CAPACITY: usize = 256;
 
 /// How long a thread stays idle before it ends and frees its connection.
-const PATIENCE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 type Job = Box<dyn FnOnce(Result<&Sql<'_>, Error>) + Send>;
 
 /// Handle to the reader threads.
 pub(crate) struct Readers {
-    places: Semaphore,
+    slots: Semaphore,
     pool: Arc<Pool>,
 }
 
 /// State shared by the threads.
 struct Pool {
     settings: Settings,
-    place: Arc<Place>,
+    identity: Arc<FileIdentity>,
     workload: Mutex<Workload>,
-    something_came: Condvar,
+    job_added: Condvar,
 }
 
 #[derive(Default)]
@@ -51,9 +51,9 @@ struct Workload {
 }
 
 impl Readers {
-    pub(crate) fn new(settings: Settings, place: Arc<Place>) -> Self {
-        let pool = Pool { settings, place, workload: Mutex::default(), something_came: Condvar::new() };
-        Self { places: Semaphore::new(WAITING), pool: Arc::new(pool) }
+    pub(crate) fn new(settings: Settings, identity: Arc<FileIdentity>) -> Self {
+        let pool = Pool { settings, identity, workload: Mutex::default(), job_added: Condvar::new() };
+        Self { slots: Semaphore::new(QUEUE_CAPACITY), pool: Arc::new(pool) }
     }
 
     /// Runs a job on one snapshot of the database.
@@ -61,7 +61,7 @@ impl Readers {
         &self,
         work: impl FnOnce(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let _place = self.places.acquire().await.map_err(|_| Error::closed())?;
+        let _slot = self.slots.acquire().await.map_err(|_| Error::closed())?;
         let (reply, answer) = oneshot::channel();
         self.pool.clone().add(Box::new(move |sql| {
             let result = sql.and_then(|sql| snapshot(sql, work));
@@ -73,13 +73,13 @@ impl Readers {
 
     /// Refuses new jobs, finishes the queued ones, and ends the threads. Blocks.
     pub(crate) fn close(&self) {
-        self.places.close();
+        self.slots.close();
         let threads = {
             let mut workload = self.pool.lock();
             workload.closed = true;
             std::mem::take(&mut workload.threads)
         };
-        self.pool.something_came.notify_all();
+        self.pool.job_added.notify_all();
         for thread in threads {
             if thread.join().is_err() {
                 tracing::error!("a thread that reads the database panicked");
@@ -121,13 +121,13 @@ impl Pool {
         }
         workload.jobs.push_back(job);
         drop(workload);
-        self.something_came.notify_one();
+        self.job_added.notify_one();
         Ok(())
     }
 
     fn serve(&self) {
         // The file at this path may have been replaced by another one.
-        match self.place.check().and_then(|()| open_reader(&self.settings)) {
+        match self.identity.check().and_then(|()| open_reader(&self.settings)) {
             Ok(connection) => {
                 let sql = Sql::new(&connection);
                 while let Some(job) = self.next() {
@@ -159,7 +159,7 @@ impl Pool {
             }
             workload.idle += 1;
             let (woken, waited) =
-                self.something_came.wait_timeout(workload, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+                self.job_added.wait_timeout(workload, IDLE_TIMEOUT).unwrap_or_else(PoisonError::into_inner);
             workload = woken;
             workload.idle -= 1;
             if waited.timed_out() && workload.jobs.is_empty() {

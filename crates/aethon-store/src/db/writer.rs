@@ -7,14 +7,14 @@
 //! A patient job, whose caller is not held up by it, waits a moment for an awaited one to share a commit with: in a busy
 //! session the next message is accepted in the transaction that ends the turn before it.
 //!
-//! A background job, which no caller waits for, is held until the next awaited job, or for a moment if none comes. It
-//! costs no commit of its own, and wakes the thread only from a long sleep ([`Held`]).
+//! A background job, which no caller waits for, is queued until the next awaited job, or for a moment if none comes. It
+//! costs no commit of its own, and wakes the thread only from a long sleep ([`BackgroundQueue`]).
 //!
 //! While the storage fails, awaited jobs fail at once and their callers retry. Background jobs that must not be lost
 //! are kept ([`Urgency`]), and when nothing else arrives, the writer probes whether the storage accepts writes again.
 //!
-//! The queue is bounded: [`WAITING`] jobs may wait; further callers wait (asynchronously) for a slot. When nothing
-//! arrives for a moment, the writer runs [idle tasks](super::idle_tasks): indexing, removal, checkpoints.
+//! The queue is bounded: [`QUEUE_CAPACITY`] jobs may wait; further callers wait (asynchronously) for a slot. When
+//! nothing arrives for a moment, the writer runs [idle tasks](super::idle_tasks): indexing, removal, checkpoints.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -27,36 +27,36 @@ use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
+use super::background_queue::BackgroundQueue;
 use super::checkpoints::Checkpoints;
 use super::commits::{Commits, Committed, DiskSpace};
-use super::held::Held;
+use super::file_identity::FileIdentity;
 use super::idle_tasks::IdleTasks;
 use super::open::Settings;
-use super::place::Place;
 use super::sql::Sql;
 use crate::error::Error;
 
 /// Capacity of the queue.
-const WAITING: usize = 1024;
+const QUEUE_CAPACITY: usize = 1024;
 
-/// Maximum jobs per commit, unless more are held: enough to amortize its cost, few enough to answer soon.
-const GROUP: usize = 128;
+/// Maximum jobs per commit, unless more background jobs wait: enough to amortize its cost, few enough to answer soon.
+const MAX_GROUP: usize = 128;
 
 /// How long a patient job waits for others.
-const MOMENT: Duration = Duration::from_micros(500);
+const MAX_SHARING_DELAY: Duration = Duration::from_micros(500);
 
-/// First and longest delay between probes of a failing storage.
-const FIRST_PATIENCE: Duration = Duration::from_millis(50);
-const LAST_PATIENCE: Duration = Duration::from_secs(1);
+/// Shortest and longest delay between probes of a failing storage.
+const MIN_PROBE_DELAY: Duration = Duration::from_millis(50);
+const MAX_PROBE_DELAY: Duration = Duration::from_secs(1);
 
 /// How often an idle writer checks that the files are still in place.
-const LOOK: Duration = Duration::from_secs(10);
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Work for idle moments: does a little, in its own transaction, and returns whether more is left.
 pub(crate) type IdleTask = fn(&Sql<'_>) -> Result<bool, Error>;
 
 /// Work that the thread starts by itself.
-pub(crate) struct Background {
+pub(crate) struct OwnTasks {
     /// Run when idle.
     pub(crate) idle_tasks: &'static [IdleTask],
     /// A tiny write that tests whether a failing storage works again.
@@ -64,40 +64,40 @@ pub(crate) struct Background {
 }
 
 /// Message to the writer thread.
-enum Parcel {
+enum WriterMessage {
     /// A job that a caller waits for.
     Job(Box<dyn Job>),
-    /// One that may wait a [`MOMENT`].
+    /// One that may wait a [`MAX_SHARING_DELAY`].
     Patient(Box<dyn Job>),
-    /// Wakes the thread to pick up held jobs.
-    Look,
+    /// Wakes the thread to pick up background jobs.
+    WakeUp,
 }
 
-impl Parcel {
+impl WriterMessage {
     fn job(self) -> Option<Box<dyn Job>> {
         match self {
             Self::Job(job) | Self::Patient(job) => Some(job),
-            Self::Look => None,
+            Self::WakeUp => None,
         }
     }
 }
 
 /// Handle to the writer thread.
 pub(crate) struct Writer {
-    places: Arc<Semaphore>,
-    queue: Mutex<Option<Sender<Parcel>>>,
-    held: Arc<Held>,
+    slots: Arc<Semaphore>,
+    queue: Mutex<Option<Sender<WriterMessage>>>,
+    background: Arc<BackgroundQueue>,
     thread: Mutex<Option<JoinHandle<()>>>,
     /// Number of background jobs that are not finished.
-    later: Arc<AtomicUsize>,
+    pending: Arc<AtomicUsize>,
 }
 
 impl Writer {
     /// Starts the thread on this connection.
     pub(crate) fn start(
-        (mut connection, place): (Connection, Arc<Place>),
+        (mut connection, identity): (Connection, Arc<FileIdentity>),
         settings: Settings,
-        background: Background,
+        own_tasks: OwnTasks,
     ) -> Result<Self, Error> {
         let (queue, jobs) = channel();
         let log_pages = Arc::new(AtomicU32::new(0));
@@ -106,19 +106,20 @@ impl Writer {
             counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
-        let commits = Commits::new(place.clone(), settings.health.clone(), background.probe);
-        let idle_tasks = IdleTasks::new(background.idle_tasks, Checkpoints::new(settings, place, log_pages));
-        let held = Arc::<Held>::default();
-        let shared = held.clone();
+        let commits = Commits::new(identity.clone(), settings.health.clone(), own_tasks.probe);
+        let idle_tasks =
+            IdleTasks::new(own_tasks.idle_tasks, Checkpoints::new(settings, identity, log_pages));
+        let background = Arc::<BackgroundQueue>::default();
+        let shared = background.clone();
         let work = move || serve(connection, (&jobs, shared), idle_tasks, commits);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
-            places: Arc::new(Semaphore::new(WAITING)),
+            slots: Arc::new(Semaphore::new(QUEUE_CAPACITY)),
             queue: Mutex::new(Some(queue)),
-            held,
+            background,
             thread: Mutex::new(Some(thread)),
-            later: Arc::default(),
+            pending: Arc::default(),
         })
     }
 
@@ -129,12 +130,12 @@ impl Writer {
         haste: Haste,
         work: impl FnMut(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
+        let slot = self.slots.clone().acquire_owned().await.map_err(|_| Error::closed())?;
         let (reply, answer) = oneshot::channel();
-        let task = Box::new(Task { work, outcome: None, reply, _place: place });
+        let task = Box::new(AwaitedJob { work, outcome: None, reply, _slot: slot });
         self.send(match haste {
-            Haste::Awaited => Parcel::Job(task),
-            Haste::Patient => Parcel::Patient(task),
+            Haste::Awaited => WriterMessage::Job(task),
+            Haste::Patient => WriterMessage::Patient(task),
         })?;
         answer.await.map_err(|_| Error::closed())?
     }
@@ -145,28 +146,28 @@ impl Writer {
         urgency: Urgency,
         work: impl FnMut(&Sql<'_>) -> Result<(), Error> + Send + 'static,
     ) -> Result<(), Error> {
-        let place = self.places.clone().acquire_owned().await.map_err(|_| Error::closed())?;
-        let ticket = Ticket::new(&self.later);
-        let job = Box::new(Later { work, urgency, failure: None, _ticket: ticket, _place: place });
-        if self.held.push(job)? {
-            self.send(Parcel::Look)?;
+        let slot = self.slots.clone().acquire_owned().await.map_err(|_| Error::closed())?;
+        let pending = PendingCount::new(&self.pending);
+        let job = Box::new(BackgroundJob { work, urgency, failure: None, _pending: pending, _slot: slot });
+        if self.background.push(job)? {
+            self.send(WriterMessage::WakeUp)?;
         }
         Ok(())
     }
 
     /// Returns whether background jobs are pending.
-    pub(crate) fn has_later(&self) -> bool {
-        self.later.load(Ordering::Acquire) > 0
+    pub(crate) fn has_pending(&self) -> bool {
+        self.pending.load(Ordering::Acquire) > 0
     }
 
-    fn send(&self, parcel: Parcel) -> Result<(), Error> {
+    fn send(&self, message: WriterMessage) -> Result<(), Error> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        queue.as_ref().and_then(|queue| queue.send(parcel).ok()).ok_or_else(Error::closed)
+        queue.as_ref().and_then(|queue| queue.send(message).ok()).ok_or_else(Error::closed)
     }
 
     /// Refuses new jobs, finishes the queued ones, checkpoints, closes the connection and ends the thread. Blocks.
     pub(crate) fn close(&self) {
-        self.places.close();
+        self.slots.close();
         drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
@@ -186,7 +187,7 @@ impl Drop for Writer {
 pub(crate) enum Haste {
     /// At once.
     Awaited,
-    /// Within a [`MOMENT`], with others if they come.
+    /// Within a [`MAX_SHARING_DELAY`], with others if they come.
     Patient,
 }
 
@@ -194,9 +195,9 @@ pub(crate) enum Haste {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgency {
     /// It must be stored, however long that takes.
-    Needed,
+    MustStore,
     /// It is dropped, and the log says so.
-    Welcome,
+    BestEffort,
 }
 
 /// A queued job, with its result type erased.
@@ -216,15 +217,15 @@ pub(super) trait Job: Send {
     fn answer(self: Box<Self>, group: Result<(), Error>);
 }
 
-struct Task<F, T> {
+struct AwaitedJob<F, T> {
     work: F,
     outcome: Option<Result<T, Error>>,
     reply: oneshot::Sender<Result<T, Error>>,
     /// Released once the job is answered.
-    _place: OwnedSemaphorePermit,
+    _slot: OwnedSemaphorePermit,
 }
 
-impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> {
+impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for AwaitedJob<F, T> {
     fn run(&mut self, sql: &Sql<'_>) {
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(sql)));
         self.outcome = Some(result.unwrap_or_else(|_| Err(Error::panicked())));
@@ -246,18 +247,18 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for Task<F, T> 
 }
 
 /// A job that no caller waits for.
-struct Later<F> {
+struct BackgroundJob<F> {
     work: F,
     urgency: Urgency,
     failure: Option<Error>,
     /// Both are released when the job is done.
-    _ticket: Ticket,
-    _place: OwnedSemaphorePermit,
+    _pending: PendingCount,
+    _slot: OwnedSemaphorePermit,
 }
 
-impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for Later<F> {
+impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for BackgroundJob<F> {
     fn is_to_be_kept(&self) -> bool {
-        self.urgency == Urgency::Needed
+        self.urgency == Urgency::MustStore
     }
 
     fn run(&mut self, sql: &Sql<'_>) {
@@ -277,44 +278,45 @@ impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for Later<F> {
 }
 
 /// Counts a job as pending until dropped.
-struct Ticket(Arc<AtomicUsize>);
+struct PendingCount(Arc<AtomicUsize>);
 
-impl Ticket {
+impl PendingCount {
     fn new(counter: &Arc<AtomicUsize>) -> Self {
         counter.fetch_add(1, Ordering::AcqRel);
         Self(Arc::clone(counter))
     }
 }
 
-impl Drop for Ticket {
+impl Drop for PendingCount {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 /// State of the writer thread.
-struct Serving<'s> {
+struct WriterState<'s> {
     sql: Sql<'s>,
     idle_tasks: IdleTasks,
     commits: Commits,
     /// Background jobs, committed together with the next awaited job.
-    held: Arc<Held>,
+    background: Arc<BackgroundQueue>,
     /// Background jobs that a failing storage did not accept.
     kept: Vec<Box<dyn Job>>,
     /// How long to wait for a job before probing a failing storage.
-    patience: Duration,
+    probe_delay: Duration,
 }
 
 fn serve(
     connection: Connection,
-    (jobs, held): (&Receiver<Parcel>, Arc<Held>),
+    (jobs, background): (&Receiver<WriterMessage>, Arc<BackgroundQueue>),
     idle_tasks: IdleTasks,
     commits: Commits,
 ) {
     let sql = Sql::new(&connection);
-    let mut serving = Serving { sql, idle_tasks, commits, held, kept: Vec::new(), patience: FIRST_PATIENCE };
-    serving.run(jobs);
-    drop(serving);
+    let mut state =
+        WriterState { sql, idle_tasks, commits, background, kept: Vec::new(), probe_delay: MIN_PROBE_DELAY };
+    state.run(jobs);
+    drop(state);
     // The last connection to close checkpoints the log and removes it.
     if let Err((_, error)) = connection.close() {
         tracing::warn!(%error, "the database could not be closed; nothing is lost");
@@ -322,40 +324,40 @@ fn serve(
 }
 
 /// Returns the first job and those queued behind it. Waits a moment for one that is awaited if none of them is.
-fn gather(first: Parcel, jobs: &Receiver<Parcel>) -> Vec<Box<dyn Job>> {
-    let until = Instant::now() + MOMENT;
-    let mut is_awaited = matches!(first, Parcel::Job(_));
+fn gather(first: WriterMessage, jobs: &Receiver<WriterMessage>) -> Vec<Box<dyn Job>> {
+    let until = Instant::now() + MAX_SHARING_DELAY;
+    let mut is_awaited = matches!(first, WriterMessage::Job(_));
     let mut group = Vec::from_iter(first.job());
-    while group.len() < GROUP {
+    while group.len() < MAX_GROUP {
         let next = match is_awaited {
             true => jobs.try_recv().ok(),
             false => jobs.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
         };
         let Some(next) = next else { break };
-        is_awaited |= matches!(next, Parcel::Job(_));
+        is_awaited |= matches!(next, WriterMessage::Job(_));
         group.extend(next.job());
     }
     group
 }
 
-impl Serving<'_> {
-    fn run(&mut self, jobs: &Receiver<Parcel>) {
+impl WriterState<'_> {
+    fn run(&mut self, jobs: &Receiver<WriterMessage>) {
         loop {
             match jobs.recv_timeout(self.pause()) {
-                Ok(Parcel::Look) => {}
+                Ok(WriterMessage::WakeUp) => {}
                 Ok(first) => {
                     let arrived = gather(first, jobs);
-                    // Run all held jobs first: the caller may be about to read what they write.
-                    let mut group = self.that_waits();
+                    // Run all background jobs first: the caller may be about to read what they write.
+                    let mut group = self.take_background();
                     group.extend(arrived);
                     self.commit(group);
                 }
-                Err(RecvTimeoutError::Timeout) => self.nothing_came(),
+                Err(RecvTimeoutError::Timeout) => self.on_timeout(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         let mut last = std::mem::take(&mut self.kept);
-        last.extend(self.held.close());
+        last.extend(self.background.close());
         if !last.is_empty() {
             self.commit(last);
         }
@@ -368,43 +370,46 @@ impl Serving<'_> {
     /// Returns how long to wait for a job.
     fn pause(&self) -> Duration {
         if self.commits.is_failing() {
-            return self.patience;
+            return self.probe_delay;
         }
-        if let Some(patience) = self.held.patience() {
+        if let Some(patience) = self.background.patience() {
             return patience;
         }
-        self.idle_tasks.pause().or_else(|| self.held.patience_before_sleep()).unwrap_or(LOOK)
+        self.idle_tasks.pause().or_else(|| self.background.patience_before_sleep()).unwrap_or(CHECK_INTERVAL)
     }
 
     /// Takes all background jobs, oldest first.
-    fn that_waits(&mut self) -> Vec<Box<dyn Job>> {
+    fn take_background(&mut self) -> Vec<Box<dyn Job>> {
         let mut group = std::mem::take(&mut self.kept);
-        group.extend(self.held.take());
+        group.extend(self.background.take());
         group
     }
 
-    fn nothing_came(&mut self) {
+    fn on_timeout(&mut self) {
         let was_failing = self.commits.is_failing();
-        let held = self.that_waits();
-        if !held.is_empty() {
-            self.commit(held);
+        let background = self.take_background();
+        if !background.is_empty() {
+            self.commit(background);
         } else if was_failing {
             self.commits.try_again(&self.sql);
         } else if self.idle_tasks.pause().is_some() {
             self.idle_tasks.step(&self.sql);
         } else {
-            self.commits.look();
+            self.commits.check_files();
         }
         let is_failing = self.commits.is_failing();
-        self.patience =
-            if was_failing && is_failing { (self.patience * 2).min(LAST_PATIENCE) } else { FIRST_PATIENCE };
+        self.probe_delay = if was_failing && is_failing {
+            (self.probe_delay * 2).min(MAX_PROBE_DELAY)
+        } else {
+            MIN_PROBE_DELAY
+        };
     }
 
     fn commit(&mut self, group: Vec<Box<dyn Job>>) {
         let Committed { space, kept } = self.commits.run(&self.sql, group);
         self.kept.extend(kept);
         match space {
-            DiskSpace::Enough => self.idle_tasks.written(&self.sql),
+            DiskSpace::Enough => self.idle_tasks.after_commit(&self.sql),
             DiskSpace::Lacking => self.idle_tasks.make_room(&self.sql),
         }
     }

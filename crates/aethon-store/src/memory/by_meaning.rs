@@ -9,7 +9,7 @@ use aethon_core::memory::{MemoryEntry, MemoryId, Purpose, QueryVector};
 use rusqlite::params;
 
 use super::entries::find as entry;
-use super::sketches::{Near, Sketches};
+use super::sketches::{SketchHit, Sketches};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::vectors::numbers;
@@ -53,9 +53,9 @@ pub(super) fn find(
 ) -> Result<Vec<MeaningHit>, Error> {
     const VECTOR: &str = "SELECT vector FROM memory_vectors WHERE memory_id = ?1 AND model = ?2";
     let set = sketches.current(sql, scope, &question.model)?;
-    let wanted = Length::of(&question.numbers);
+    let norm = Norm::of(&question.numbers);
     let mut seen = HashSet::new();
-    let mut ranked: Vec<(f64, Near)> = Vec::new();
+    let mut ranked: Vec<(f64, SketchHit)> = Vec::new();
     for near in set.nearest(&question.numbers, CANDIDATES) {
         if !seen.insert(near.id) {
             continue;
@@ -65,11 +65,11 @@ pub(super) fn find(
         // The memory was removed, or its vector now comes from another model.
         let Some(vector) = vector.flatten() else { continue };
         if vector.len() == question.numbers.len() {
-            ranked.push((wanted.cosine(&question.numbers, &vector), near));
+            ranked.push((norm.cosine(&question.numbers, &vector), near));
         }
     }
     ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let exact = Spread::of(ranked.iter().map(|(likeness, _)| *likeness));
+    let exact = Distribution::of(ranked.iter().map(|(likeness, _)| *likeness));
     let mut hits = Vec::new();
     for (likeness, near) in ranked {
         let Some(entry) = entry(sql, scope, MemoryId(near.id))? else { continue };
@@ -90,10 +90,10 @@ pub(super) fn find(
     Ok(hits)
 }
 
-/// Length of the question's vector, computed once for all comparisons.
-struct Length(f64);
+/// Norm (length) of the question's vector, computed once for all comparisons.
+struct Norm(f64);
 
-impl Length {
+impl Norm {
     fn of(vector: &[f32]) -> Self {
         Self(dot(vector, vector).sqrt())
     }
@@ -109,12 +109,12 @@ fn dot(one: &[f32], other: &[f32]) -> f64 {
 }
 
 /// Mean and standard deviation.
-struct Spread {
+struct Distribution {
     mean: f64,
     deviation: f64,
 }
 
-impl Spread {
+impl Distribution {
     fn of(numbers: impl Iterator<Item = f64> + Clone) -> Self {
         let count = numbers.clone().count().max(1) as f64;
         let mean = numbers.clone().sum::<f64>() / count;

@@ -51,7 +51,7 @@ pub(super) struct WordHit {
 }
 
 /// A word of the question and its rarity.
-struct Asked {
+struct QueryTerm {
     term: Term,
     entries: i64,
     rarity: f64,
@@ -71,7 +71,7 @@ pub(super) fn find(
     let mut asked = Vec::new();
     for term in terms(question) {
         let entries = frequency(sql, scope, &term.word.stem)?;
-        asked.push(Asked { rarity: rarity(entries, all), term, entries });
+        asked.push(QueryTerm { rarity: rarity(entries, all), term, entries });
     }
     let usual_length = frequency(sql, scope, ALL_STEMS)? as f64 / all as f64;
     let mut hits = Vec::new();
@@ -97,7 +97,7 @@ fn candidates(
     sql: &Sql<'_>,
     scope: &str,
     category: Option<&str>,
-    asked: &[Asked],
+    asked: &[QueryTerm],
 ) -> Result<Vec<MemoryEntry>, Error> {
     const BEST: &str =
         "SELECT memories.id, content, category, source, created_at, updated_at, recalled_at, scope
@@ -109,7 +109,7 @@ fn candidates(
         FROM memory_words CROSS JOIN memories ON memories.id = memory_words.rowid
         WHERE memory_words MATCH ?1 AND scope = ?2 AND (?3 IS NULL OR category = ?3)
         ORDER BY memory_words.rowid DESC LIMIT ?4";
-    let mut known: Vec<&Asked> = asked.iter().filter(|asked| asked.entries > 0).collect();
+    let mut known: Vec<&QueryTerm> = asked.iter().filter(|asked| asked.entries > 0).collect();
     known.sort_by_key(|asked| asked.entries);
     let mut matches = 0;
     let rare = known.iter().take_while(|asked| {
@@ -138,14 +138,14 @@ fn candidates(
     Ok(found)
 }
 
-fn stem_is(asked: &Asked) -> String {
+fn stem_is(asked: &QueryTerm) -> String {
     format!("(stems : \"{}\")", asked.term.word.stem)
 }
 
 /// Scores a memory; `None` if it contains no word of the question after all.
 fn rank(
     entry: MemoryEntry,
-    asked: &[Asked],
+    asked: &[QueryTerm],
     usual_length: f64,
     rarities: impl Fn(&Word) -> Result<f64, Error>,
 ) -> Result<Option<WordHit>, Error> {
@@ -206,13 +206,13 @@ fn quality(asked: &Word, word: &Word) -> f64 {
 }
 
 /// Returns the share of the question's adjacent word pairs that are adjacent in the memory, too.
-fn in_order(asked: &[Asked], words: &[Word]) -> f64 {
+fn in_order(asked: &[QueryTerm], words: &[Word]) -> f64 {
     let pairs = asked.windows(2);
     let count = pairs.len();
     if count == 0 {
         return 1.0;
     }
-    let stands = |pair: &&[Asked]| {
+    let stands = |pair: &&[QueryTerm]| {
         words
             .windows(2)
             .any(|two| two[0].stem == pair[0].term.word.stem && two[1].stem == pair[1].term.word.stem)

@@ -31,13 +31,13 @@ pub(super) fn fuse(
     limit: usize,
 ) -> Vec<MemoryHit> {
     let has_vectors = by_meaning.is_some();
-    let mut places: HashMap<i64, usize> = HashMap::new();
-    let mut found: Vec<Found> = Vec::new();
+    let mut positions: HashMap<i64, usize> = HashMap::new();
+    let mut found: Vec<FusedHit> = Vec::new();
     for (rank, hit) in by_words.into_iter().enumerate() {
-        places.insert(hit.entry.id.0, found.len());
+        positions.insert(hit.entry.id.0, found.len());
         let fits = purpose != Purpose::Recall || is_clear(&hit);
         let worth = worth(rank);
-        found.push(Found {
+        found.push(FusedHit {
             entry: hit.entry,
             words: hit.matches,
             likeness: None,
@@ -48,14 +48,14 @@ pub(super) fn fuse(
     }
     for (rank, hit) in by_meaning.into_iter().flatten().enumerate() {
         let (is_near, worth) = (hit.is_near(purpose), worth(rank));
-        match places.get(&hit.entry.id.0) {
-            Some(&place) => {
-                let known = &mut found[place];
+        match positions.get(&hit.entry.id.0) {
+            Some(&position) => {
+                let known = &mut found[position];
                 known.worth += worth;
                 known.fits |= is_near;
                 known.likeness = is_near.then_some(hit.likeness);
             }
-            None if is_near => found.push(Found {
+            None if is_near => found.push(FusedHit {
                 entry: hit.entry,
                 words: Vec::new(),
                 likeness: Some(hit.likeness),
@@ -67,7 +67,7 @@ pub(super) fn fuse(
         }
     }
     found.retain(|found| found.fits);
-    let score = |found: &Found| if has_vectors { found.worth / (2.0 * worth(0)) } else { found.by_words };
+    let score = |found: &FusedHit| if has_vectors { found.worth / (2.0 * worth(0)) } else { found.by_words };
     let mut hits: Vec<MemoryHit> = found
         .into_iter()
         .map(|found| MemoryHit { score: score(&found).clamp(0.0, 1.0), why: found.why(), entry: found.entry })
@@ -78,7 +78,7 @@ pub(super) fn fuse(
 }
 
 /// A memory found in one way or both.
-struct Found {
+struct FusedHit {
     entry: MemoryEntry,
     words: Vec<String>,
     likeness: Option<f64>,
@@ -87,7 +87,7 @@ struct Found {
     fits: bool,
 }
 
-impl Found {
+impl FusedHit {
     fn why(&self) -> String {
         let named: Vec<&str> = self.words.iter().take(MOST_NAMED).map(String::as_str).collect();
         let words = (!named.is_empty()).then(|| format!("words: {}", named.join(", ")));

@@ -132,8 +132,8 @@ fn expression(typed: &str) -> Option<String> {
 
 fn parse(cursor: &str) -> Result<(i64, i64), Error> {
     let number = |digits: &str| i64::from_str_radix(digits, 16).ok();
-    let place = cursor.split_once('-').and_then(|(time, id)| Some((number(time)?, number(id)?)));
-    place.ok_or_else(|| {
+    let position = cursor.split_once('-').and_then(|(time, id)| Some((number(time)?, number(id)?)));
+    position.ok_or_else(|| {
         Refusal::invalid("the cursor is not valid: use the `next_cursor` of the page before, unchanged")
             .into()
     })

@@ -34,11 +34,11 @@ const MOST_SETS: usize = 12;
 pub(crate) struct Sketches(Arc<Mutex<Sets>>);
 
 /// Sets by scope and model.
-type Sets = HashMap<(String, String), Arc<Set>>;
+type Sets = HashMap<(String, String), Arc<SketchSet>>;
 
 /// Sketches of the vectors of one scope and model.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Set {
+pub(super) struct SketchSet {
     /// The average vector at the time of the first sketches.
     centre: Vec<f32>,
     /// Number of vectors that went into the average.
@@ -52,7 +52,7 @@ pub(super) struct Set {
 }
 
 /// A vector that is near by its sketch.
-pub(super) struct Near {
+pub(super) struct SketchHit {
     pub(super) id: i64,
     /// By how many standard deviations it is nearer than average.
     pub(super) deviations: f64,
@@ -60,7 +60,7 @@ pub(super) struct Near {
 
 impl Sketches {
     /// Returns the set of a scope and model, including everything in the table.
-    pub(super) fn current(&self, sql: &Sql<'_>, scope: &str, model: &str) -> Result<Arc<Set>, Error> {
+    pub(super) fn current(&self, sql: &Sql<'_>, scope: &str, model: &str) -> Result<Arc<SketchSet>, Error> {
         let key = (scope.to_owned(), model.to_owned());
         // Two readers may update the same set at once; doing it twice beats waiting.
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
@@ -76,7 +76,7 @@ impl Sketches {
     }
 }
 
-impl Set {
+impl SketchSet {
     /// Returns this set if the table has nothing new, or else a copy that includes the new rows.
     fn up_to_date(self: Arc<Self>, sql: &Sql<'_>, scope: &str, model: &str) -> Result<Arc<Self>, Error> {
         const NEWER: &str = "SELECT memory_vectors.id, memory_id, vector FROM memory_vectors
@@ -153,15 +153,15 @@ impl Set {
         for round in 0..rounds {
             for (at, number) in centred.iter().enumerate() {
                 let against = if round == 0 { 0.0 } else { centred[(at + round) % length] };
-                let place = round * length + at;
-                words[place / 64] |= u64::from(*number > against) << (place % 64);
+                let position = round * length + at;
+                words[position / 64] |= u64::from(*number > against) << (position % 64);
             }
         }
         words
     }
 
     /// Returns the nearest vectors by sketch, nearest first: at most `most` of them.
-    pub(super) fn nearest(&self, vector: &[f32], most: usize) -> Vec<Near> {
+    pub(super) fn nearest(&self, vector: &[f32], most: usize) -> Vec<SketchHit> {
         if vector.len() != self.centre.len() || self.ids.is_empty() {
             return Vec::new();
         }
@@ -181,8 +181,10 @@ impl Set {
             order.truncate(most);
         }
         order.sort_unstable_by_key(|&at| distances[at]);
-        let near =
-            |at: usize| Near { id: self.ids[at], deviations: (mean - f64::from(distances[at])) / deviation };
+        let near = |at: usize| SketchHit {
+            id: self.ids[at],
+            deviations: (mean - f64::from(distances[at])) / deviation,
+        };
         order.into_iter().map(near).collect()
     }
 }

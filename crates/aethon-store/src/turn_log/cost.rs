@@ -19,7 +19,7 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
         max_bytes: None,
         health: StorageHealth::default(),
     };
-    let (connection, _place) = db::open(&settings).unwrap();
+    let (connection, _identity) = db::open(&settings).unwrap();
     let sql = Sql::new(&connection);
     let cost = || {
         let before = sql.steps.get();
@@ -44,7 +44,7 @@ fn turn(sql: &Sql<'_>) {
     let id = TurnId::fresh();
     let owner = Owner { id: 1, is_daemon: true, lease: 10_000 };
     let inbound = Inbound::say(session.clone(), "text");
-    let opening = Opening {
+    let opening = SessionOpening {
         id: session.clone(),
         sender: Some("owner".into()),
         agent_name: "aethon".into(),
@@ -59,14 +59,14 @@ fn turn(sql: &Sql<'_>) {
         owner,
         now: 1,
     };
-    let start = Start::from(&Begin { message: message(Role::User), replaces: None }).unwrap();
+    let start = PreparedBegin::from(&Begin { message: message(Role::User), replaces: None }).unwrap();
     accept(sql, &opening, &new, Some(&start)).unwrap();
     let key = sessions::key(sql, session.as_str()).unwrap().unwrap();
     assert!(!messages::window(sql, key, 10).unwrap().is_empty());
-    let ending = Ending {
+    let finish = PreparedFinish {
         turn: id,
         session,
-        messages: prepared(&[message(Role::Assistant)]).unwrap(),
+        messages: prepare(&[message(Role::Assistant)]).unwrap(),
         holder: Some(0),
         outcome: r#"{"end":"end","model":"m"}"#.into(),
         held: None,
@@ -75,5 +75,5 @@ fn turn(sql: &Sql<'_>) {
         owner,
         now: 2,
     };
-    ending.store(sql).unwrap();
+    finish.store(sql).unwrap();
 }

@@ -4,9 +4,11 @@
 //! supports it, the child and all its descendants reach neither the assistant's files (except the workspace) nor its
 //! port, its memory or its process, and cannot leave the walls again. `walls` is how a child gets inside; `support`
 //! knows what the kernel can do and describes what it cannot; `grants` and `mounts` compute what stays open;
-//! `landlock`, `filter` and `powers` talk to the kernel. Running as another user, and isolating a command from the
-//! whole machine, is left to the sandbox (`kernel`).
+//! `landlock`, `filter` and `capabilities` talk to the kernel. Running as another user, and isolating a command from
+//! the whole machine, is left to the sandbox (`kernel`).
 
+#[cfg(target_os = "linux")]
+mod capabilities;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
@@ -17,8 +19,6 @@ mod kernel;
 mod landlock;
 #[cfg(target_os = "linux")]
 mod mounts;
-#[cfg(target_os = "linux")]
-mod powers;
 mod support;
 mod walls;
 

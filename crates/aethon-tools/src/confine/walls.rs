@@ -11,10 +11,10 @@ use std::thread;
 
 use super::support::Protection;
 #[cfg(target_os = "linux")]
-use super::{filter, grants, kernel, landlock, mounts, powers};
+use super::{capabilities, filter, grants, kernel, landlock, mounts};
 use crate::files::real;
 use crate::options::Options;
-use crate::places::Places;
+use crate::protected_paths::ProtectedPaths;
 #[cfg(target_os = "linux")]
 use crate::sandbox_limits::SandboxLimits;
 
@@ -38,7 +38,7 @@ struct Walls {
     /// The person's home, which no entry of the list can close as a whole.
     user_home: Option<PathBuf>,
     own: Vec<PathBuf>,
-    places: Places,
+    protected: ProtectedPaths,
     /// The places among `security.allowed_paths`.
     allowed: Vec<PathBuf>,
     port: Option<u16>,
@@ -105,7 +105,7 @@ impl Walls {
             protection: Protection::of_this_machine(),
             home: options.home.as_deref().map(real),
             workspace: real(&options.workspace),
-            places: Places::new(user_home.as_deref(), options),
+            protected: ProtectedPaths::new(user_home.as_deref(), options),
             user_home,
             allowed: allowed(options),
             own: options.own.iter().map(|path| real(path)).collect(),
@@ -121,7 +121,7 @@ impl Walls {
         // Read the address first: it lies in the home, which this thread cannot read once inside.
         let ports = self.own_ports();
         if self.protection.is_root && self.protection.files {
-            powers::drop_from_children()?;
+            capabilities::drop_from_children()?;
         }
         if self.protection.files {
             landlock::files(&grants::grants(&self.closed(), &self.workspace), self.protection.signals)?;
@@ -161,7 +161,7 @@ impl Walls {
     #[cfg(target_os = "linux")]
     fn closed(&self) -> Vec<PathBuf> {
         let is_whole = |path: &Path| self.user_home.as_ref().is_some_and(|home| home.starts_with(path));
-        let places = self.places.paths().iter().filter_map(|place| place.canonicalize().ok());
+        let places = self.protected.paths().iter().filter_map(|place| place.canonicalize().ok());
         let places = places.filter(|place| !is_whole(place));
         // A home that is the workspace itself, or lies in it, is closed file by file.
         let home = self.home.iter().filter(|home| !home.starts_with(&self.workspace)).cloned();

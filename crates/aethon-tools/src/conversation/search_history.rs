@@ -76,11 +76,11 @@ impl Tool for SearchHistory {
         // Outside words remain untrusted when they are looked up.
         let is_outside = found.iter().any(|passage| source(&passage.source).1);
         let origin = if is_outside { OutputOrigin::Outside } else { OutputOrigin::AsTool };
-        Ok(ToolOutput::text(told(words, &found)).with_origin(origin))
+        Ok(ToolOutput::text(format_passages(words, &found)).with_origin(origin))
     }
 }
 
-fn told(words: &str, found: &[Passage]) -> String {
+fn format_passages(words: &str, found: &[Passage]) -> String {
     if found.is_empty() {
         return format!(
             "Nothing in this conversation matches {words:?}. Try fewer or other words; if that finds nothing either, it was \

@@ -15,18 +15,18 @@ use super::program::{Programs, Until};
 const LONGEST: usize = 1 << 20;
 
 /// The programs that access the clipboard, with their arguments.
-struct Way {
+struct ClipboardPrograms {
     read: (PathBuf, &'static [&'static str]),
     write: (PathBuf, &'static [&'static str]),
 }
 
 /// Returns how to access the clipboard on this machine, or why that is impossible.
-fn way(programs: &Programs) -> Result<Way, String> {
+fn clipboard_programs(programs: &Programs) -> Result<ClipboardPrograms, String> {
     let both = |read: &str, write: &str| Some((programs.find(read)?, programs.find(write)?));
     if programs.is_mac() {
         let (read, write) =
             both("pbpaste", "pbcopy").ok_or("pbcopy and pbpaste are not on the search path")?;
-        return Ok(Way { read: (read, &[]), write: (write, &[]) });
+        return Ok(ClipboardPrograms { read: (read, &[]), write: (write, &[]) });
     }
     let is_wayland = programs.has_variable("WAYLAND_DISPLAY");
     if !is_wayland && !programs.has_variable("DISPLAY") {
@@ -36,12 +36,15 @@ fn way(programs: &Programs) -> Result<Way, String> {
         );
     }
     if is_wayland && let Some((read, write)) = both("wl-paste", "wl-copy") {
-        return Ok(Way { read: (read, &["--no-newline", "--type", "text"]), write: (write, &[]) });
+        return Ok(ClipboardPrograms {
+            read: (read, &["--no-newline", "--type", "text"]),
+            write: (write, &[]),
+        });
     }
     let (read, write) = both("xclip", "xclip")
         .filter(|_| programs.has_variable("DISPLAY"))
         .ok_or(if is_wayland { "install wl-clipboard (wl-copy and wl-paste)" } else { "install xclip" })?;
-    Ok(Way {
+    Ok(ClipboardPrograms {
         read: (read, &["-selection", "clipboard", "-o"]),
         write: (write, &["-selection", "clipboard", "-i"]),
     })
@@ -51,7 +54,7 @@ fn way(programs: &Programs) -> Result<Way, String> {
 pub(crate) struct ClipboardRead {
     spec: ToolSpec,
     programs: Programs,
-    way: Way,
+    clipboard: ClipboardPrograms,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -63,7 +66,7 @@ impl ClipboardRead {
         let spec = ToolSpec::of::<Nothing>("clipboard_read", "Reads the text on the person's clipboard.")
             .reading_only()
             .with_untrusted_output();
-        Ok(Self { spec, way: way(programs)?, programs: programs.clone() })
+        Ok(Self { spec, clipboard: clipboard_programs(programs)?, programs: programs.clone() })
     }
 }
 
@@ -74,7 +77,7 @@ impl Tool for ClipboardRead {
     }
 
     async fn call(&self, _context: &ToolContext, _input: Value) -> Result<ToolOutput, ToolError> {
-        let (program, arguments) = &self.way.read;
+        let (program, arguments) = &self.clipboard.read;
         let text = self.programs.run(program, words(arguments), None, Until::Answer).await?;
         Ok(ToolOutput::text(if text.is_empty() {
             "[the clipboard is empty, or holds no text]".into()
@@ -88,7 +91,7 @@ impl Tool for ClipboardRead {
 pub(crate) struct ClipboardWrite {
     spec: ToolSpec,
     programs: Programs,
-    way: Way,
+    clipboard: ClipboardPrograms,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -105,7 +108,7 @@ impl ClipboardWrite {
             "Puts a text on the person's clipboard, in place of what is there.",
         )
         .with_role("text", ArgumentRole::Text);
-        Ok(Self { spec, way: way(programs)?, programs: programs.clone() })
+        Ok(Self { spec, clipboard: clipboard_programs(programs)?, programs: programs.clone() })
     }
 }
 
@@ -120,7 +123,7 @@ impl Tool for ClipboardWrite {
         if text.len() > LONGEST {
             return Err(ToolError::failed(format!("the text is longer than {LONGEST} bytes")));
         }
-        let (program, arguments) = &self.way.write;
+        let (program, arguments) = &self.clipboard.write;
         let told = format!("{} characters are on the clipboard", text.chars().count());
         self.programs.run(program, words(arguments), Some(text), Until::Started).await?;
         Ok(ToolOutput::text(told))

@@ -82,16 +82,16 @@ impl Programs {
         let running = self.start(program, &arguments, input, until);
         let running =
             running.map_err(|error| ToolError::failed(format!("{name} could not be started: {error}")))?;
-        let (told, telling) = tokio::sync::oneshot::channel();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
         let pid = Pid::from_child(&running.child);
         let watcher = thread::Builder::new().name("desktop".into()).spawn(move || {
             // Nobody listens if the call was given up; the process must be reaped all the same.
-            let _ = told.send(running.end());
+            let _ = sender.send(running.end());
         });
         watcher.map_err(|error| ToolError::failed(format!("{name} could not be watched: {error}")))?;
         let mut ending = EndOnDrop(Some(pid));
         let patience = if until == Until::Answer { PATIENCE } else { FIRST_MOMENT };
-        let ended = tokio::time::timeout(patience, telling).await;
+        let ended = tokio::time::timeout(patience, receiver).await;
         match ended {
             Ok(outcome) => {
                 ending.0 = None;
@@ -138,12 +138,12 @@ struct Running {
 impl Running {
     /// Waits for the end and returns the output, or why it failed. Blocks.
     fn end(mut self) -> Result<String, String> {
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let errors = self.child.stderr.take();
-        let reading = errors.map(|errors| thread::spawn(move || tell.send(read(errors))));
+        let reading = errors.map(|errors| thread::spawn(move || sender.send(read(errors))));
         let said = self.child.stdout.take().map(read).unwrap_or_default();
         let status = self.child.wait().map_err(|error| error.to_string())?;
-        let errors = reading.and_then(|_| told.recv_timeout(FIRST_MOMENT).ok()).unwrap_or_default();
+        let errors = reading.and_then(|_| receiver.recv_timeout(FIRST_MOMENT).ok()).unwrap_or_default();
         if status.success() {
             return Ok(said);
         }

@@ -109,9 +109,10 @@ impl Client {
     }
 
     /// Sends a request that the daemon answers only later; returns as soon as the daemon has accepted it.
-    pub(super) async fn ask_for_later(&self, path: &str) -> Result<Later, String> {
-        let (Begun { head, rest, reader, .. }, writer) = self.begin(path, None, "Connection: close").await?;
-        Ok(Later { bytes: [head, rest].concat(), reader, _writer: writer })
+    pub(super) async fn ask_pending(&self, path: &str) -> Result<PendingResponse, String> {
+        let (ResponseHead { head, rest, reader, .. }, writer) =
+            self.begin(path, None, "Connection: close").await?;
+        Ok(PendingResponse { bytes: [head, rest].concat(), reader, _writer: writer })
     }
 
     /// Sends a request and reads the head of the response.
@@ -120,13 +121,13 @@ impl Client {
         path: &str,
         body: Option<&Value>,
         connection: &str,
-    ) -> Result<(Begun, Writer), String> {
+    ) -> Result<(ResponseHead, Writer), String> {
         let begun = async {
             let (mut reader, mut writer) = self.connect().await?;
             writer.write_all(&request("POST", path, body, connection)).await?;
             let (head, rest) = head(&mut reader).await?;
             let status = status(&head)?;
-            Ok::<_, io::Error>((Begun { status, head, rest, reader }, writer))
+            Ok::<_, io::Error>((ResponseHead { status, head, rest, reader }, writer))
         };
         match timeout(PATIENCE, begun).await {
             Ok(begun) => begun.map_err(|error| format!("the docker daemon does not answer: {error}")),
@@ -149,7 +150,7 @@ impl Client {
 }
 
 /// A response whose head has arrived.
-struct Begun {
+struct ResponseHead {
     status: u16,
     head: Vec<u8>,
     rest: Vec<u8>,
@@ -157,14 +158,14 @@ struct Begun {
 }
 
 /// A response that is still to come.
-pub(super) struct Later {
+pub(super) struct PendingResponse {
     bytes: Vec<u8>,
     reader: Reader,
     /// Kept open: a daemon takes a closed direction for a client that left.
     _writer: Writer,
 }
 
-impl Later {
+impl PendingResponse {
     /// Waits for the response.
     pub(super) async fn answer(mut self) -> Result<DockerAnswer, String> {
         let read = (&mut self.reader).take(MOST).read_to_end(&mut self.bytes).await;

@@ -117,17 +117,17 @@ impl DockerSandbox {
         mut take: impl FnMut(&[u8]) + Send,
     ) -> Result<Done, String> {
         self.hand_over().await?;
-        let mut used = Used { pool: self.0.clone(), id: Some(self.0.container(session).await?) };
-        let mut exec = self.0.exec(used.id(), words, directory).await;
+        let mut lease = ContainerLease { pool: self.0.clone(), id: Some(self.0.container(session).await?) };
+        let mut exec = self.0.exec(lease.id(), words, directory).await;
         if exec.is_err() {
             // The container may have gone: somebody cleaned up, or the daemon was restarted.
-            used = Used { pool: self.0.clone(), id: Some(self.0.make().await?) };
-            exec = self.0.exec(used.id(), words, directory).await;
+            lease = ContainerLease { pool: self.0.clone(), id: Some(self.0.make().await?) };
+            exec = self.0.exec(lease.id(), words, directory).await;
         }
         let (exec, output) = exec?;
         let status = self.0.follow(&exec, output, limit, &mut take).await?;
-        if status.is_some() && self.0.sweep(used.id(), directory).await {
-            used.put_back(session);
+        if status.is_some() && self.0.sweep(lease.id(), directory).await {
+            lease.return_to_pool(session);
         }
         Ok(Done { status })
     }
@@ -268,11 +268,11 @@ impl Pool {
 
     /// Returns the status of a command; `None` while it is running.
     async fn status(&self, exec: &str) -> Result<Option<i32>, String> {
-        let told = self.client.ask("GET", &format!("/exec/{exec}/json"), None, PATIENCE).await?.ok()?.json();
-        if told["Running"] == Value::Bool(true) {
+        let state = self.client.ask("GET", &format!("/exec/{exec}/json"), None, PATIENCE).await?.ok()?.json();
+        if state["Running"] == Value::Bool(true) {
             return Ok(None);
         }
-        Ok(told["ExitCode"].as_i64().and_then(|code| i32::try_from(code).ok()))
+        Ok(state["ExitCode"].as_i64().and_then(|code| i32::try_from(code).ok()))
     }
 
     /// Kills what a command has left behind. Returns `false` if the container is no longer usable.
@@ -316,26 +316,26 @@ struct Running {
     _input: Box<dyn AsyncWrite + Send + Unpin>,
 }
 
-/// A container that runs a command. If dropped before it is put back, the container is removed.
-pub(super) struct Used {
+/// A container that runs a command. If dropped before it is returned to the pool, the container is removed.
+pub(super) struct ContainerLease {
     pub(super) pool: Arc<Pool>,
     pub(super) id: Option<String>,
 }
 
-impl Used {
+impl ContainerLease {
     fn id(&self) -> &str {
         self.id.as_deref().unwrap_or_default()
     }
 
-    fn put_back(mut self, session: &SessionId) {
+    fn return_to_pool(mut self, session: &SessionId) {
         let Some(id) = self.id.take() else { return };
         let before = self.pool.idle().insert(session.clone(), Idle { id, since: Instant::now() });
-        // Another command of the conversation was put back first: one container is enough.
+        // Another command of the conversation was returned first: one container is enough.
         self.id = before.map(|before| before.id);
     }
 }
 
-impl Drop for Used {
+impl Drop for ContainerLease {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let pool = self.pool.clone();

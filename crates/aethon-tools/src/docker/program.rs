@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
 
-use super::client::{Later, Origin, Output};
+use super::client::{Origin, Output, PendingResponse};
 use super::container::document_of_program;
-use super::pool::{DockerSandbox, Used};
+use super::pool::{ContainerLease, DockerSandbox};
 use crate::sandbox_limits::SandboxLimits;
 
 /// Buffer for each of its two output streams.
@@ -28,19 +28,29 @@ impl DockerSandbox {
         let document = document_of_program(self.0.document(&limits), program);
         let id = self.0.create(&document).await?;
         // From here on, any early exit removes the container.
-        let container = Used { pool: self.0.clone(), id: Some(id.clone()) };
+        let container = ContainerLease { pool: self.0.clone(), id: Some(id.clone()) };
         let path = format!("/containers/{id}/attach?stream=1&stdin=1&stdout=1&stderr=1");
         let (output, input) = self.0.client.attach(&path, None).await?;
         // Ask before the start, so that the end is not missed.
-        let end = self.0.client.ask_for_later(&format!("/containers/{id}/wait?condition=next-exit")).await?;
+        let end = self.0.client.ask_pending(&format!("/containers/{id}/wait?condition=next-exit")).await?;
         self.0.begin(&id).await.map_err(|error| {
             format!("{error}; in docker it has to be in the image, which is {}", limits.image)
         })?;
         let (said, to_output) = duplex(BUFFER);
         let (errors, to_errors) = duplex(BUFFER);
         let pump = tokio::spawn(pump(output, to_output, to_errors));
-        let life = Life { _container: container, pump, end: tokio::spawn(told(end)), how: None };
-        Ok(RunningProgram { input, output: Box::new(said), errors: Box::new(errors), life: Box::new(life) })
+        let process = ContainerProcess {
+            _container: container,
+            pump,
+            end: tokio::spawn(describe_exit(end)),
+            how: None,
+        };
+        Ok(RunningProgram {
+            input,
+            output: Box::new(said),
+            errors: Box::new(errors),
+            life: Box::new(process),
+        })
     }
 }
 
@@ -67,7 +77,7 @@ async fn pump(mut from: Output, mut output: DuplexStream, mut errors: DuplexStre
 }
 
 /// Describes how it ended, in a few words.
-async fn told(end: Later) -> String {
+async fn describe_exit(end: PendingResponse) -> String {
     let status = end.answer().await.ok().and_then(|answer| answer.json()["StatusCode"].as_i64());
     match status {
         Some(status) => format!("with exit status {status}"),
@@ -76,8 +86,8 @@ async fn told(end: Later) -> String {
 }
 
 /// The container of a program.
-struct Life {
-    _container: Used,
+struct ContainerProcess {
+    _container: ContainerLease,
     pump: JoinHandle<()>,
     end: JoinHandle<String>,
     /// How it ended, once known.
@@ -85,7 +95,7 @@ struct Life {
 }
 
 #[async_trait]
-impl ProgramLife for Life {
+impl ProgramLife for ContainerProcess {
     async fn ended(&mut self) -> String {
         if let Some(how) = &self.how {
             return how.clone();
@@ -95,7 +105,7 @@ impl ProgramLife for Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for ContainerProcess {
     fn drop(&mut self) {
         self.pump.abort();
         self.end.abort();

@@ -11,14 +11,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::manifest::{Interpreter, Manifest, anything};
-use super::shelf::Shelf;
+use super::store::ToolStore;
 
 /// Maximum duration of a trial, including the time to set up the sandbox.
 const LONGEST: Duration = Duration::from_secs(660);
 
 pub(super) struct ManageTools {
     spec: ToolSpec,
-    shelf: Arc<Shelf>,
+    store: Arc<ToolStore>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ enum Action {
 }
 
 impl ManageTools {
-    pub(super) fn new(shelf: Arc<Shelf>) -> Self {
+    pub(super) fn new(store: Arc<ToolStore>) -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "manage_tools",
             "Makes tools of your own that stay: a short program with a description and a schema. It runs in a sandbox \
@@ -64,7 +64,7 @@ impl ManageTools {
         .with_untrusted_output()
         .acting_outside()
         .with_timeout(LONGEST);
-        Self { spec, shelf }
+        Self { spec, store }
     }
 }
 
@@ -80,13 +80,13 @@ impl Tool for ManageTools {
             Action::List => Ok(ToolOutput::text(self.listed())),
             Action::Remove => {
                 let name = needed(arguments.name, "name")?;
-                self.shelf.remove(&name).await.map_err(ToolError::failed)?;
+                self.store.remove(&name).await.map_err(ToolError::failed)?;
                 Ok(ToolOutput::text(format!("`{name}` is removed")))
             }
             Action::Add => {
                 let (manifest, code) = arguments.into_tool()?;
                 let name = manifest.name.clone();
-                self.shelf.add(manifest, &code).await.map_err(ToolError::failed)?;
+                self.store.add(manifest, &code).await.map_err(ToolError::failed)?;
                 Ok(ToolOutput::text(format!("`{name}` is added; it is there from your next request on")))
             }
             Action::Test => self.test(context, arguments).await,
@@ -96,13 +96,13 @@ impl Tool for ManageTools {
 
 impl ManageTools {
     fn listed(&self) -> String {
-        let told: Vec<Value> = self
-            .shelf
+        let tools: Vec<Value> = self
+            .store
             .list()
             .into_iter()
             .map(|one| json!({"name": one.name, "description": one.description, "interpreter": one.interpreter}))
             .collect();
-        if told.is_empty() { "no tool was made here yet".into() } else { json!(told).to_string() }
+        if tools.is_empty() { "no tool was made here yet".into() } else { json!(tools).to_string() }
     }
 
     async fn test(&self, context: &ToolContext, arguments: Arguments) -> Result<ToolOutput, ToolError> {
@@ -115,10 +115,10 @@ impl ManageTools {
             };
             trial.into_tool()?
         } else {
-            self.shelf.find(&needed(arguments.name, "name")?).map_err(ToolError::failed)?
+            self.store.find(&needed(arguments.name, "name")?).map_err(ToolError::failed)?
         };
         manifest.check(&code).map_err(ToolError::failed)?;
-        self.shelf.place.run(context, &manifest, &code, &input).await
+        self.store.executor.run(context, &manifest, &code, &input).await
     }
 }
 

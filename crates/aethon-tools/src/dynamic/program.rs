@@ -22,24 +22,24 @@ pub(super) struct Program {
     spec: ToolSpec,
     manifest: Manifest,
     code: String,
-    place: Place,
+    executor: Executor,
 }
 
 /// Where programs run.
 #[derive(Clone)]
-pub(super) struct Place {
+pub(super) struct Executor {
     pub(super) runner: Arc<Runner>,
     pub(super) workspace: PathBuf,
 }
 
 impl Program {
-    pub(super) fn new(manifest: Manifest, code: String, place: Place) -> Self {
+    pub(super) fn new(manifest: Manifest, code: String, executor: Executor) -> Self {
         let limit = Duration::from_secs(manifest.timeout_seconds) + LEEWAY;
         let spec = ToolSpec::new(&manifest.name, &manifest.description, manifest.parameters.clone())
             .with_untrusted_output()
             .acting_outside()
             .with_timeout(limit);
-        Self { spec, manifest, code, place }
+        Self { spec, manifest, code, executor }
     }
 }
 
@@ -50,11 +50,11 @@ impl Tool for Program {
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        self.place.run(context, &self.manifest, &self.code, &input).await
+        self.executor.run(context, &self.manifest, &self.code, &input).await
     }
 }
 
-impl Place {
+impl Executor {
     /// Runs a program with these arguments.
     pub(super) async fn run(
         &self,

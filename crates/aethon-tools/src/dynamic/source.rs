@@ -11,14 +11,14 @@ use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::{Tool, ToolSnapshot, ToolSource};
 
 use super::manage::ManageTools;
-use super::program::Place;
-use super::shelf::Shelf;
+use super::program::Executor;
+use super::store::ToolStore;
 use crate::options::Options;
 use crate::shell::Runner;
 
 /// The tools created at runtime, and the tool that creates them.
 pub struct DynamicTools {
-    shelf: Arc<Shelf>,
+    store: Arc<ToolStore>,
     manage: Arc<dyn Tool>,
 }
 
@@ -35,10 +35,12 @@ impl DynamicTools {
         if options.shell.sandbox == Sandbox::None {
             options.shell.sandbox = Sandbox::Kernel;
         }
-        let place =
-            Place { runner: Arc::new(Runner::new(&options, redactor)), workspace: options.workspace.clone() };
-        let shelf = Arc::new(Shelf::open(folder, place, reserved, (audit, clock)));
-        Self { manage: Arc::new(ManageTools::new(shelf.clone())), shelf }
+        let executor = Executor {
+            runner: Arc::new(Runner::new(&options, redactor)),
+            workspace: options.workspace.clone(),
+        };
+        let store = Arc::new(ToolStore::open(folder, executor, reserved, (audit, clock)));
+        Self { manage: Arc::new(ManageTools::new(store.clone())), store }
     }
 }
 
@@ -48,7 +50,7 @@ impl ToolSource for DynamicTools {
     }
 
     fn tools(&self) -> ToolSnapshot {
-        let (version, own) = self.shelf.tools();
+        let (version, own) = self.store.tools();
         ToolSnapshot { version, tools: [self.manage.clone()].into_iter().chain(own).collect() }
     }
 }

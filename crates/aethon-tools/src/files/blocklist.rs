@@ -10,7 +10,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::places::{Places, folded, is_within};
+use crate::protected_paths::{ProtectedPaths, folded, is_within};
 
 /// System directories. Each counts only if it does not contain the workspace or the home directory.
 const SYSTEM: [&str; 12] =
@@ -23,7 +23,7 @@ const MOST_LINKS: usize = 50_000;
 #[derive(Debug)]
 pub(super) struct Blocklist {
     system: Vec<PathBuf>,
-    places: Places,
+    protected: ProtectedPaths,
     own: Vec<PathBuf>,
     /// Identities of the blocked directories at startup, so that renaming one does not open it.
     directories: HashSet<Identity>,
@@ -35,12 +35,12 @@ type Identity = (u64, u64);
 impl Blocklist {
     /// Creates the list from these places and the assistant's own files. Every path counts both as written and with
     /// symlinks resolved.
-    pub(super) fn new(places: Places, own: &[PathBuf]) -> Self {
-        let existing = places.paths().iter().chain(own).filter_map(|entry| fs::metadata(entry).ok());
+    pub(super) fn new(protected: ProtectedPaths, own: &[PathBuf]) -> Self {
+        let existing = protected.paths().iter().chain(own).filter_map(|entry| fs::metadata(entry).ok());
         Self {
             system: SYSTEM.iter().map(PathBuf::from).collect(),
             directories: existing.filter(Metadata::is_dir).map(|metadata| identity(&metadata)).collect(),
-            places,
+            protected,
             own: own.to_vec(),
         }
     }
@@ -49,19 +49,19 @@ impl Blocklist {
     pub(super) fn has_name(&self, path: &Path, base: &Path) -> bool {
         let mut system = self.system.iter().filter(|entry| !base.starts_with(entry));
         system.any(|entry| is_within(path, entry))
-            || self.places.has(path)
+            || self.protected.has(path)
             || self.own.iter().any(|entry| is_own(path, entry))
     }
 
     /// Returns whether the owner has opened a place inside `place` that contains the path. Opening one of its ancestors
     /// does not count here.
     pub(super) fn is_opened_within(&self, path: &Path, place: &Path) -> bool {
-        self.places.allowed().any(|allowed| is_within(allowed, place) && is_within(path, allowed))
+        self.protected.allowed().any(|allowed| is_within(allowed, place) && is_within(path, allowed))
     }
 
     /// Returns what is closed now, for callers that check many files.
     pub(super) fn closed_now(&self) -> ClosedNow {
-        let entries: Vec<PathBuf> = self.places.paths().iter().chain(&self.own).cloned().collect();
+        let entries: Vec<PathBuf> = self.protected.paths().iter().chain(&self.own).cloned().collect();
         let existing = entries.iter().filter_map(|entry| fs::metadata(entry).ok());
         let known =
             existing.map(|metadata| identity(&metadata)).chain(self.directories.iter().copied()).collect();
@@ -81,7 +81,7 @@ impl Blocklist {
             return true;
         }
         above.insert(identity(file));
-        let entries = || self.places.paths().iter().chain(&self.own);
+        let entries = || self.protected.paths().iter().chain(&self.own);
         let mut existing = entries().filter_map(|entry| fs::metadata(entry).ok());
         if existing.any(|metadata| above.contains(&identity(&metadata))) {
             return true;
@@ -185,7 +185,7 @@ mod tests {
     use crate::options::Options;
 
     fn list(home: Option<&Path>, own: &[PathBuf]) -> Blocklist {
-        Blocklist::new(Places::new(home, &Options::default()), own)
+        Blocklist::new(ProtectedPaths::new(home, &Options::default()), own)
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
             let Ok(opened) = workspace.open(path) else { return Err(error) };
             let mut report = Report::new(workspace, arguments, room);
             report.file(opened.file, &workspace.shown(&opened.path), matcher, until);
-            return Ok(ToolOutput::text(report.told(None)));
+            return Ok(ToolOutput::text(report.finish(None)));
         }
         (Err(error), None) => return Err(error),
     };
@@ -132,7 +132,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
             break;
         }
     }
-    Ok(ToolOutput::text(report.told(is_full.then_some("there are more").or(walk.ended))))
+    Ok(ToolOutput::text(report.finish(is_full.then_some("there are more").or(walk.ended))))
 }
 
 /// Compiles the filter for file names; `None` if all names are wanted.
@@ -210,7 +210,7 @@ impl<'w> Report<'w> {
         }
     }
 
-    fn told(self, ended: Option<&str>) -> String {
+    fn finish(self, ended: Option<&str>) -> String {
         let mut text = self.text;
         if self.files == 0 {
             text.push_str("nothing was found\n");

@@ -6,13 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use super::paths::real;
-use crate::places::{folded, is_within};
+use crate::protected_paths::{folded, is_within};
 
 /// Configuration that git reads in every repository, relative to the person's home directory.
 const OF_THE_PERSON: [&str; 2] = [".gitconfig", ".config/git/config"];
 
 /// Returns the git location, at or below `base`, that contains this real path, which need not exist yet.
-pub(super) fn place_of(path: &Path, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
+pub(super) fn git_path_of(path: &Path, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let own = home.into_iter().flat_map(|home| OF_THE_PERSON.iter().map(|name| home.join(name)));
     // The file may be a symlink into a folder where the person keeps such files.
     let mut own = own.flat_map(|place| [real(&place), place]);

@@ -15,7 +15,7 @@ pub(super) struct Piece {
 
 /// Why there is no piece.
 #[derive(Debug)]
-pub(super) enum NoPiece {
+pub(super) enum PieceError {
     /// The text has only this many lines.
     BeyondTheEnd(usize),
     /// The line is too far from the start.
@@ -26,7 +26,7 @@ pub(super) enum NoPiece {
     Unreadable(std::io::Error),
 }
 
-impl From<std::io::Error> for NoPiece {
+impl From<std::io::Error> for PieceError {
     fn from(error: std::io::Error) -> Self {
         Self::Unreadable(error)
     }
@@ -38,7 +38,7 @@ pub(super) fn read_piece(
     first: usize,
     lines: usize,
     chars: usize,
-) -> Result<Piece, NoPiece> {
+) -> Result<Piece, PieceError> {
     let mut reader = BufReader::with_capacity(64 * 1024, file);
     skip(&mut reader, first.saturating_sub(1))?;
     // A character takes at most four bytes; one more byte tells whether anything follows.
@@ -73,13 +73,13 @@ pub(super) fn read_piece(
     Ok(Piece { text, next: follows.then_some(first + taken) })
 }
 
-fn skip(reader: &mut impl BufRead, lines: usize) -> Result<(), NoPiece> {
+fn skip(reader: &mut impl BufRead, lines: usize) -> Result<(), PieceError> {
     let mut skipped = 0u64;
     let mut seen = 0;
     while seen < lines {
         let buffer = reader.fill_buf()?;
         if buffer.is_empty() {
-            return Err(NoPiece::BeyondTheEnd(seen));
+            return Err(PieceError::BeyondTheEnd(seen));
         }
         let mut used = buffer.len();
         for (at, _) in buffer.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
@@ -92,16 +92,16 @@ fn skip(reader: &mut impl BufRead, lines: usize) -> Result<(), NoPiece> {
         reader.consume(used);
         skipped += used as u64;
         if skipped > MOST_SKIPPED {
-            return Err(NoPiece::TooFar);
+            return Err(PieceError::TooFar);
         }
     }
     Ok(())
 }
 
 /// Decodes the bytes. Only the last character may be incomplete, where reading stopped.
-fn text_of(bytes: Vec<u8>, is_cut: bool) -> Result<String, NoPiece> {
+fn text_of(bytes: Vec<u8>, is_cut: bool) -> Result<String, PieceError> {
     if bytes.contains(&0) {
-        return Err(NoPiece::NotText);
+        return Err(PieceError::NotText);
     }
     String::from_utf8(bytes).or_else(|error| {
         let cut_in_a_character = is_cut && error.utf8_error().error_len().is_none();
@@ -109,9 +109,9 @@ fn text_of(bytes: Vec<u8>, is_cut: bool) -> Result<String, NoPiece> {
         let mut bytes = error.into_bytes();
         bytes.truncate(valid);
         if cut_in_a_character {
-            String::from_utf8(bytes).map_err(|_| NoPiece::NotText)
+            String::from_utf8(bytes).map_err(|_| PieceError::NotText)
         } else {
-            Err(NoPiece::NotText)
+            Err(PieceError::NotText)
         }
     })
 }
@@ -140,8 +140,8 @@ mod tests {
 
     #[test]
     fn what_is_no_text_and_what_is_not_there_is_told() {
-        assert!(matches!(read_piece(&b"a\xffb"[..], 1, 9, 9), Err(NoPiece::NotText)));
-        assert!(matches!(read_piece(&b"a\0b"[..], 1, 9, 9), Err(NoPiece::NotText)));
-        assert!(matches!(read_piece(&b"a\nb\n"[..], 9, 9, 9), Err(NoPiece::BeyondTheEnd(2))));
+        assert!(matches!(read_piece(&b"a\xffb"[..], 1, 9, 9), Err(PieceError::NotText)));
+        assert!(matches!(read_piece(&b"a\0b"[..], 1, 9, 9), Err(PieceError::NotText)));
+        assert!(matches!(read_piece(&b"a\nb\n"[..], 9, 9, 9), Err(PieceError::BeyondTheEnd(2))));
     }
 }

@@ -110,7 +110,7 @@ fn map(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<Tool
     }
     let ended = walk.ended;
     weigh(&mut files, arguments.about.as_deref().unwrap_or_default());
-    Ok(ToolOutput::text(told(&files, room, ended)))
+    Ok(ToolOutput::text(format_map(&files, room, ended)))
 }
 
 fn mapped(shown: String, ending: &str, text: &str) -> Mapped {
@@ -148,7 +148,7 @@ fn weigh(files: &mut [Mapped], about: &str) {
     files.sort_by(|one, other| other.score.cmp(&one.score).then_with(|| one.shown.cmp(&other.shown)));
 }
 
-fn told(files: &[Mapped], room: usize, ended: Option<&str>) -> String {
+fn format_map(files: &[Mapped], room: usize, ended: Option<&str>) -> String {
     let (mut text, mut shown, mut characters) = (String::new(), 0, 0);
     for file in files {
         let mut piece = format!("{}\n", file.shown);

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::background::blocking;
-use super::lines::{NoPiece, read_piece};
+use super::lines::{PieceError, read_piece};
 use super::search::{Bounds, lines, pattern};
 use super::workspace::Workspace;
 use crate::outputs::KeptOutputs;
@@ -196,10 +196,10 @@ fn piece(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> R
     let path = &arguments.path;
     let piece = read_piece(file, first, lines, chars).map_err(|why| {
         ToolError::failed(match why {
-            NoPiece::BeyondTheEnd(lines) => format!("{path:?} has only {lines} lines"),
-            NoPiece::TooFar => format!("line {first} of {path:?} is too far into the file; use search"),
-            NoPiece::NotText => format!("{path:?} is not a UTF-8 text file ({length} bytes)"),
-            NoPiece::Unreadable(error) => format!("{path:?} cannot be read: {error}"),
+            PieceError::BeyondTheEnd(lines) => format!("{path:?} has only {lines} lines"),
+            PieceError::TooFar => format!("line {first} of {path:?} is too far into the file; use search"),
+            PieceError::NotText => format!("{path:?} is not a UTF-8 text file ({length} bytes)"),
+            PieceError::Unreadable(error) => format!("{path:?} cannot be read: {error}"),
         })
     })?;
     let mut text = piece.text;

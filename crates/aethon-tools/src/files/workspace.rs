@@ -1,4 +1,4 @@
-//! The only way to a file: resolves a path, opens it, and judges what was actually opened.
+//! The only way to a file: resolves a path, opens it, and checks what was actually opened.
 //!
 //! A path is checked three times. As written: it must be in a directory that is open to tools, so that `/proc` and
 //! `/etc` are not even touched. With symlinks resolved. And after opening: the real path of the open file, its type and
@@ -18,7 +18,7 @@ use super::blocklist::Blocklist;
 use super::git;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
-use crate::places::Places;
+use crate::protected_paths::ProtectedPaths;
 
 /// The workspace pages that shape the assistant.
 const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
@@ -72,7 +72,7 @@ impl Workspace {
         own.extend(options.own.iter().map(|path| real(path)));
         Self {
             root: options.workspace.clone(),
-            blocklist: Blocklist::new(Places::new(home.as_deref(), options), &own),
+            blocklist: Blocklist::new(ProtectedPaths::new(home.as_deref(), options), &own),
             home: options.user_home.clone(),
             closed_home: options.home.as_deref().map(real),
             is_confined: options.workspace_only,
@@ -90,7 +90,7 @@ impl Workspace {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         }
         let file = beneath::directory(&base, parent, None).and_then(|parent| beneath::readable(parent, name));
-        self.judge(file.map_err(|error| failed(path, &error))?, path, &base)
+        self.check_file(file.map_err(|error| failed(path, &error))?, path, &base)
     }
 
     /// Opens a directory to read its entries; the workspace if `path` is empty. Blocks.
@@ -98,7 +98,7 @@ impl Workspace {
         let path = if path.trim().is_empty() { "." } else { path };
         let Resolved { base, real } = self.resolve(path)?;
         let handle = beneath::directory(&base, &real, None).map_err(|error| failed(path, &error))?;
-        let real = self.judge_directory(&handle, path, &base)?;
+        let real = self.check_directory(&handle, path, &base)?;
         Ok(OpenedDirectory { handle, path: real, base })
     }
 
@@ -189,12 +189,12 @@ impl Workspace {
     }
 
     /// Makes the final decision, about the file that was opened.
-    pub(super) fn judge(&self, file: File, path: &str, base: &Path) -> Result<Opened, ToolError> {
+    pub(super) fn check_file(&self, file: File, path: &str, base: &Path) -> Result<Opened, ToolError> {
         let metadata = file.metadata().map_err(|error| failed(path, &error))?;
         if !metadata.is_file() {
             return Err(ToolError::failed(format!("{path:?} is {}, not a file", kind(&metadata))));
         }
-        let real = self.judge_identity(&file, &metadata, path, base)?;
+        let real = self.check_identity(&file, &metadata, path, base)?;
         if self.has_other_names(&metadata) {
             return Err(ToolError::denied(format!(
                 "{path:?} has a second name, perhaps outside the workspace (`security.workspace_only`); copy it first"
@@ -203,8 +203,8 @@ impl Workspace {
         Ok(Opened { file, path: real, length: metadata.len() })
     }
 
-    /// Like [`Self::judge`], for a directory. Returns its real path.
-    pub(super) fn judge_directory(
+    /// Like [`Self::check_file`], for a directory. Returns its real path.
+    pub(super) fn check_directory(
         &self,
         handle: &OwnedFd,
         path: &str,
@@ -212,10 +212,10 @@ impl Workspace {
     ) -> Result<PathBuf, ToolError> {
         let opened = handle.try_clone().map(File::from).map_err(|error| failed(path, &error))?;
         let metadata = opened.metadata().map_err(|error| failed(path, &error))?;
-        self.judge_identity(handle, &metadata, path, base)
+        self.check_identity(handle, &metadata, path, base)
     }
 
-    fn judge_identity(
+    fn check_identity(
         &self,
         opened: impl AsFd,
         metadata: &Metadata,
@@ -233,9 +233,9 @@ impl Workspace {
     }
 
     /// Refuses to write what git would execute later. The owner opens such a place by naming it, or something in it.
-    pub(super) fn judge_git(&self, path: &str, real: &Path, base: &Path) -> Result<(), ToolError> {
+    pub(super) fn check_git(&self, path: &str, real: &Path, base: &Path) -> Result<(), ToolError> {
         let home = self.home.as_deref().map(self::real);
-        let Some(place) = git::place_of(real, base, home.as_deref()) else { return Ok(()) };
+        let Some(place) = git::git_path_of(real, base, home.as_deref()) else { return Ok(()) };
         if self.blocklist.is_opened_within(real, &place) {
             return Ok(());
         }

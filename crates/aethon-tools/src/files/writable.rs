@@ -47,14 +47,14 @@ impl Workspace {
             return Err(ToolError::failed("the path is too long"));
         }
         // Check before any folder is created, and again once the directory is open.
-        self.judge_git(path, &real, &base)?;
+        self.check_git(path, &real, &base)?;
         let (file_mode, folder_mode) = self.new_modes(&real);
         let parent =
             beneath::directory(&base, folder, Some(folder_mode)).map_err(|error| failed(path, &error))?;
-        let folder = self.judge_directory(&parent, path, &base)?;
-        self.judge_git(path, &folder.join(name), &base)?;
+        let folder = self.check_directory(&parent, path, &base)?;
+        self.check_git(path, &folder.join(name), &base)?;
         let existing = match beneath::readable(&parent, name) {
-            Ok(file) => Some(self.judge(file, path, &base)?),
+            Ok(file) => Some(self.check_file(file, path, &base)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(path, &error)),
         };

@@ -11,7 +11,7 @@ const LONGEST: usize = 500;
 
 /// A position in a file; the line is counted from 0, as in the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) uri: String,
     pub(super) line: u64,
     pub(super) column: u64,
@@ -36,8 +36,8 @@ pub(super) fn diagnostics(found: &[Value], path: &str) -> String {
 }
 
 /// Returns whether formatted diagnostics contain an error.
-pub(crate) fn has_errors(told: &str) -> bool {
-    told.contains(": error: ")
+pub(crate) fn has_errors(text: &str) -> bool {
+    text.contains(": error: ")
 }
 
 fn severity(one: &Value) -> (u64, &'static str) {
@@ -49,17 +49,17 @@ fn severity(one: &Value) -> (u64, &'static str) {
     }
 }
 
-/// Returns the places in an answer: one location, several, or location links.
-pub(super) fn places(answer: &Value) -> Vec<Place> {
-    let place = |one: &Value| {
+/// Returns the locations in an answer: one location, several, or location links.
+pub(super) fn locations(answer: &Value) -> Vec<Location> {
+    let location = |one: &Value| {
         let uri = one["uri"].as_str().or(one["targetUri"].as_str())?.to_owned();
         let range = one.get("range").or(one.get("targetSelectionRange"))?;
         let start = &range["start"];
-        Some(Place { uri, line: number(&start["line"]), column: number(&start["character"]) })
+        Some(Location { uri, line: number(&start["line"]), column: number(&start["character"]) })
     };
     match answer {
-        Value::Array(several) => several.iter().filter_map(place).collect(),
-        one => place(one).into_iter().collect(),
+        Value::Array(several) => several.iter().filter_map(location).collect(),
+        one => location(one).into_iter().collect(),
     }
 }
 
@@ -96,14 +96,14 @@ pub(super) fn outline(answer: &Value) -> String {
     if lines.is_empty() { "there is nothing in it".into() } else { lines.join("\n") }
 }
 
-/// Formats a symbol found by name, and its place.
-pub(super) fn named(one: &Value) -> Option<(String, Place)> {
-    let place = places(&one["location"]).into_iter().next().or_else(|| {
+/// Formats a symbol found by name, and its location.
+pub(super) fn named(one: &Value) -> Option<(String, Location)> {
+    let location = locations(&one["location"]).into_iter().next().or_else(|| {
         let uri = one["location"]["uri"].as_str()?.to_owned();
-        Some(Place { uri, line: 0, column: 0 })
+        Some(Location { uri, line: 0, column: 0 })
     })?;
     let name: String = one["name"].as_str()?.chars().take(200).collect();
-    Some((format!("{} {name}", kind(one)), place))
+    Some((format!("{} {name}", kind(one)), location))
 }
 
 fn kind(one: &Value) -> &'static str {
@@ -211,9 +211,9 @@ mod tests {
     #[test]
     fn errors_are_told_first_and_so_many_and_no_more() {
         let one = |line: u64, severity: u64| json!({"range": {"start": {"line": line, "character": 2}}, "severity": severity, "message": "a\n  b"});
-        let told = diagnostics(&[one(1, 2), one(8, 1)], "a.rs");
-        assert_eq!(told, "a.rs:9:3: error: a b\na.rs:2:3: warning: a b\n");
-        assert!(has_errors(&told) && !has_errors(&diagnostics(&[one(1, 2)], "a.rs")));
+        let text = diagnostics(&[one(1, 2), one(8, 1)], "a.rs");
+        assert_eq!(text, "a.rs:9:3: error: a b\na.rs:2:3: warning: a b\n");
+        assert!(has_errors(&text) && !has_errors(&diagnostics(&[one(1, 2)], "a.rs")));
         assert!(diagnostics(&vec![one(1, 1); MOST + 5], "a.rs").ends_with("[5 more]"));
         assert_eq!(diagnostics(&[], "a.rs"), "a.rs: nothing is wrong");
     }

@@ -31,14 +31,14 @@ pub(super) struct Connection {
 struct ConnectionState {
     next: AtomicI64,
     waiting: Mutex<BTreeMap<i64, oneshot::Sender<Result<Value, String>>>>,
-    said: Mutex<Said>,
+    status: Mutex<ServerStatus>,
     /// Counts what the server has announced.
     news: watch::Sender<u64>,
 }
 
 /// What a server has announced by itself.
 #[derive(Default)]
-struct Said {
+struct ServerStatus {
     /// Per document, how often diagnostics were published, and the latest ones.
     diagnostics: BTreeMap<String, (u64, Vec<Value>)>,
     /// Work in progress.
@@ -61,7 +61,7 @@ impl Connection {
         let state = Arc::new(ConnectionState {
             next: AtomicI64::new(1),
             waiting: Mutex::default(),
-            said: Mutex::default(),
+            status: Mutex::default(),
             news: watch::channel(0).0,
         });
         let tasks = vec![
@@ -82,8 +82,8 @@ impl Connection {
         let id = self.state.next.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
         self.state.waiting().insert(id, answer);
-        let _forgotten = Forgotten { state: &self.state, id };
-        if self.state.said().is_over {
+        let _forget = ForgetOnDrop { state: &self.state, id };
+        if self.state.status().is_over {
             return Err(self.over());
         }
         let asked = async {
@@ -113,18 +113,18 @@ impl Connection {
 
     /// Returns the diagnostics of a document, and how often any were published.
     pub(super) fn diagnostics(&self, uri: &str) -> (u64, Vec<Value>) {
-        self.state.said().diagnostics.get(uri).cloned().unwrap_or_default()
+        self.state.status().diagnostics.get(uri).cloned().unwrap_or_default()
     }
 
     /// Returns whether it is busy with work of its own, such as loading the project.
     pub(super) fn is_busy(&self) -> bool {
-        let said = self.state.said();
-        said.is_reading || !said.progress.is_empty()
+        let status = self.state.status();
+        status.is_reading || !status.progress.is_empty()
     }
 
     /// Returns whether it has ended.
     pub(super) fn is_over(&self) -> bool {
-        self.state.said().is_over
+        self.state.status().is_over
     }
 
     /// Waits until a condition holds, up to a timeout. Returns whether it holds.
@@ -137,7 +137,7 @@ impl Connection {
     }
 
     fn over(&self) -> String {
-        let words = self.state.said().words.trim().to_owned();
+        let words = self.state.status().words.trim().to_owned();
         if words.is_empty() {
             "the language server has ended".into()
         } else {
@@ -153,12 +153,12 @@ impl Drop for Connection {
 }
 
 /// Forgets a request when dropped, because nobody waits for the answer any more.
-struct Forgotten<'s> {
+struct ForgetOnDrop<'s> {
     state: &'s ConnectionState,
     id: i64,
 }
 
-impl Drop for Forgotten<'_> {
+impl Drop for ForgetOnDrop<'_> {
     fn drop(&mut self) {
         self.state.waiting().remove(&self.id);
     }
@@ -169,12 +169,12 @@ impl ConnectionState {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn said(&self) -> MutexGuard<'_, Said> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn status(&self) -> MutexGuard<'_, ServerStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, change: impl FnOnce(&mut Said)) {
-        change(&mut self.said());
+    fn update(&self, change: impl FnOnce(&mut ServerStatus)) {
+        change(&mut self.status());
         self.news.send_modify(|count| *count += 1);
     }
 
@@ -183,7 +183,7 @@ impl ConnectionState {
         let method = message.get("method").and_then(Value::as_str);
         match (method, message.get("id")) {
             (Some(method), Some(id)) => return Some(answer(method, id, &message["params"])),
-            (Some(method), None) => self.tell(|said| said.take(method, &message["params"])),
+            (Some(method), None) => self.update(|status| status.take(method, &message["params"])),
             (None, Some(id)) => {
                 let waiting = id.as_i64().and_then(|id| self.waiting().remove(&id));
                 let answer = match message.get("error") {
@@ -203,7 +203,7 @@ impl ConnectionState {
     }
 }
 
-impl Said {
+impl ServerStatus {
     fn take(&mut self, method: &str, params: &Value) {
         match method {
             "textDocument/publishDiagnostics" => {
@@ -291,19 +291,19 @@ async fn read(
             }
             Ok(None) => break,
             Err(error) => {
-                state.said().words = error.to_string();
+                state.status().words = error.to_string();
                 break;
             }
         }
     }
-    state.tell(|said| said.is_over = true);
+    state.update(|status| status.is_over = true);
     state.waiting().clear();
 }
 
 async fn listen(mut errors: Box<dyn AsyncRead + Send + Unpin>, state: Arc<ConnectionState>) {
     let mut buffer = vec![0; 4096];
     while let Ok(length @ 1..) = errors.read(&mut buffer).await {
-        let words = &mut state.said().words;
+        let words = &mut state.status().words;
         words.push_str(&String::from_utf8_lossy(&buffer[..length]));
         let surplus = words.chars().count().saturating_sub(KEPT_WORDS);
         *words = words.chars().skip(surplus).collect();

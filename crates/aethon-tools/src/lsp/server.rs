@@ -71,7 +71,7 @@ impl Server {
 
     /// Sends the current text of a document. Returns `false` if the server has it already, and so will publish nothing
     /// new.
-    pub(super) async fn tell(&self, uri: &str, language: &str, text: String) -> Result<bool, String> {
+    pub(super) async fn sync(&self, uri: &str, language: &str, text: String) -> Result<bool, String> {
         let (method, params, closed) = {
             let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
             match documents.get_mut(uri) {
@@ -101,18 +101,22 @@ impl Server {
     }
 
     /// Returns the diagnostics of a document that was sent to the server.
-    pub(super) async fn diagnostics(&self, uri: &str, told_before: u64) -> Result<Vec<Value>, String> {
+    pub(super) async fn diagnostics(
+        &self,
+        uri: &str,
+        publications_before: u64,
+    ) -> Result<Vec<Value>, String> {
         if self.is_asked_for_diagnostics {
             let asked = json!({"textDocument": {"uri": uri}});
             let pulled =
                 self.ask("textDocument/diagnostic", &asked, |answer| answer["items"].is_null()).await?;
             let mut items = pulled["items"].as_array().cloned().unwrap_or_default();
-            let (_, told) = self.connection.diagnostics(uri);
-            items.extend(told.into_iter().filter(|one| !items.contains(one)).collect::<Vec<_>>());
+            let (_, published) = self.connection.diagnostics(uri);
+            items.extend(published.into_iter().filter(|one| !items.contains(one)).collect::<Vec<_>>());
             return Ok(items);
         }
         let has_more = |than: u64| move |connection: &Connection| connection.diagnostics(uri).0 > than;
-        if !self.connection.until(self.patience, has_more(told_before)).await {
+        if !self.connection.until(self.patience, has_more(publications_before)).await {
             if self.is_over() {
                 return Err("the language server has ended".into());
             }
@@ -132,7 +136,7 @@ impl Server {
     }
 
     /// Returns how often diagnostics of a document were published.
-    pub(super) fn told(&self, uri: &str) -> u64 {
+    pub(super) fn publications(&self, uri: &str) -> u64 {
         self.connection.diagnostics(uri).0
     }
 

@@ -89,7 +89,7 @@ pub(super) struct Document {
     pub(super) uri: String,
     pub(super) text: String,
     /// How often its diagnostics had been published before that.
-    pub(super) told_before: u64,
+    pub(super) publications_before: u64,
 }
 
 impl Document {
@@ -135,7 +135,7 @@ impl LanguageServers {
     /// Returns the formatted diagnostics of a file.
     pub(super) async fn diagnostics(&self, path: &str) -> Result<String, ToolError> {
         let document = self.document(path).await?;
-        let found = document.server()?.diagnostics(&document.uri, document.told_before).await;
+        let found = document.server()?.diagnostics(&document.uri, document.publications_before).await;
         Ok(answers::diagnostics(&found.map_err(ToolError::failed)?, path))
     }
 
@@ -146,11 +146,11 @@ impl LanguageServers {
         let server = self.server(config, &project).await?;
         let uri = uri(&real).map_err(ToolError::failed)?;
         let running = server.get().ok_or_else(|| ToolError::failed("the language server has ended"))?;
-        let told = running.told(&uri);
-        let is_news = running.tell(&uri, language(path), text.clone()).await.map_err(ToolError::failed)?;
+        let publications = running.publications(&uri);
+        let is_news = running.sync(&uri, language(path), text.clone()).await.map_err(ToolError::failed)?;
         // If the text has not changed, earlier diagnostics are still valid.
-        let told_before = if is_news { told } else { 0 };
-        Ok(Document { server, uri, text, told_before })
+        let publications_before = if is_news { publications } else { 0 };
+        Ok(Document { server, uri, text, publications_before })
     }
 
     /// Searches for symbols by name in all running servers.
@@ -233,7 +233,7 @@ impl LanguageServers {
         config: &LanguageServer,
         project: &Path,
     ) -> Result<Arc<OnceCell<Server>>, ToolError> {
-        let cell = self.place(config, project);
+        let cell = self.cell(config, project);
         let starting = cell.get_or_try_init(|| async {
             let program = Program {
                 command: config.command.clone(),
@@ -251,7 +251,7 @@ impl LanguageServers {
     }
 
     /// Returns the slot of a project's server. Also drops servers that have ended or been idle for too long.
-    fn place(&self, config: &LanguageServer, project: &Path) -> Arc<OnceCell<Server>> {
+    fn cell(&self, config: &LanguageServer, project: &Path) -> Arc<OnceCell<Server>> {
         let mut running = self.running();
         running.retain(|_, running| {
             running.used.elapsed() < IDLE && !running.server.get().is_some_and(Server::is_over)
@@ -262,9 +262,9 @@ impl LanguageServers {
             oldest.and_then(|oldest| running.remove(&oldest));
         }
         let fresh = || Running { server: Arc::default(), used: Instant::now() };
-        let place = running.entry(key).or_insert_with(fresh);
-        place.used = Instant::now();
-        place.server.clone()
+        let entry = running.entry(key).or_insert_with(fresh);
+        entry.used = Instant::now();
+        entry.server.clone()
     }
 
     fn running(&self) -> MutexGuard<'_, BTreeMap<(String, PathBuf), Running>> {

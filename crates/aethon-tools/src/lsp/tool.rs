@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answers::{self, MOST, Place};
+use super::answers::{self, Location, MOST};
 use super::servers::{Document, LanguageServers};
 
 /// Timeout of a call: a server that has to be started loads the project first.
@@ -109,22 +109,22 @@ impl Lsp {
             Action::Hover => ask(&document, "textDocument/hover", &asked).await.map(|it| answers::hover(&it)),
             Action::References => {
                 asked["context"] = json!({"includeDeclaration": true});
-                self.places(&ask(&document, "textDocument/references", &asked).await?).await
+                self.locations(&ask(&document, "textDocument/references", &asked).await?).await
             }
-            _ => self.places(&ask(&document, "textDocument/definition", &asked).await?).await,
+            _ => self.locations(&ask(&document, "textDocument/definition", &asked).await?).await,
         }
     }
 
-    async fn places(&self, answer: &Value) -> Result<String, ToolError> {
-        let places = answers::places(answer);
-        if places.is_empty() {
+    async fn locations(&self, answer: &Value) -> Result<String, ToolError> {
+        let locations = answers::locations(answer);
+        if locations.is_empty() {
             return Ok("there is none".into());
         }
-        let mut told = String::new();
-        for place in places.iter().take(MOST) {
-            told.push_str(&self.told(place, "").await);
+        let mut text = String::new();
+        for location in locations.iter().take(MOST) {
+            text.push_str(&self.format_location(location, "").await);
         }
-        Ok(told + &answers::left_out(places.len()))
+        Ok(text + &answers::left_out(locations.len()))
     }
 
     async fn named(&self, query: &str) -> Result<String, ToolError> {
@@ -133,18 +133,18 @@ impl Lsp {
         if found.is_empty() {
             return Ok("there is none".into());
         }
-        let mut told = String::new();
-        for (what, place) in found.iter().take(MOST) {
-            told.push_str(&self.told(place, what).await);
+        let mut text = String::new();
+        for (what, location) in found.iter().take(MOST) {
+            text.push_str(&self.format_location(location, what).await);
         }
-        Ok(told + &answers::left_out(found.len()))
+        Ok(text + &answers::left_out(found.len()))
     }
 
-    /// Formats a place as one line: its location and its text.
-    async fn told(&self, place: &Place, what: &str) -> String {
-        let (path, line) = self.servers.line_at(&place.uri, place.line).await;
+    /// Formats a location as one line, with the text there.
+    async fn format_location(&self, location: &Location, what: &str) -> String {
+        let (path, line) = self.servers.line_at(&location.uri, location.line).await;
         let what = if what.is_empty() { line } else { what.to_owned() };
-        format!("{path}:{}:{}: {what}\n", place.line + 1, place.column + 1)
+        format!("{path}:{}:{}: {what}\n", location.line + 1, location.column + 1)
     }
 }
 

@@ -57,7 +57,7 @@ impl KeptOutputs {
             return Err(io::ErrorKind::NotFound.into());
         }
         let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        OpenOptions::new().read(true).custom_flags(flags).open(self.place(session, letters))
+        OpenOptions::new().read(true).custom_flags(flags).open(self.path_of(session, letters))
     }
 
     /// Removes what has expired. Blocks.
@@ -65,7 +65,7 @@ impl KeptOutputs {
         sweep(&self.folder, self.now());
     }
 
-    fn place(&self, session: &SessionId, letters: &str) -> PathBuf {
+    fn path_of(&self, session: &SessionId, letters: &str) -> PathBuf {
         self.folder.join(format!("{letters}-{}.txt", digest(session)))
     }
 
@@ -77,7 +77,7 @@ impl KeptOutputs {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         // The end of a version 7 UUID is random; its start is the time.
         let letters = uuid::Uuid::now_v7().simple().to_string().split_off(32 - LETTERS);
-        let path = self.place(session, &letters);
+        let path = self.path_of(session, &letters);
         // A reader learns the handle only after this has returned, so nobody sees half a file under its name.
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         for piece in pieces(text) {

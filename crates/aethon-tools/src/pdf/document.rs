@@ -23,7 +23,7 @@ const MOST_STEPS: usize = 16;
 /// A document.
 pub(super) struct Document<'b> {
     bytes: &'b [u8],
-    places: HashMap<u32, Place>,
+    locations: HashMap<u32, ObjectLocation>,
     /// Decompressed object streams.
     unpacked: Vec<Vec<u8>>,
     /// Remaining budget for decompression.
@@ -33,7 +33,7 @@ pub(super) struct Document<'b> {
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum ObjectLocation {
     /// In the file, from here to the start of the next object.
     At(usize, usize),
     /// In a decompressed object stream.
@@ -43,8 +43,8 @@ enum Place {
 impl<'b> Document<'b> {
     pub(super) fn new(bytes: &'b [u8]) -> Self {
         let until = Instant::now() + PATIENCE;
-        let (places, unpacked) = (places(bytes), Vec::new());
-        let mut document = Self { bytes, places, unpacked, left: MOST_UNPACKED.1, until };
+        let (locations, unpacked) = (find_objects(bytes), Vec::new());
+        let mut document = Self { bytes, locations, unpacked, left: MOST_UNPACKED.1, until };
         document.unpack_object_streams();
         document
     }
@@ -58,7 +58,7 @@ impl<'b> Document<'b> {
 
     /// Returns the numbers of all objects in order.
     pub(super) fn numbers(&self) -> Vec<u32> {
-        let mut numbers: Vec<u32> = self.places.keys().copied().collect();
+        let mut numbers: Vec<u32> = self.locations.keys().copied().collect();
         numbers.sort_unstable();
         numbers
     }
@@ -80,9 +80,9 @@ impl<'b> Document<'b> {
         if Instant::now() > self.until {
             return Object::Null;
         }
-        let object = match self.places.get(&number) {
-            Some(Place::At(at, end)) => Reader::new(&self.bytes[..*end], *at).next(),
-            Some(Place::In(stream, at)) => Reader::new(&self.unpacked[*stream], *at).next(),
+        let object = match self.locations.get(&number) {
+            Some(ObjectLocation::At(at, end)) => Reader::new(&self.bytes[..*end], *at).next(),
+            Some(ObjectLocation::In(stream, at)) => Reader::new(&self.unpacked[*stream], *at).next(),
             None => None,
         };
         object.unwrap_or(Object::Null)
@@ -95,7 +95,7 @@ impl<'b> Document<'b> {
 
     /// Decompresses the stream with this number; `None` if there is none, or if it has an image compression.
     pub(super) fn stream(&mut self, number: u32) -> Option<Vec<u8>> {
-        let Some(Place::At(at, end)) = self.places.get(&number).copied() else { return None };
+        let Some(ObjectLocation::At(at, end)) = self.locations.get(&number).copied() else { return None };
         if Instant::now() > self.until {
             return None;
         }
@@ -163,10 +163,10 @@ impl<'b> Document<'b> {
                 );
                 let (Some(inner), Some(offset)) = pair else { break };
                 let Ok(inner) = u32::try_from(inner) else { continue };
-                if self.places.len() < MOST_OBJECTS {
-                    self.places
+                if self.locations.len() < MOST_OBJECTS {
+                    self.locations
                         .entry(inner)
-                        .or_insert(Place::In(self.unpacked.len(), first.saturating_add(offset)));
+                        .or_insert(ObjectLocation::In(self.unpacked.len(), first.saturating_add(offset)));
                 }
             }
             self.unpacked.push(data);
@@ -174,8 +174,8 @@ impl<'b> Document<'b> {
     }
 }
 
-/// Scans for `N G obj` and returns the places by N; the last one counts, because updates are appended.
-fn places(bytes: &[u8]) -> HashMap<u32, Place> {
+/// Scans for `N G obj` and returns the locations by N; the last one counts, because updates are appended.
+fn find_objects(bytes: &[u8]) -> HashMap<u32, ObjectLocation> {
     let mut found: Vec<(u32, usize)> = Vec::new();
     let mut from = 0;
     while let Some(at) = find(&bytes[from..], b"obj").map(|at| from + at) {
@@ -187,7 +187,7 @@ fn places(bytes: &[u8]) -> HashMap<u32, Place> {
         }
     }
     let ends = found.iter().skip(1).map(|(_, next)| *next).chain([bytes.len()]);
-    found.iter().zip(ends).map(|((number, start), end)| (*number, Place::At(*start, end))).collect()
+    found.iter().zip(ends).map(|((number, start), end)| (*number, ObjectLocation::At(*start, end))).collect()
 }
 
 /// Returns the object number in front of an `obj`.

@@ -7,12 +7,12 @@ mod think;
 use self::calculator::Calculator;
 use self::current_time::CurrentTime;
 use self::think::Think;
-use super::ground::Ground;
+use super::inputs::ToolInputs;
 use super::tool_set::ToolSet;
 
-pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
+pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
     ToolSet::new("basics", "Time, sums and thinking")
-        .with(CurrentTime::new(ground.needs.clock.clone()))
+        .with(CurrentTime::new(inputs.needs.clock.clone()))
         .with(Calculator::new())
         .with(Think::new())
 }

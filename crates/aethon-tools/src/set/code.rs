@@ -1,13 +1,13 @@
 //! The tools for code intelligence.
 
-use super::ground::Ground;
+use super::inputs::ToolInputs;
 use super::tool_set::ToolSet;
 use crate::files::RepoMap;
 use crate::lsp::Lsp;
 
-pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
+pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
     let set = ToolSet::new("code", "Code");
-    let set = match &ground.needs.lsp {
+    let set = match &inputs.needs.lsp {
         Some(servers) => set.with(Lsp::new(servers.clone())),
         None => set.switched_off(
             &["lsp"],
@@ -15,8 +15,8 @@ pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
             "lsp.enabled",
         ),
     };
-    match ground.options.map_chars {
+    match inputs.options.map_chars {
         0 => set.switched_off(&["repo_map"], "The repository map is switched off.", "repo_map.enabled"),
-        most => set.with(RepoMap::new(ground.workspace.clone(), most)),
+        most => set.with(RepoMap::new(inputs.workspace.clone(), most)),
     }
 }

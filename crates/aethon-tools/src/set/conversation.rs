@@ -1,11 +1,11 @@
 //! The tools that look into their own conversation.
 
-use super::ground::Ground;
+use super::inputs::ToolInputs;
 use super::tool_set::ToolSet;
 use crate::conversation::{ManageMessages, SearchHistory};
 
-pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
+pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
     ToolSet::new("conversation", "The conversation itself")
-        .with(SearchHistory::new(ground.needs.history.clone()))
-        .with(ManageMessages::new(ground.needs.transcripts.clone()))
+        .with(SearchHistory::new(inputs.needs.history.clone()))
+        .with(ManageMessages::new(inputs.needs.transcripts.clone()))
 }

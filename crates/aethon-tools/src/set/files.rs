@@ -1,13 +1,13 @@
 //! The tools that work on files.
 
-use super::ground::Ground;
+use super::inputs::ToolInputs;
 use super::tool_set::ToolSet;
 use crate::files::{FileEdit, FileList, FileRead, FileSearch, FileWrite};
 
-pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
-    let workspace = || ground.workspace.clone();
+pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
+    let workspace = || inputs.workspace.clone();
     ToolSet::new("files", "Files")
-        .with(FileRead::new(workspace(), ground.needs.outputs.clone()))
+        .with(FileRead::new(workspace(), inputs.needs.outputs.clone()))
         .with(FileList::new(workspace()))
         .with(FileSearch::new(workspace()))
         .with(FileWrite::new(workspace()))

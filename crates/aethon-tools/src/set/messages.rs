@@ -1,12 +1,12 @@
 //! The tool that sends to channels, if there are any.
 
-use super::ground::Ground;
+use super::inputs::ToolInputs;
 use super::tool_set::ToolSet;
 use crate::messages::SendMessage;
 
-pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
+pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
     let set = ToolSet::new("messages", "Messages to channels");
-    let needs = ground.needs;
+    let needs = inputs.needs;
     match &needs.courier {
         Some(courier) => {
             set.with(SendMessage::new(courier.clone(), needs.transcripts.clone(), needs.clock.clone()))

@@ -1,9 +1,9 @@
 //! Which tools exist, in the order in which models see them.
 //!
 //! Tools come in sets that belong together. Each set is a file in this folder that creates its tools from the
-//! [`Ground`](ground::Ground) (the options, what the facade passes in, the only way to files) and says which of its
-//! tools are absent here, and why. To add a set, write its file and add a line to [`sets`] (`all`); `docs/how-to` shows
-//! how to add a tool.
+//! [`ToolInputs`](inputs::ToolInputs) (the options, what the facade passes in, the only way to files) and says which of
+//! its tools are absent here, and why. To add a set, write its file and add a line to [`sets`] (`all`); `docs/how-to`
+//! shows how to add a tool.
 
 mod all;
 mod basics;
@@ -11,7 +11,7 @@ mod code;
 mod conversation;
 mod desktop;
 mod files;
-mod ground;
+mod inputs;
 mod messages;
 mod remembering;
 mod shell;
@@ -19,5 +19,5 @@ mod tool_set;
 mod web;
 
 pub use self::all::{sets, tools};
-pub use self::ground::Needs;
+pub use self::inputs::Needs;
 pub use self::tool_set::{Absence, ToolSet};

@@ -1,13 +1,13 @@
 //! The tool that runs commands.
 
-use super::ground::Ground;
+use super::inputs::ToolInputs;
 use super::tool_set::ToolSet;
 use crate::shell::Shell;
 
-pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
+pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
     ToolSet::new("shell", "Commands").with(Shell::new(
-        ground.options,
-        ground.workspace.clone(),
-        ground.needs.redactor.clone(),
+        inputs.options,
+        inputs.workspace.clone(),
+        inputs.needs.redactor.clone(),
     ))
 }

@@ -1,11 +1,11 @@
 //! The tools that access the web.
 
-use super::ground::Ground;
+use super::inputs::ToolInputs;
 use super::tool_set::ToolSet;
 use crate::web::web_tools;
 
-pub(super) fn set(ground: &Ground<'_>) -> ToolSet {
-    let web = web_tools(ground.options);
+pub(super) fn set(inputs: &ToolInputs<'_>) -> ToolSet {
+    let web = web_tools(inputs.options);
     let set = ToolSet::new("web", "The web").with(web.fetch).with(web.json_rpc);
     let set = match web.search {
         Ok(search) => set.with(search),

@@ -12,7 +12,7 @@ mod slots;
 mod tool;
 
 pub use process::MARK;
-pub(crate) use process::{Ended, Group, Launch, Running, Streams, start};
+pub(crate) use process::{ExitKind, Group, Launch, Running, Streams, start};
 pub(crate) use runner::{Runner, Script, program};
 pub use slots::CommandSlots;
 pub(crate) use tool::{Shell, report_of};

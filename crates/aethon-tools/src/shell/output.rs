@@ -7,9 +7,9 @@ use aethon_core::tool::left_out;
 
 /// Maximum bytes kept, whatever the caller asks for. Several commands may write at once, and each text is copied a few
 /// times on its way.
-const MOST_KEPT: usize = 4 << 20;
+const MAX_KEPT: usize = 4 << 20;
 /// Minimum, so that an error message always fits.
-const FEWEST_KEPT: usize = 256;
+const MIN_KEPT: usize = 256;
 /// How far a cut may move to avoid splitting a line or a word. Half a secret would escape redaction.
 const LONGEST_MOVE: usize = 2048;
 /// Maximum length of an escape sequence that is removed; anything longer is not one.
@@ -23,7 +23,7 @@ const SAMPLE: usize = 32;
 
 /// The head and the tail of a stream of bytes.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct HeadTailBuffer {
     head: Vec<u8>,
     tail: Vec<u8>,
     head_limit: usize,
@@ -31,17 +31,17 @@ pub(super) struct Kept {
     total: u64,
 }
 
-impl Default for Kept {
+impl Default for HeadTailBuffer {
     /// Keeps the maximum. What is too long for a model is cut later, and kept elsewhere.
     fn default() -> Self {
-        Self::new(MOST_KEPT)
+        Self::new(MAX_KEPT)
     }
 }
 
-impl Kept {
+impl HeadTailBuffer {
     /// Keeps about this many bytes: two thirds from the beginning, the rest from the end.
     pub(super) fn new(limit: usize) -> Self {
-        let limit = limit.clamp(FEWEST_KEPT, MOST_KEPT);
+        let limit = limit.clamp(MIN_KEPT, MAX_KEPT);
         let head_limit = limit * 2 / 3;
         Self { head: Vec::new(), tail: Vec::new(), head_limit, tail_limit: limit - head_limit, total: 0 }
     }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn head_and_tail_are_kept_whole_lines_of_them() {
-        let mut kept = Kept::new(300);
+        let mut kept = HeadTailBuffer::new(300);
         for number in 0..1000 {
             kept.push(format!("line {number}\n").as_bytes());
         }
@@ -228,19 +228,19 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut kept = Kept::new(usize::MAX);
+        let mut kept = HeadTailBuffer::new(usize::MAX);
         let block = vec![b'x'; 100_000];
         for _ in 0..1000 {
             kept.push(&block);
         }
-        assert!(kept.head.capacity() + kept.tail.capacity() < 4 * MOST_KEPT);
+        assert!(kept.head.capacity() + kept.tail.capacity() < 4 * MAX_KEPT);
         assert!(kept.text().contains("of 100000000 bytes"));
     }
 
     #[test]
     fn those_who_watch_see_whole_lines_of_the_end() {
-        let mut kept = Kept::new(1000);
-        let latest = |kept: &Kept| kept.latest(|text| text.replace("hunter22", "***"));
+        let mut kept = HeadTailBuffer::new(1000);
+        let latest = |kept: &HeadTailBuffer| kept.latest(|text| text.replace("hunter22", "***"));
         kept.push(b"one\ntwo\nthr");
         assert_eq!(latest(&kept), "one\ntwo\n");
         kept.push(b"ee\npassword hunter22\npassword hunt");
@@ -251,16 +251,16 @@ mod tests {
         let shown = latest(&kept);
         assert!(shown.ends_with("line 9998\nline 9999\n") && shown.starts_with("line "), "{shown}");
         assert!(shown.len() <= SHOWN);
-        let mut bar = Kept::new(1000);
+        let mut bar = HeadTailBuffer::new(1000);
         bar.push(b"10%\r20%\r30");
         assert_eq!(latest(&bar), "10%\n20%\n");
-        assert_eq!(latest(&Kept::new(1000)), "");
+        assert_eq!(latest(&HeadTailBuffer::new(1000)), "");
     }
 
     proptest! {
         #[test]
         fn any_bytes_in_any_pieces_are_text(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 0..40), limit in 0usize..2000) {
-            let mut kept = Kept::new(limit);
+            let mut kept = HeadTailBuffer::new(limit);
             for piece in &pieces {
                 kept.push(piece);
             }
@@ -270,7 +270,7 @@ mod tests {
 
         #[test]
         fn what_fits_is_whole(text in "[a-z \n]{0,250}", piece in 1usize..50) {
-            let mut kept = Kept::new(256);
+            let mut kept = HeadTailBuffer::new(256);
             text.as_bytes().chunks(piece).for_each(|part| kept.push(part));
             prop_assert_eq!(kept.text(), text);
         }

@@ -104,12 +104,12 @@ pub(crate) struct Running {
     /// Their stderr, if they are talked to.
     pub(crate) errors: Option<PipeReader>,
     /// Yields how the command ended.
-    pub(crate) ended: oneshot::Receiver<Ended>,
+    pub(crate) ended: oneshot::Receiver<ExitKind>,
 }
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum ExitKind {
     /// It exited with this status.
     Status(i32),
     /// It was killed by this signal.
@@ -143,12 +143,12 @@ impl Drop for Group {
 /// Starts a call. Dropping this future, or what it returns, ends the call.
 pub(crate) async fn start(launch: Launch) -> io::Result<Running> {
     let (started, starting) = oneshot::channel();
-    thread::Builder::new().name("shell".into()).spawn(move || live(&launch, started))?;
+    thread::Builder::new().name("shell".into()).spawn(move || run_call(&launch, started))?;
     starting.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the command ended early")))
 }
 
 /// Runs a call from start to end on its own thread.
-fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
+fn run_call(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     let Spawned { mut leader, mut watcher, output, errors } = match spawn(launch) {
         Ok(spawned) => spawned,
         Err(error) => {
@@ -159,16 +159,16 @@ fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     };
     let pid = Pid::from_child(&leader);
     let (held, released) = mpsc::channel();
-    let (tell, ended) = oneshot::channel();
+    let (exit_sender, ended) = oneshot::channel();
     let mut gate = leader.stdin.take();
     // In a conversation the pipe of the gate is passed on, so write the gate's line first.
-    let input = (launch.streams == Streams::Conversation).then(|| opened(gate.take())).flatten();
+    let input = (launch.streams == Streams::Conversation).then(|| open_gate(gate.take())).flatten();
     // If nobody waits any more, the dropped value kills the leader at its gate.
     let group = Group { leader: pid, _held: held };
     let _ = started.send(Ok(Running { group, input, output, errors, ended }));
-    drop(opened(gate));
+    drop(open_gate(gate));
     // Nobody listens if the call was given up; the wait is needed all the same.
-    let _ = tell.send(wait(pid));
+    let _ = exit_sender.send(wait(pid));
     // Nothing is ever sent: this returns when the group is dropped.
     let _ = released.recv();
     for (child, name) in [(&mut watcher, "watcher"), (&mut leader, "leader")] {
@@ -179,7 +179,7 @@ fn live(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
 }
 
 /// Opens the gate at which a leader waits.
-fn opened(mut gate: Option<ChildStdin>) -> Option<ChildStdin> {
+fn open_gate(mut gate: Option<ChildStdin>) -> Option<ChildStdin> {
     if let Some(gate) = &mut gate {
         // Fails if the leader is already dead, which its exit will show.
         let _ = gate.write_all(b"\n");
@@ -256,15 +256,15 @@ fn in_own_session(setsid: Option<&Path>) -> Command {
 }
 
 /// Waits for the end without reaping.
-fn wait(pid: Pid) -> Ended {
+fn wait(pid: Pid) -> ExitKind {
     loop {
         match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
             Ok(Some(status)) => {
-                let signal = status.terminating_signal().map(Ended::Signal);
-                return status.exit_status().map(Ended::Status).or(signal).unwrap_or(Ended::Unknown);
+                let signal = status.terminating_signal().map(ExitKind::Signal);
+                return status.exit_status().map(ExitKind::Status).or(signal).unwrap_or(ExitKind::Unknown);
             }
             Err(rustix::io::Errno::INTR) => {}
-            Ok(None) | Err(_) => return Ended::Unknown,
+            Ok(None) | Err(_) => return ExitKind::Unknown,
         }
     }
 }

@@ -7,7 +7,7 @@ use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
 use aethon_core::tool::ToolContext;
 
-use super::output::Kept;
+use super::output::HeadTailBuffer;
 
 /// How long a command runs before any output is shown: most have ended by then.
 pub(super) const FIRST_LOOK: Duration = Duration::from_millis(800);
@@ -29,7 +29,7 @@ impl<'c> Progress<'c> {
     }
 
     /// Shows new output, if there is any.
-    pub(super) fn show(&mut self, kept: &Kept) {
+    pub(super) fn show(&mut self, kept: &HeadTailBuffer) {
         if kept.total() == self.shown {
             return;
         }

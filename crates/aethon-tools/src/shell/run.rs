@@ -10,22 +10,22 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout, timeout_at};
 
-use super::output::Kept;
-use super::process::{Ended, Launch, Running, start};
+use super::output::HeadTailBuffer;
+use super::process::{ExitKind, Launch, Running, start};
 use super::progress::{FIRST_LOOK, PACE, Progress};
 
 /// How long to read on after the command has ended: a process substitution may still be writing.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
 /// How long a killed process may take to disappear.
-const DYING: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Result of a command.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// How it ended; `None` if it timed out.
-    pub(super) ended: Option<Ended>,
+    pub(super) ended: Option<ExitKind>,
     /// What it wrote.
-    pub(super) output: Kept,
+    pub(super) output: HeadTailBuffer,
     /// How long it took.
     pub(super) took: Duration,
     /// Whether processes that it left in the background were still running.
@@ -36,7 +36,7 @@ pub(super) struct Outcome {
 pub(super) async fn run(
     launch: Launch,
     limit: Duration,
-    mut kept: Kept,
+    mut kept: HeadTailBuffer,
     mut progress: Progress<'_>,
 ) -> io::Result<Outcome> {
     let begun = Instant::now();
@@ -49,7 +49,7 @@ pub(super) async fn run(
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let status = loop {
         tokio::select! {
-            status = &mut ended => break Some(status.unwrap_or(Ended::Unknown)),
+            status = &mut ended => break Some(status.unwrap_or(ExitKind::Unknown)),
             () = sleep_until(deadline) => break None,
             _ = looks.tick() => progress.show(&kept),
             read = output.read(&mut buffer), if is_open => match read {
@@ -62,21 +62,21 @@ pub(super) async fn run(
     let mut left_running = false;
     if is_open && status.is_some() {
         let rest = drain(&mut output, &mut buffer, &mut kept);
-        left_running = timeout_at(Instant::now() + LAST_WORDS, rest).await.is_err();
+        left_running = timeout_at(Instant::now() + DRAIN_TIMEOUT, rest).await.is_err();
     }
     group.kill();
     if status.is_none() {
         // A process that is still there hangs in the kernel; the thread of the call keeps waiting for it.
-        let _ = timeout(DYING, ended).await;
+        let _ = timeout(KILL_TIMEOUT, ended).await;
     }
     if is_open && (left_running || status.is_none()) {
         // A process that left the group may still hold the pipe; the watcher ends it, so do not wait for it.
-        let _ = timeout(LAST_WORDS, drain(&mut output, &mut buffer, &mut kept)).await;
+        let _ = timeout(DRAIN_TIMEOUT, drain(&mut output, &mut buffer, &mut kept)).await;
     }
     Ok(Outcome { ended: status, output: kept, took, left_running })
 }
 
-async fn drain(output: &mut Receiver, buffer: &mut [u8], kept: &mut Kept) {
+async fn drain(output: &mut Receiver, buffer: &mut [u8], kept: &mut HeadTailBuffer) {
     while let Ok(length) = output.read(buffer).await {
         if length == 0 {
             return;
@@ -131,8 +131,9 @@ mod tests {
                     is_sandboxed: false,
                 };
                 let progress = Progress::new(&context, &redactor);
-                let outcome = run(launch, Duration::from_secs(60), Kept::new(1000), progress).await.unwrap();
-                assert_eq!(outcome.ended, Some(Ended::Status(0)));
+                let outcome =
+                    run(launch, Duration::from_secs(60), HeadTailBuffer::new(1000), progress).await.unwrap();
+                assert_eq!(outcome.ended, Some(ExitKind::Status(0)));
                 took.push(outcome.took);
             }
             took.sort_unstable();

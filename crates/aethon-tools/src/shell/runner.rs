@@ -13,8 +13,8 @@ use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::ToolContext;
 use tokio::time::Instant;
 
-use super::output::Kept;
-use super::process::{Ended, Launch, Streams};
+use super::output::HeadTailBuffer;
+use super::process::{ExitKind, Launch, Streams};
 use super::progress::{PACE, Progress};
 use super::run::{Outcome, run};
 use super::slots::CommandSlots;
@@ -95,7 +95,7 @@ impl Runner {
                 self.launch(words, script.command, "/".into())
             }
         };
-        run(launch, script.limit, Kept::default(), progress).await.map_err(not_started)
+        run(launch, script.limit, HeadTailBuffer::default(), progress).await.map_err(not_started)
     }
 
     fn launch(&self, before: Vec<OsString>, command: &str, directory: PathBuf) -> Launch {
@@ -119,7 +119,7 @@ impl Runner {
 
     async fn in_container(&self, script: Script<'_>, mut progress: Progress<'_>) -> Result<Outcome, String> {
         let docker = self.docker.as_ref().ok_or("there is no docker sandbox (`security.sandbox`)")?;
-        let (begun, mut kept, mut shown) = (Instant::now(), Kept::default(), Instant::now());
+        let (begun, mut kept, mut shown) = (Instant::now(), HeadTailBuffer::default(), Instant::now());
         let words = ["/bin/sh", "-c", script.command].map(str::to_owned);
         let take = |piece: &[u8]| {
             kept.push(piece);
@@ -129,7 +129,7 @@ impl Runner {
             }
         };
         let done = docker.run(script.session, (&words, &script.directory), script.limit, take).await?;
-        let ended = done.status.map(Ended::Status);
+        let ended = done.status.map(ExitKind::Status);
         Ok(Outcome { ended, output: kept, took: begun.elapsed(), left_running: false })
     }
 }

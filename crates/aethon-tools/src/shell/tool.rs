@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::process::Ended;
+use super::process::ExitKind;
 use super::run::Outcome;
 use super::runner::{Runner, Script};
 use super::slots::LONGEST_WAIT;
@@ -56,12 +56,12 @@ impl Shell {
 
 fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
     let (usual, most) = (options.timeout.as_secs(), options.max_timeout.as_secs());
-    let (shell, place) = (runner.shell_name(), place(runner.sandbox()));
+    let (shell, sandbox) = (runner.shell_name(), describe_sandbox(runner.sandbox()));
     let description = format!(
         "Runs a command with {shell} in the workspace directory and returns its exit status and what it writes, stdout \
          and stderr together. There is no terminal and no input: pass the options that keep programs from asking \
          questions. The command ends with the call, and so does everything that it started, in the background too. \
-         {place}"
+         {sandbox}"
     );
     ToolSpec::of::<Arguments>("shell", description)
         .with_keyword("timeout_seconds", "maximum", most)
@@ -77,7 +77,7 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
 }
 
 /// Describes the environment of a command for the model.
-fn place(sandbox: Sandbox) -> &'static str {
+fn describe_sandbox(sandbox: Sandbox) -> &'static str {
     match sandbox {
         Sandbox::None => {
             "The assistant's own files and the places of keys and credentials (~/.ssh and the like) are closed to it, and \
@@ -165,9 +165,9 @@ fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
         seconds => format!(" after {seconds} s"),
     };
     match outcome.ended {
-        Some(Ended::Status(status)) => text.push_str(&format!("[exit status {status}{after}]")),
-        Some(Ended::Signal(signal)) => text.push_str(&format!("[killed by signal {signal}{after}]")),
-        Some(Ended::Unknown) => text.push_str(&format!("[ended{after}; the exit status is not known]")),
+        Some(ExitKind::Status(status)) => text.push_str(&format!("[exit status {status}{after}]")),
+        Some(ExitKind::Signal(signal)) => text.push_str(&format!("[killed by signal {signal}{after}]")),
+        Some(ExitKind::Unknown) => text.push_str(&format!("[ended{after}; the exit status is not known]")),
         None => {
             let limit = limit.as_secs();
             text.push_str(&format!(

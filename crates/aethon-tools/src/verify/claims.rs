@@ -29,11 +29,11 @@ const CLAIMS: [&str; 14] = [
 /// Turns with edits, and whether something was run since the last edit.
 #[derive(Default)]
 pub(super) struct Claims {
-    turns: Mutex<Noted>,
+    turns: Mutex<TurnClaims>,
 }
 
 #[derive(Default)]
-struct Noted {
+struct TurnClaims {
     /// Whether any command succeeded since the last edit of the turn.
     is_proven: BTreeMap<TurnId, bool>,
     /// Sessions whose last answer made an unproven claim.
@@ -77,7 +77,7 @@ impl Claims {
         self.lock().unproven.remove(session)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Noted> {
+    fn lock(&self) -> MutexGuard<'_, TurnClaims> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

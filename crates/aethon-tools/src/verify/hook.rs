@@ -126,13 +126,13 @@ impl VerifyEdits {
     }
 
     /// Adds the language server's diagnostics of the file to the result of the edit.
-    async fn look(&self, file: &str, result: &mut ToolResult) {
+    async fn add_diagnostics(&self, file: &str, result: &mut ToolResult) {
         let Some(lsp) = &self.options.lsp else { return };
         match timeout(self.options.timeout, lsp.after_edit(file)).await {
             Ok(None) => {}
-            Ok(Some(Ok(told))) if has_errors(&told) => {
-                let told: String = told.chars().take(LONGEST).collect();
-                result.output.push_str(&format!("\n\nDiagnostics of the language server:\n{told}"));
+            Ok(Some(Ok(diagnostics))) if has_errors(&diagnostics) => {
+                let diagnostics: String = diagnostics.chars().take(LONGEST).collect();
+                result.output.push_str(&format!("\n\nDiagnostics of the language server:\n{diagnostics}"));
                 result.untrusted.get_or_insert_with(untrusted::boundary);
                 result.is_error |= self.options.strict;
                 note(
@@ -147,7 +147,7 @@ impl VerifyEdits {
     }
 
     /// Runs a check and adds its output to the result of the edit.
-    async fn verify(&self, context: &ToolContext, check: Check, result: &mut ToolResult) {
+    async fn run_check(&self, context: &ToolContext, check: Check, result: &mut ToolResult) {
         let Check { command, directory } = check;
         let script =
             Script { session: &context.session, command: &command, directory, limit: self.options.timeout };
@@ -217,9 +217,9 @@ impl Hook for VerifyEdits {
         }
         if let Some(check) = self.check(file.clone()).await {
             self.claims.edited(&context.turn);
-            self.verify(context, check, result).await;
+            self.run_check(context, check, result).await;
         }
-        self.look(&file, result).await;
+        self.add_diagnostics(&file, result).await;
     }
 
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {

@@ -14,7 +14,7 @@ use ureq::http::{self, HeaderMap, HeaderName, HeaderValue, Method, header};
 use ureq::unversioned::transport::{Connector as _, TcpConnector};
 
 use super::body::{Body, read};
-use super::connect::{Judged, Lookup, Tls};
+use super::connect::{FilteredConnector, HostResolver, Tls};
 use super::failure::WebError;
 use super::options::{Names, WebOptions};
 use super::refusal::Refusal;
@@ -37,7 +37,7 @@ pub(super) struct WebClient {
     names: Option<Arc<dyn Names>>,
     config: Config,
     tls: Tls,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     timeout: Duration,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct WebResponse {
 }
 
 /// Decides by status and headers how many bytes of a body to read.
-pub(super) type Appetite = fn(u16, &HeaderMap) -> usize;
+pub(super) type BodyLimit = fn(u16, &HeaderMap) -> usize;
 
 /// A response and how it was reached.
 #[derive(Debug)]
@@ -89,9 +89,9 @@ impl WebClient {
             .timeout_per_write(Some(SILENCE.min(timeout)))
             .user_agent(concat!("aethon/", env!("CARGO_PKG_VERSION")))
             .build();
-        let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
+        let slots = Arc::new(Semaphore::new(MOST_AT_ONCE));
         let rules = Arc::new(rules);
-        Self { rules, names: options.names.clone(), config, tls: Tls::default(), places, timeout }
+        Self { rules, names: options.names.clone(), config, tls: Tls::default(), slots, timeout }
     }
 
     /// Returns the timeout of a request.
@@ -104,23 +104,23 @@ impl WebClient {
         &self,
         mut target: Target,
         headers: &[(HeaderName, HeaderValue)],
-        appetite: Appetite,
+        body_limit: BodyLimit,
     ) -> Result<Fetched, WebError> {
         let mut visited = vec![target.as_str().to_owned()];
         loop {
             let request = WebRequest { target: target.clone(), headers: headers.to_vec(), body: None };
-            let response = self.exchange(request, appetite).await?;
+            let response = self.exchange(request, body_limit).await?;
             let redirects = visited.len() - 1;
             let Some(location) = location(&response) else {
                 return Ok(Fetched { response, target, redirects });
             };
             target = target.redirected(&location)?;
             if visited.iter().any(|seen| seen == target.as_str()) {
-                let place = target.place();
+                let place = target.host_and_port();
                 return Err(WebError::failed(format!("the redirects of {place} go in a circle")));
             }
             if redirects == MOST_REDIRECTS {
-                let place = target.place();
+                let place = target.host_and_port();
                 return Err(WebError::failed(format!(
                     "more than {MOST_REDIRECTS} redirects, the last one to {place}"
                 )));
@@ -133,29 +133,30 @@ impl WebClient {
     pub(super) async fn send(
         &self,
         request: WebRequest,
-        appetite: Appetite,
+        body_limit: BodyLimit,
     ) -> Result<WebResponse, WebError> {
         let target = request.target.clone();
-        let response = self.exchange(request, appetite).await?;
+        let response = self.exchange(request, body_limit).await?;
         match location(&response) {
             None => Ok(response),
             Some(location) => {
-                let to =
-                    target.redirected(&location).map_or_else(|_| "another place".into(), |to| to.place());
-                Err(Refusal::redirect(&target.place(), &to).into())
+                let to = target
+                    .redirected(&location)
+                    .map_or_else(|_| "another place".into(), |to| to.host_and_port());
+                Err(Refusal::redirect(&target.host_and_port(), &to).into())
             }
         }
     }
 
-    async fn exchange(&self, request: WebRequest, appetite: Appetite) -> Result<WebResponse, WebError> {
+    async fn exchange(&self, request: WebRequest, body_limit: BodyLimit) -> Result<WebResponse, WebError> {
         let ended = || WebError::failed("the request was given up, because the program is stopping");
-        let place = self.places.clone().acquire_owned().await.map_err(|_| ended())?;
+        let slot = self.slots.clone().acquire_owned().await.map_err(|_| ended())?;
         let agent = self.agent();
         let cut = CutOnDrop(Some(agent.clone()));
         let timeout = self.timeout;
         let running = tokio::task::spawn_blocking(move || {
-            let _place = place;
-            run(&agent, request, appetite, timeout)
+            let _slot = slot;
+            run(&agent, request, body_limit, timeout)
         });
         let outcome = running.await.unwrap_or_else(|_| Err(ended()));
         drop(cut);
@@ -163,19 +164,19 @@ impl WebClient {
     }
 
     fn agent(&self) -> Agent {
-        let judged = Judged { rules: self.rules.clone(), tcp: TcpConnector::default() };
-        let lookup = Lookup { names: self.names.clone() };
-        Agent::with_parts(self.config.clone(), ().chain(judged).chain(self.tls.clone()), lookup)
+        let connector = FilteredConnector { rules: self.rules.clone(), tcp: TcpConnector::default() };
+        let resolver = HostResolver { names: self.names.clone() };
+        Agent::with_parts(self.config.clone(), ().chain(connector).chain(self.tls.clone()), resolver)
     }
 }
 
 fn run(
     agent: &Agent,
     request: WebRequest,
-    appetite: Appetite,
+    body_limit: BodyLimit,
     timeout: Duration,
 ) -> Result<WebResponse, WebError> {
-    let place = request.target.place();
+    let place = request.target.host_and_port();
     let failed = |error| WebError::of(error, &place, timeout);
     let mut head = http::Request::builder().uri(request.target.as_str());
     for (name, value) in request.headers {
@@ -187,7 +188,7 @@ fn run(
     };
     let (parts, body) = response.map_err(failed)?.into_parts();
     let status = parts.status.as_u16();
-    let most = if is_redirect(status) { 0 } else { appetite(status, &parts.headers) };
+    let most = if is_redirect(status) { 0 } else { body_limit(status, &parts.headers) };
     let body = read(body.into_reader(), &parts.headers, most).map_err(|error| failed(error.into()))?;
     Ok(WebResponse { status, headers: parts.headers, body })
 }

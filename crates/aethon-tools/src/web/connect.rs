@@ -1,5 +1,5 @@
-//! Makes the connections of all tools: resolves the host once, judges every address, and connects only to those that
-//! were judged. The name is not resolved again in between, so DNS rebinding has no effect. The chain contains no proxy.
+//! Makes the connections of all tools: resolves the host once, checks every address, and connects only to those that
+//! passed. The name is not resolved again in between, so DNS rebinding has no effect. The chain contains no proxy.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ const MOST_ADDRESSES: usize = 16;
 
 /// Resolves hosts.
 #[derive(Debug, Default)]
-pub(super) struct Lookup {
+pub(super) struct HostResolver {
     pub(super) names: Option<Arc<dyn Names>>,
 }
 
-impl Resolver for Lookup {
+impl Resolver for HostResolver {
     fn resolve(
         &self,
         uri: &Uri,
@@ -45,20 +45,20 @@ impl Resolver for Lookup {
     }
 }
 
-/// Connects to judged addresses only.
+/// Connects only to addresses that the rules allow.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct FilteredConnector {
     pub(super) rules: Arc<Rules>,
     pub(super) tcp: TcpConnector,
 }
 
-impl Connector<()> for Judged {
+impl Connector<()> for FilteredConnector {
     type Out = <TcpConnector as Connector<()>>::Out;
 
     fn connect(&self, details: &ConnectionDetails, chained: Option<()>) -> Result<Option<Self::Out>, Error> {
         let host = details.uri.host().unwrap_or_default();
         for address in &details.addrs {
-            self.rules.judge(host, *address).map_err(|refusal| Error::Other(Box::new(refusal)))?;
+            self.rules.check(host, *address).map_err(|refusal| Error::Other(Box::new(refusal)))?;
         }
         self.tcp.connect(details, chained)
     }

@@ -60,11 +60,11 @@ impl Tool for WebFetch {
         let target =
             Target::parse(&arguments.url).map_err(|refusal| ToolError::denied(refusal.to_string()))?;
         let accept: [(HeaderName, HeaderValue); 1] = [(header::ACCEPT, HeaderValue::from_static(ACCEPT))];
-        let fetched = self.client.get(target, &accept, page::appetite).await?;
+        let fetched = self.client.get(target, &accept, page::body_limit).await?;
         let reading = tokio::task::spawn_blocking(move || {
             let Fetched { response, target, .. } = &fetched;
             let read = page::read(&response.headers, &response.body, target.url());
-            told(&fetched, read)
+            page_output(&fetched, read)
         });
         reading.await.map_err(|_| {
             ToolError::failed(
@@ -75,7 +75,7 @@ impl Tool for WebFetch {
 }
 
 /// Formats the result for the model.
-fn told(fetched: &Fetched, read: Result<Readable, String>) -> Result<ToolOutput, ToolError> {
+fn page_output(fetched: &Fetched, read: Result<Readable, String>) -> Result<ToolOutput, ToolError> {
     let Fetched { response, target, redirects } = fetched;
     let address = target.as_str();
     if !(200..300).contains(&response.status) {

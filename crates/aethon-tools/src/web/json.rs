@@ -17,12 +17,12 @@ const MOST: usize = 8 << 20;
 const SHOWN: usize = 500;
 
 /// A request to a JSON service.
-pub(super) struct Exchange {
+pub(super) struct JsonRequest {
     request: WebRequest,
     keys: Vec<Secret>,
 }
 
-impl Exchange {
+impl JsonRequest {
     /// Creates a GET request.
     pub(super) fn get(target: Target) -> Self {
         let accept = (header::ACCEPT, HeaderValue::from_static("application/json"));
@@ -31,10 +31,10 @@ impl Exchange {
 
     /// Creates a POST request with this document.
     pub(super) fn post(target: Target, document: &Value) -> Self {
-        let mut exchange = Self::get(target);
-        exchange.request.headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json")));
-        exchange.request.body = Some(document.to_string().into_bytes());
-        exchange
+        let mut request = Self::get(target);
+        request.request.headers.push((header::CONTENT_TYPE, HeaderValue::from_static("application/json")));
+        request.request.body = Some(document.to_string().into_bytes());
+        request
     }
 
     /// Adds a key as a header, after a prefix such as `Bearer `.
@@ -54,8 +54,8 @@ impl Exchange {
     /// Sends the request and returns status and document. The error says what went wrong, without the key.
     pub(super) async fn send(self, client: &WebClient) -> Result<(u16, Value), ToolError> {
         let keys = self.keys;
-        let place = self.request.target.place();
-        let response = client.send(self.request, appetite).await.map_err(|error| match error {
+        let place = self.request.target.host_and_port();
+        let response = client.send(self.request, body_limit).await.map_err(|error| match error {
             WebError::Refused(refusal) => ToolError::from(WebError::Refused(refusal)),
             WebError::Failed(why) => ToolError::failed(without(&keys, &why)),
         })?;
@@ -83,7 +83,7 @@ fn without(keys: &[Secret], text: &str) -> String {
     keys.fold(text.to_owned(), |text, key| text.replace(key, MASK))
 }
 
-fn appetite(_status: u16, _headers: &HeaderMap) -> usize {
+fn body_limit(_status: u16, _headers: &HeaderMap) -> usize {
     MOST
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::call_timeout;
 use super::client::WebClient;
-use super::json::{Exchange, pretty};
+use super::json::{JsonRequest, pretty};
 use super::target::Target;
 
 /// Calls methods.
@@ -65,8 +65,8 @@ impl Tool for JsonRpc {
         if let Some(params) = params(arguments.params)? {
             call["params"] = params;
         }
-        let exchange = Exchange::post(target, &call);
-        let (status, answer) = exchange.send(&self.client).await?;
+        let request = JsonRequest::post(target, &call);
+        let (status, answer) = request.send(&self.client).await?;
         outcome(answer, &id, status)
     }
 }
@@ -94,7 +94,7 @@ fn outcome(answer: Value, id: &str, status: u16) -> Result<ToolOutput, ToolError
         return Err(ToolError::failed("the service answered something that is no JSON-RPC response"));
     };
     if let Some(error) = answer.remove("error").filter(|error| !error.is_null()) {
-        return Err(ToolError::failed(told(&error)));
+        return Err(ToolError::failed(describe_error(&error)));
     }
     let is_ours = answer.get("id").and_then(Value::as_str) == Some(id);
     match answer.remove("result") {
@@ -109,7 +109,7 @@ fn outcome(answer: Value, id: &str, status: u16) -> Result<ToolOutput, ToolError
     }
 }
 
-fn told(error: &Value) -> String {
+fn describe_error(error: &Value) -> String {
     let code = error.get("code").map(Value::to_string).unwrap_or_default();
     let message = error.get("message").and_then(Value::as_str).unwrap_or("no message");
     let data = error.get("data").map(|data| format!("\n{}", pretty(data))).unwrap_or_default();

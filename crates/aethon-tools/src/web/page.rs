@@ -32,7 +32,7 @@ pub(super) enum Kind {
 }
 
 /// Returns how many bytes of a response to read.
-pub(super) fn appetite(status: u16, headers: &HeaderMap) -> usize {
+pub(super) fn body_limit(status: u16, headers: &HeaderMap) -> usize {
     match kind_of(&media_type(headers)) {
         _ if status >= 400 => MOST_REASON,
         Kind::Html | Kind::Text | Kind::Unknown => MOST_TEXT,
@@ -147,7 +147,7 @@ mod tests {
         let of = |status: u16, content_type: &'static str| {
             let headers =
                 HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))]);
-            appetite(status, &headers)
+            body_limit(status, &headers)
         };
         assert_eq!(of(200, "video/mp4"), 0);
         assert_eq!(of(200, "text/html; charset=utf-8"), MOST_TEXT);

@@ -22,9 +22,9 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// Judges whether a connection may be made to this address of a host. Every address of a host is judged, and one
+    /// Checks whether a connection may be made to this address of a host. Every address of a host is checked, and one
     /// refusal applies to all: a name with both a public and a private address is a trap, or soon will be.
-    pub(super) fn judge(&self, host: &str, address: SocketAddr) -> Result<(), Refusal> {
+    pub(super) fn check(&self, host: &str, address: SocketAddr) -> Result<(), Refusal> {
         let (ip, port) = (address.ip(), address.port());
         let place = format!("{host}:{port}");
         if self.is_own_port(port) && is_of_this_machine(ip) {
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn the_owner_opens_hosts_and_nothing_else_is_open() {
         let check = |allowed: &[&str], host: &str, address: &str, expected: bool| {
-            let judged = rules(allowed).judge(host, address.parse().unwrap());
+            let judged = rules(allowed).check(host, address.parse().unwrap());
             assert_eq!(judged.is_ok(), expected, "{allowed:?} {host} {address}: {judged:?}");
             if let Err(refusal) = judged {
                 assert!(refusal.to_string().contains("security.egress_allowed_hosts"), "{refusal}");
@@ -96,18 +96,18 @@ mod tests {
         let mut rules = rules(&["127.0.0.1", "localhost", "0.0.0.0", "192.168.1.5"]);
         rules.own_port = Some(18_790);
         rules.address_file = Some(file.clone());
-        let judge = |host: &str, address: &str| {
-            rules.judge(host, address.parse().unwrap()).map_err(|refusal| refusal.to_string())
+        let check = |host: &str, address: &str| {
+            rules.check(host, address.parse().unwrap()).map_err(|refusal| refusal.to_string())
         };
         for (host, address) in
             [("127.0.0.1", "127.0.0.1:18790"), ("localhost", "127.0.0.2:18790"), ("0.0.0.0", "0.0.0.0:18790")]
         {
-            let refusal = judge(host, address).unwrap_err();
+            let refusal = check(host, address).unwrap_err();
             assert!(refusal.contains("own port"), "{refusal}");
         }
-        assert!(judge("127.0.0.1", "127.0.0.1:4000").is_ok());
+        assert!(check("127.0.0.1", "127.0.0.1:4000").is_ok());
         fs::write(&file, "http://127.0.0.1:4000\n").unwrap();
-        assert!(judge("127.0.0.1", "127.0.0.1:4000").unwrap_err().contains("own port"));
-        assert!(judge("192.168.1.5", "192.168.1.5:18790").is_ok(), "another machine's port of that number");
+        assert!(check("127.0.0.1", "127.0.0.1:4000").unwrap_err().contains("own port"));
+        assert!(check("192.168.1.5", "192.168.1.5:18790").is_ok(), "another machine's port of that number");
     }
 }

@@ -62,7 +62,7 @@ impl Target {
     }
 
     /// Returns host and port for a message. Nothing else of the URL is repeated there: a stranger may have written it.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn host_and_port(&self) -> String {
         format!("{}:{}", self.host(), self.port())
     }
 }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn only_plain_http_addresses_are_read() {
         let check = |text: &str, expected: Result<&str, &str>| match (Target::parse(text), expected) {
-            (Ok(target), Ok(place)) => assert_eq!(target.place(), place, "{text}"),
+            (Ok(target), Ok(place)) => assert_eq!(target.host_and_port(), place, "{text}"),
             (Err(refusal), Err(words)) => assert!(refusal.to_string().contains(words), "{text}: {refusal}"),
             (got, expected) => panic!("{text}: {got:?}, not {expected:?}"),
         };

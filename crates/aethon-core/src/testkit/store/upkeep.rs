@@ -7,7 +7,7 @@ use super::MemoryStore;
 use crate::error::Result;
 use crate::ids::SessionId;
 use crate::session::TurnPhase;
-use crate::storage::{Marks, Removed, Retention, Upkeep};
+use crate::storage::{Removed, Retention, StorageMarks, Upkeep};
 
 /// How long deliveries are kept after they have arrived or were given up.
 const SETTLED: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -50,10 +50,10 @@ impl Upkeep for MemoryStore {
         Ok(Removed { sessions: old.len(), deliveries, dedupe_ids, ..Removed::default() })
     }
 
-    async fn marks(&self) -> Result<Marks> {
+    async fn marks(&self) -> Result<StorageMarks> {
         let tables = self.enter("marks")?;
         let latest = tables.turns.values().map(|row| row.record.accepted_at).max();
-        Ok(Marks { maintained_at: tables.maintained_at, latest })
+        Ok(StorageMarks { maintained_at: tables.maintained_at, latest })
     }
 
     async fn close(&self) {}

@@ -13,7 +13,7 @@ use ureq::http::header;
 use super::document::{self, Asks};
 use crate::web::call_timeout;
 use crate::web::client::WebClient;
-use crate::web::json::{Exchange, pretty};
+use crate::web::json::{JsonRequest, pretty};
 use crate::web::options::GitHubOptions;
 use crate::web::target::Target;
 
@@ -77,9 +77,9 @@ impl Tool for GitHub {
         if let Some(name) = arguments.operation_name {
             call["operationName"] = name.into();
         }
-        let exchange = Exchange::post(self.target.clone(), &call);
-        let exchange = exchange.with_key(header::AUTHORIZATION, "Bearer ", &self.token)?;
-        let (status, answer) = exchange.send(&self.client).await?;
+        let request = JsonRequest::post(self.target.clone(), &call);
+        let request = request.with_key(header::AUTHORIZATION, "Bearer ", &self.token)?;
+        let (status, answer) = request.send(&self.client).await?;
         outcome(&answer, status)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use ureq::http::HeaderName;
 
 use super::engine::{Hit, Query, SearchEngine};
-use crate::web::json::Exchange;
+use crate::web::json::JsonRequest;
 use crate::web::with_query;
 
 pub(super) struct Brave;
@@ -33,11 +33,11 @@ impl SearchEngine for Brave {
         Some("https://api.search.brave.com")
     }
 
-    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<Exchange, ToolError> {
+    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<JsonRequest, ToolError> {
         let count = query.count.to_string();
         let parameters = [("q", query.words), ("count", count.as_str())];
         let address = with_query(&format!("{base}/res/v1/web/search"), &parameters)?;
-        Exchange::get(address).with_key(HeaderName::from_static("x-subscription-token"), "", key)
+        JsonRequest::get(address).with_key(HeaderName::from_static("x-subscription-token"), "", key)
     }
 
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error> {

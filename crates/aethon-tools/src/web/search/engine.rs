@@ -5,7 +5,7 @@ use aethon_core::tool::ToolError;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::web::json::Exchange;
+use crate::web::json::JsonRequest;
 
 /// A web search service.
 pub(super) trait SearchEngine: Send + Sync {
@@ -16,7 +16,7 @@ pub(super) trait SearchEngine: Send + Sync {
     fn usual_base(&self) -> Option<&'static str>;
 
     /// Builds the request for a query.
-    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<Exchange, ToolError>;
+    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<JsonRequest, ToolError>;
 
     /// Parses a successful response.
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error>;

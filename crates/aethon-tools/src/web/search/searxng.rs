@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::engine::{Hit, Query, SearchEngine};
-use crate::web::json::Exchange;
+use crate::web::json::JsonRequest;
 use crate::web::with_query;
 
 pub(super) struct SearXng;
@@ -26,14 +26,14 @@ impl SearchEngine for SearXng {
         None
     }
 
-    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<Exchange, ToolError> {
+    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<JsonRequest, ToolError> {
         let address = with_query(&format!("{base}/search"), &[("q", query.words), ("format", "json")])?;
-        let exchange = Exchange::get(address);
+        let request = JsonRequest::get(address);
         // SearXNG itself needs no key, but a proxy in front of it may.
         if key.is_empty() {
-            return Ok(exchange);
+            return Ok(request);
         }
-        exchange.with_key(ureq::http::header::AUTHORIZATION, "Bearer ", key)
+        request.with_key(ureq::http::header::AUTHORIZATION, "Bearer ", key)
     }
 
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error> {

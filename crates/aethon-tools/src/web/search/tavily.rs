@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use ureq::http::header;
 
 use super::engine::{Hit, Query, SearchEngine};
-use crate::web::json::Exchange;
+use crate::web::json::JsonRequest;
 use crate::web::with_query;
 
 pub(super) struct Tavily;
@@ -27,10 +27,10 @@ impl SearchEngine for Tavily {
         Some("https://api.tavily.com")
     }
 
-    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<Exchange, ToolError> {
+    fn ask(&self, base: &str, query: &Query<'_>, key: &Secret) -> Result<JsonRequest, ToolError> {
         let wish = json!({"query": query.words, "max_results": query.count, "search_depth": "basic"});
         let address = with_query(&format!("{base}/search"), &[])?;
-        Exchange::post(address, &wish).with_key(header::AUTHORIZATION, "Bearer ", key)
+        JsonRequest::post(address, &wish).with_key(header::AUTHORIZATION, "Bearer ", key)
     }
 
     fn read(&self, answer: Value) -> Result<Vec<Hit>, serde_json::Error> {

@@ -103,8 +103,8 @@ impl Tool for WebSearch {
             )));
         }
         let count = arguments.count.unwrap_or(USUAL).clamp(1, MOST);
-        let exchange = self.engine.ask(&self.base, &Query { words, count }, &self.key)?;
-        let (code, answer) = match exchange.send(&self.client).await {
+        let request = self.engine.ask(&self.base, &Query { words, count }, &self.key)?;
+        let (code, answer) = match request.send(&self.client).await {
             Ok(answered) => answered,
             // Some services send an HTML page to refuse a request.
             Err(error) => match self.engine.explain(403).filter(|_| error.to_string().contains("403")) {
@@ -120,11 +120,11 @@ impl Tool for WebSearch {
         let hits = self.engine.read(answer).map_err(|error| {
             ToolError::failed(format!("{} answered in a form that is not known: {error}", self.engine.name()))
         })?;
-        Ok(ToolOutput::text(told(words, &hits, count)))
+        Ok(ToolOutput::text(format_hits(words, &hits, count)))
     }
 }
 
-fn told(words: &str, hits: &[Hit], count: usize) -> String {
+fn format_hits(words: &str, hits: &[Hit], count: usize) -> String {
     let good = hits.iter().filter(|hit| hit.url.starts_with("http")).take(count);
     let mut text = String::new();
     for (place, hit) in good.enumerate() {
@@ -176,8 +176,8 @@ mod tests {
             hit("beyond", "https://c.example/", "", None),
         ];
         let expected = "1. Rust & you (2 days ago)\n   https://a.example/\n   line one\n2. (without a title)\n   https://b.example/\n";
-        assert_eq!(told("rust", &hits, 2), expected);
-        assert!(told("zebra", &[], 5).contains("zebra"));
+        assert_eq!(format_hits("rust", &hits, 2), expected);
+        assert!(format_hits("zebra", &[], 5).contains("zebra"));
         assert_eq!(plain(&"ä".repeat(700), 600).chars().count(), 601);
     }
 }

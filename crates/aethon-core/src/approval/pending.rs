@@ -1,4 +1,4 @@
-//! The desk: open requests, and the answers to them.
+//! Pending approvals: open requests, and the answers to them.
 //!
 //! An answer counts once. An answer with changed arguments is checked by the asker before it counts, because an edit
 //! must not bypass a rule. During the check nobody else can answer, and a rejected edit leaves the request open.
@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{Answer, ApprovalRequest, Decision, Grants};
 
-/// The open requests of one assistant. Cheap to clone; clones share the desk.
+/// The open requests of one assistant. Cheap to clone; clones share the requests.
 #[derive(Clone, Default)]
 pub struct PendingApprovals {
     open: Arc<Mutex<BTreeMap<String, Open>>>,
@@ -19,12 +19,12 @@ pub struct PendingApprovals {
 
 struct Open {
     request: ApprovalRequest,
-    /// One answer at a time: while one is on its way, the request is off the desk.
-    answers: mpsc::Sender<Asked>,
+    /// One answer at a time: while one is on its way, the request is not listed.
+    answers: mpsc::Sender<ProposedAnswer>,
 }
 
 /// An answer on its way to the asker.
-pub struct Asked {
+pub struct ProposedAnswer {
     /// The answer.
     pub answer: Answer,
     /// Receives whether the edit is accepted; the error is a sentence for the person.
@@ -43,13 +43,13 @@ pub enum AnswerError {
 }
 
 impl PendingApprovals {
-    /// Puts a request on the desk. Dropping the ticket withdraws it.
-    pub fn open(&self, request: ApprovalRequest) -> Ticket {
-        // Only one answer is ever on its way, because the request is off the desk meanwhile.
+    /// Opens a request. Dropping what this returns withdraws it.
+    pub fn open(&self, request: ApprovalRequest) -> PendingApproval {
+        // Only one answer is ever on its way, because the request is not listed meanwhile.
         let (answers, asked) = mpsc::channel(1);
         let id = request.id.clone();
         self.lock().insert(id.clone(), Open { request, answers });
-        Ticket { desk: self.clone(), id, asked }
+        PendingApproval { all: self.clone(), id, asked }
     }
 
     /// Answers a request with its arguments unchanged. `false` if there is no such request, or no longer.
@@ -58,7 +58,7 @@ impl PendingApprovals {
         let open = self.lock().remove(id);
         open.is_some_and(|open| {
             let verdict = oneshot::channel().0;
-            open.answers.try_send(Asked { answer, verdict }).is_ok()
+            open.answers.try_send(ProposedAnswer { answer, verdict }).is_ok()
         })
     }
 
@@ -68,15 +68,15 @@ impl PendingApprovals {
             return if self.decide(id, answer) { Ok(()) } else { Err(AnswerError::Unknown) };
         }
         let open = self.lock().remove(id).ok_or(AnswerError::Unknown)?;
-        let (verdict, told) = oneshot::channel();
-        if open.answers.try_send(Asked { answer, verdict }).is_err() {
+        let (verdict, judged) = oneshot::channel();
+        if open.answers.try_send(ProposedAnswer { answer, verdict }).is_err() {
             return Err(AnswerError::Unknown);
         }
         // The asker bounds the time of its check, and drops its end when it goes away.
-        match told.await {
+        match judged.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(reason)) => {
-                self.put_back(id, open);
+                self.list_again(id, open);
                 Err(AnswerError::Refused(reason))
             }
             Err(_) => Err(AnswerError::Unknown),
@@ -95,12 +95,12 @@ impl PendingApprovals {
         requests
     }
 
-    /// Returns a request to the desk, unless its ticket was dropped meanwhile: the ticket closes its end before it
-    /// takes the request off the desk.
-    fn put_back(&self, id: &str, open: Open) {
-        let mut desk = self.lock();
+    /// Lists a request again, unless the asker withdrew it meanwhile: a [`PendingApproval`] closes its end before it
+    /// removes the request.
+    fn list_again(&self, id: &str, open: Open) {
+        let mut listed = self.lock();
         if !open.answers.is_closed() {
-            desk.insert(id.to_owned(), open);
+            listed.insert(id.to_owned(), open);
         }
     }
 
@@ -111,27 +111,27 @@ impl PendingApprovals {
 }
 
 /// The asker's half of an open request.
-pub struct Ticket {
-    desk: PendingApprovals,
+pub struct PendingApproval {
+    all: PendingApprovals,
     id: String,
-    asked: mpsc::Receiver<Asked>,
+    asked: mpsc::Receiver<ProposedAnswer>,
 }
 
-impl Ticket {
-    /// Waits for an answer at the desk. After a rejected edit another answer may follow, or none.
-    pub async fn answer(&mut self) -> Asked {
+impl PendingApproval {
+    /// Waits for an answer. After a rejected edit another answer may follow, or none.
+    pub async fn answer(&mut self) -> ProposedAnswer {
         match self.asked.recv().await {
             Some(asked) => asked,
-            // The request is off the desk while an edit is checked; its sender is elsewhere then.
+            // The request is not listed while an edit is checked; its sender is elsewhere then.
             None => std::future::pending().await,
         }
     }
 }
 
-impl Drop for Ticket {
+impl Drop for PendingApproval {
     fn drop(&mut self) {
         self.asked.close();
-        self.desk.lock().remove(&self.id);
+        self.all.lock().remove(&self.id);
     }
 }
 
@@ -165,51 +165,54 @@ mod tests {
 
     #[tokio::test]
     async fn an_edit_counts_when_whoever_asked_takes_it_and_else_leaves_the_request_open() {
-        let desk = PendingApprovals::default();
-        let mut ticket = desk.open(request("1"));
+        let approvals = PendingApprovals::default();
+        let mut pending = approvals.open(request("1"));
         let asker = async {
-            let refused = ticket.answer().await;
-            assert!(!desk.decide("1", Decision::Approve), "nobody else answers while an edit is looked at");
+            let refused = pending.answer().await;
+            assert!(
+                !approvals.decide("1", Decision::Approve),
+                "nobody else answers while an edit is looked at"
+            );
             refused.verdict.send(Err("it is blocked".into())).unwrap();
-            let taken = ticket.answer().await;
+            let taken = pending.answer().await;
             taken.verdict.send(Ok(())).unwrap();
             taken.answer.input
         };
         let person = async {
-            let refused = desk.answer("1", edit("sudo ls")).await;
+            let refused = approvals.answer("1", edit("sudo ls")).await;
             assert_eq!(refused, Err(AnswerError::Refused("it is blocked".into())));
-            assert_eq!(desk.pending().len(), 1, "it is still open");
-            desk.answer("1", edit("ls -l")).await
+            assert_eq!(approvals.pending().len(), 1, "it is still open");
+            approvals.answer("1", edit("ls -l")).await
         };
         let (input, answered) = tokio::join!(asker, person);
         assert_eq!((input, answered), (Some(json!({"command": "ls -l"})), Ok(())));
-        assert_eq!(desk.answer("1", edit("ls")).await, Err(AnswerError::Unknown), "once");
+        assert_eq!(approvals.answer("1", edit("ls")).await, Err(AnswerError::Unknown), "once");
     }
 
     #[tokio::test]
     async fn a_request_that_was_taken_back_does_not_come_back() {
-        let desk = PendingApprovals::default();
-        let mut ticket = desk.open(request("1"));
+        let approvals = PendingApprovals::default();
+        let mut pending = approvals.open(request("1"));
         let asker = async {
-            let asked = ticket.answer().await;
-            drop(ticket);
+            let asked = pending.answer().await;
+            drop(pending);
             // The verdict reaches the person after the request was withdrawn.
             let _ = asked.verdict.send(Err("it is blocked".into()));
         };
-        let (_, answered) = tokio::join!(asker, desk.answer("1", edit("ls")));
+        let (_, answered) = tokio::join!(asker, approvals.answer("1", edit("ls")));
         assert!(answered.is_err());
-        assert!(desk.pending().is_empty());
+        assert!(approvals.pending().is_empty());
     }
 
     #[tokio::test]
     async fn a_plain_answer_has_no_arguments_of_its_own() {
-        let desk = PendingApprovals::default();
-        let mut ticket = desk.open(request("1"));
-        assert!(desk.decide("1", edit("rm -rf /")), "what is not looked at is dropped");
-        assert_eq!(ticket.answer().await.answer.input, None);
-        drop(ticket);
-        let ticket = desk.open(request("2"));
-        drop(ticket);
-        assert!(!desk.decide("2", Decision::Approve));
+        let approvals = PendingApprovals::default();
+        let mut pending = approvals.open(request("1"));
+        assert!(approvals.decide("1", edit("rm -rf /")), "what is not looked at is dropped");
+        assert_eq!(pending.answer().await.answer.input, None);
+        drop(pending);
+        let pending = approvals.open(request("2"));
+        drop(pending);
+        assert!(!approvals.decide("2", Decision::Approve));
     }
 }

@@ -9,18 +9,18 @@ use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 
 /// A server transport that no message can end.
-pub(super) struct Screen<T> {
+pub(super) struct StartupFilter<T> {
     inner: T,
     has_begun: bool,
 }
 
-impl<T> Screen<T> {
+impl<T> StartupFilter<T> {
     pub(super) fn new(inner: T) -> Self {
         Self { inner, has_begun: false }
     }
 }
 
-impl<T: Transport<RoleServer>> Transport<RoleServer> for Screen<T> {
+impl<T: Transport<RoleServer>> Transport<RoleServer> for StartupFilter<T> {
     type Error = T::Error;
 
     fn send(

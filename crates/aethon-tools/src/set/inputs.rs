@@ -1,4 +1,4 @@
-//! The ingredients of tool sets.
+//! The inputs of tool sets.
 
 use std::sync::Arc;
 
@@ -54,14 +54,14 @@ impl Needs {
 }
 
 /// What sets create their tools from.
-pub(super) struct Ground<'g> {
+pub(super) struct ToolInputs<'g> {
     pub(super) options: &'g Options,
     pub(super) needs: &'g Needs,
     /// The only way to files.
     pub(super) workspace: Arc<Workspace>,
 }
 
-impl<'g> Ground<'g> {
+impl<'g> ToolInputs<'g> {
     pub(super) fn new(options: &'g Options, needs: &'g Needs) -> Self {
         Self { options, needs, workspace: Arc::new(Workspace::new(options)) }
     }

@@ -4,7 +4,7 @@ use tokio::sync::Notify;
 
 /// Events on a connection.
 #[derive(Default)]
-pub(super) struct News {
+pub(super) struct ConnectionSignals {
     /// The list of tools has changed.
     pub(super) list: Notify,
     /// A call found the connection broken.

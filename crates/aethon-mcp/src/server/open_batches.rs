@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 /// The first revision without batches.
-const WITHOUT: &str = "2025-06-18";
+const FIRST_WITHOUT_BATCHES: &str = "2025-06-18";
 /// Maximum number of messages in a batch.
 const MOST_MESSAGES: usize = 256;
 /// Maximum number of batches with outstanding answers.
@@ -15,7 +15,7 @@ const CANCELLED: &str = "notifications/cancelled";
 
 /// Batches with outstanding answers, and whether batches are allowed.
 #[derive(Default)]
-pub(super) struct Book {
+pub(super) struct OpenBatches {
     /// The negotiated revision.
     revision: Option<String>,
     open: Vec<Batch>,
@@ -30,23 +30,23 @@ struct Batch {
 
 /// A batch that was split.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Taken {
+pub(super) struct SplitBatch {
     /// Its messages, one per line.
     pub(super) messages: Vec<Vec<u8>>,
     /// The answer, if nothing is outstanding.
     pub(super) answer: Option<Vec<u8>>,
 }
 
-impl Book {
+impl OpenBatches {
     /// Splits an array. Invalid JSON is dropped, like any other line that is not JSON.
-    pub(super) fn take(&mut self, line: &[u8]) -> Taken {
-        let Ok(Value::Array(messages)) = serde_json::from_slice(line) else { return Taken::default() };
+    pub(super) fn split(&mut self, line: &[u8]) -> SplitBatch {
+        let Ok(Value::Array(messages)) = serde_json::from_slice(line) else { return SplitBatch::default() };
         if let Some(why) = self.objection(messages.len()) {
-            return Taken { messages: Vec::new(), answer: Some(bytes(&invalid(&Value::Null, why))) };
+            return SplitBatch { messages: Vec::new(), answer: Some(bytes(&invalid(&Value::Null, why))) };
         }
         let (mut batch, mut lines) = (Batch::default(), Vec::new());
         for message in messages {
-            match self.judge(&batch, &message) {
+            match self.validate(&batch, &message) {
                 Err(refusal) => batch.answers.push(refusal),
                 Ok(id) => {
                     batch.waiting.extend(id);
@@ -60,14 +60,14 @@ impl Book {
             self.open.push(batch);
             None
         };
-        Taken { messages: lines, answer }
+        SplitBatch { messages: lines, answer }
     }
 
     /// Returns why a batch of this many messages is rejected, if it is.
     fn objection(&self, messages: usize) -> Option<&'static str> {
         match self.revision.as_deref() {
             None => Some("a session begins with one message, not with a batch"),
-            Some(revision) if revision >= WITHOUT => {
+            Some(revision) if revision >= FIRST_WITHOUT_BATCHES => {
                 Some("this revision has no batches; send each message on a line of its own")
             }
             Some(_) if messages == 0 => Some("a batch has at least one message"),
@@ -80,7 +80,7 @@ impl Book {
     }
 
     /// Returns the id to answer if a message of a batch is a request, or the error for a message that is invalid.
-    fn judge(&self, batch: &Batch, message: &Value) -> Result<Option<String>, Value> {
+    fn validate(&self, batch: &Batch, message: &Value) -> Result<Option<String>, Value> {
         let refused = |why: &str| Err(invalid(message.get("id").unwrap_or(&Value::Null), why));
         if !message.is_object() {
             return refused("a message is an object");
@@ -105,7 +105,7 @@ impl Book {
 
     /// Inspects a line for the SDK: if it cancels a batched request, that request will not be answered. Returns the
     /// answer of the batch if nothing else was outstanding.
-    pub(super) fn taken_back(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn handle_cancellation(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let may_be =
             !self.open.is_empty() && line.windows(CANCELLED.len()).any(|part| part == CANCELLED.as_bytes());
         let message: Value = serde_json::from_slice(line).ok().filter(|_| may_be)?;
@@ -139,7 +139,7 @@ impl Book {
     }
 
     /// Returns the partial answers that will never be complete.
-    pub(super) fn rest(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn take_partial(&mut self) -> Vec<Vec<u8>> {
         std::mem::take(&mut self.open).into_iter().filter_map(Batch::whole).collect()
     }
 }
@@ -164,11 +164,11 @@ fn bytes(message: &Value) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn agreed(revision: &str) -> Book {
-        let mut book = Book::default();
+    fn agreed(revision: &str) -> OpenBatches {
+        let mut batches = OpenBatches::default();
         let line = bytes(&json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": revision}}));
-        assert_eq!(book.settle(line.clone()), Some(line));
-        book
+        assert_eq!(batches.settle(line.clone()), Some(line));
+        batches
     }
 
     fn document(line: Option<Vec<u8>>) -> Value {
@@ -185,11 +185,11 @@ mod tests {
 
     #[test]
     fn only_older_revisions_have_batches() {
-        let check = |book: &mut Book, batch: &Value, expected: bool| {
-            let taken = book.take(&bytes(batch));
-            assert_eq!(!taken.messages.is_empty(), expected, "{batch}");
+        let check = |batches: &mut OpenBatches, batch: &Value, expected: bool| {
+            let split = batches.split(&bytes(batch));
+            assert_eq!(!split.messages.is_empty(), expected, "{batch}");
             if !expected {
-                let refused = document(taken.answer);
+                let refused = document(split.answer);
                 assert_eq!((&refused["error"]["code"], &refused["id"]), (&json!(-32600), &Value::Null));
             }
         };
@@ -198,21 +198,21 @@ mod tests {
         check(&mut agreed("2024-11-05"), &batch, true);
         check(&mut agreed("2025-06-18"), &batch, false);
         check(&mut agreed("2025-11-25"), &batch, false);
-        check(&mut Book::default(), &batch, false);
+        check(&mut OpenBatches::default(), &batch, false);
         check(&mut agreed("2025-03-26"), &json!([]), false);
         check(&mut agreed("2025-03-26"), &Value::Array(vec![request(1); MOST_MESSAGES + 1]), false);
-        assert_eq!(agreed("2025-03-26").take(b"[1,\n"), Taken::default(), "no JSON");
+        assert_eq!(agreed("2025-03-26").split(b"[1,\n"), SplitBatch::default(), "no JSON");
     }
 
     #[test]
     fn answers_come_together_when_the_last_one_is_there() {
-        let mut book = agreed("2025-03-26");
+        let mut batches = agreed("2025-03-26");
         let note = json!({"jsonrpc": "2.0", "method": "notifications/odd"});
-        let taken = book.take(&bytes(&json!([request(1), 7, note, request(2), request(1), {"id": 3}])));
-        assert_eq!((taken.messages.len(), taken.answer), (3, None));
-        assert_eq!(book.settle(answer(2)), None);
-        assert_eq!(book.settle(answer(9)), Some(answer(9)), "another request's");
-        let all = document(book.settle(answer(1)));
+        let split = batches.split(&bytes(&json!([request(1), 7, note, request(2), request(1), {"id": 3}])));
+        assert_eq!((split.messages.len(), split.answer), (3, None));
+        assert_eq!(batches.settle(answer(2)), None);
+        assert_eq!(batches.settle(answer(9)), Some(answer(9)), "another request's");
+        let all = document(batches.settle(answer(1)));
         let codes: Vec<_> = all
             .as_array()
             .unwrap()
@@ -230,23 +230,23 @@ mod tests {
                 (json!(1), Value::Null)
             ]
         );
-        assert_eq!(book.take(&bytes(&json!([note]))).answer, None, "notes are not answered");
+        assert_eq!(batches.split(&bytes(&json!([note]))).answer, None, "notes are not answered");
     }
 
     #[test]
     fn what_is_taken_back_is_not_waited_for() {
-        let mut book = agreed("2025-03-26");
-        book.take(&bytes(&json!([request(1), request(2)])));
+        let mut batches = agreed("2025-03-26");
+        batches.split(&bytes(&json!([request(1), request(2)])));
         let back =
             |id: u64| bytes(&json!({"jsonrpc": "2.0", "method": CANCELLED, "params": {"requestId": id}}));
-        assert_eq!(book.taken_back(&back(5)), None);
-        assert_eq!(book.settle(answer(1)), None);
-        let all = document(book.taken_back(&back(2)));
+        assert_eq!(batches.handle_cancellation(&back(5)), None);
+        assert_eq!(batches.settle(answer(1)), None);
+        let all = document(batches.handle_cancellation(&back(2)));
         assert_eq!(all.as_array().unwrap().len(), 1);
-        book.take(&bytes(&json!([request(4)])));
-        assert_eq!(book.taken_back(&back(4)), None, "there is nothing to answer");
-        book.take(&bytes(&json!([request(6), request(7)])));
-        book.settle(answer(6));
-        assert_eq!(book.rest().len(), 1);
+        batches.split(&bytes(&json!([request(4)])));
+        assert_eq!(batches.handle_cancellation(&back(4)), None, "there is nothing to answer");
+        batches.split(&bytes(&json!([request(6), request(7)])));
+        batches.settle(answer(6));
+        assert_eq!(batches.take_partial().len(), 1);
     }
 }

@@ -26,7 +26,7 @@ const LONGEST_TURN: Duration = Duration::from_secs(24 * 3600);
 const MOST_LINE: usize = 16 << 10;
 
 /// A running recording.
-pub(crate) struct Live {
+pub(crate) struct LiveRecording {
     journal: Journal,
     /// The record that is being written; kept for its memory.
     line: Vec<u8>,
@@ -37,12 +37,13 @@ pub(crate) struct Live {
     last: Timestamp,
     /// The running turn.
     turn: Option<String>,
-    /// What the model is given now, and what the last snapshot says of it.
-    given: Option<ModelContext>,
-    written: Option<ModelContext>,
+    /// What the model is given now.
+    context: Option<ModelContext>,
+    /// The context in the last snapshot.
+    snapshot_context: Option<ModelContext>,
 }
 
-impl Live {
+impl LiveRecording {
     /// Starts the journal.
     pub(crate) fn begin(
         folder: &Path,
@@ -63,8 +64,8 @@ impl Live {
             messages: 0,
             last: at,
             turn: None,
-            given: None,
-            written: None,
+            context: None,
+            snapshot_context: None,
         })
     }
 
@@ -74,7 +75,7 @@ impl Live {
             EventData::TurnStarted { .. } => self.turn = Some(trace_id.to_owned()),
             // The next turn may have begun before the hooks saw the end of this one.
             EventData::TurnEnded { .. } => self.turn = self.turn.take().filter(|turn| turn != trace_id),
-            EventData::ModelRequest { context: Some(context), .. } => self.given = Some(context.clone()),
+            EventData::ModelRequest { context: Some(context), .. } => self.context = Some(context.clone()),
             _ => {}
         }
         self.last = self.last.max(at);
@@ -92,7 +93,7 @@ impl Live {
         }
         let count = keeps + messages.len();
         let messages: Vec<_> = messages.iter().map(|message| NewMessage::of(redactor, message)).collect();
-        let (mut system, mut tools) = self.changed();
+        let (mut system, mut tools) = self.changed_context();
         if self.snapshots == 0 {
             // The first snapshot is complete, even if no model has been called yet.
             system.get_or_insert_default();
@@ -117,7 +118,7 @@ impl Live {
         if is_written {
             self.snapshots += 1;
             self.messages = count;
-            self.written.clone_from(&self.given);
+            self.snapshot_context.clone_from(&self.context);
             let data = EventData::Snapshot { n: self.snapshots, message_count: count as u64 };
             self.event(redactor, at, turn.as_str(), &data);
         }
@@ -135,7 +136,7 @@ impl Live {
     }
 
     /// Returns whether the session has been idle for at least `idle`.
-    pub(crate) fn rests(&self, now: Timestamp, idle: Duration) -> bool {
+    pub(crate) fn is_idle(&self, now: Timestamp, idle: Duration) -> bool {
         let rested = Duration::try_from(now.duration_since(self.last)).unwrap_or_default();
         rested >= idle && (self.turn.is_none() || rested >= LONGEST_TURN)
     }
@@ -162,9 +163,9 @@ impl Live {
     }
 
     /// Returns the system prompt and the tools, if they differ from those in the last snapshot.
-    fn changed(&self) -> (Option<Arc<str>>, Option<Arc<[ToolSpec]>>) {
-        let Some(now) = &self.given else { return (None, None) };
-        let before = self.written.as_ref();
+    fn changed_context(&self) -> (Option<Arc<str>>, Option<Arc<[ToolSpec]>>) {
+        let Some(now) = &self.context else { return (None, None) };
+        let before = self.snapshot_context.as_ref();
         let is_same_system = before.is_some_and(|before| is_same(&now.system, &before.system));
         let is_same_tools = before.is_some_and(|before| is_same(&now.tools, &before.tools));
         ((!is_same_system).then(|| now.system.clone()), (!is_same_tools).then(|| now.tools.clone()))

@@ -11,36 +11,36 @@ use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::time::Instant;
 
-use super::news::News;
+use super::signals::ConnectionSignals;
 
 /// Maximum number of unsolicited messages per period.
-const MOST: u32 = 10_000;
+const MAX_MESSAGES: u32 = 10_000;
 /// Length of the period.
-const STRETCH: Duration = Duration::from_secs(60);
+const PERIOD: Duration = Duration::from_secs(60);
 
 /// A client transport that protects from floods.
-pub(super) struct Screen<T> {
+pub(super) struct FloodGuard<T> {
     inner: T,
-    news: Arc<News>,
+    signals: Arc<ConnectionSignals>,
     since: Instant,
     count: u32,
 }
 
-impl<T> Screen<T> {
-    pub(super) fn new(inner: T, news: Arc<News>) -> Self {
-        Self { inner, news, since: Instant::now(), count: 0 }
+impl<T> FloodGuard<T> {
+    pub(super) fn new(inner: T, signals: Arc<ConnectionSignals>) -> Self {
+        Self { inner, signals, since: Instant::now(), count: 0 }
     }
 
     fn is_flooded(&mut self) -> bool {
-        if self.since.elapsed() >= STRETCH {
+        if self.since.elapsed() >= PERIOD {
             (self.since, self.count) = (Instant::now(), 0);
         }
         self.count += 1;
-        self.count > MOST
+        self.count > MAX_MESSAGES
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Screen<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for FloodGuard<T> {
     type Error = T::Error;
 
     fn send(
@@ -53,7 +53,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Screen<T> {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             let Some(message) = self.inner.receive().await else {
-                self.news.closed.notify_one();
+                self.signals.closed.notify_one();
                 return None;
             };
             let is_answer = matches!(message, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_));
@@ -62,10 +62,10 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Screen<T> {
             }
             if self.is_flooded() {
                 tracing::warn!("an MCP server says too much that nobody asked for; the connection is closed");
-                self.news.closed.notify_one();
+                self.signals.closed.notify_one();
                 return None;
             }
-            if is_wanted(&message) {
+            if is_handled(&message) {
                 return Some(message);
             }
         }
@@ -78,7 +78,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Screen<T> {
 
 /// Returns whether to pass a message on. The SDK answers requests, mostly with an error; of the notifications, only
 /// those about lists and requests are used.
-fn is_wanted(message: &RxJsonRpcMessage<RoleClient>) -> bool {
+fn is_handled(message: &RxJsonRpcMessage<RoleClient>) -> bool {
     let JsonRpcMessage::Notification(message) = message else { return true };
     matches!(
         message.notification,

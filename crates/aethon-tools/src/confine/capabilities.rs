@@ -29,10 +29,10 @@ const DROPPED: [CapabilitySet; 14] = [
 
 /// Drops them for everything that the calling thread starts.
 pub(super) fn drop_from_children() -> io::Result<()> {
-    for power in DROPPED {
+    for capability in DROPPED {
         // A kernel that does not know a capability does not grant it either.
-        if capability_is_in_bounding_set(power).unwrap_or(false) {
-            remove_capability_from_bounding_set(power)?;
+        if capability_is_in_bounding_set(capability).unwrap_or(false) {
+            remove_capability_from_bounding_set(capability)?;
         }
     }
     Ok(())

@@ -9,15 +9,15 @@ use std::time::Duration;
 use super::writer::Job;
 use crate::error::Error;
 
-/// How long a job may be held if no other work arrives.
-const HELD: Duration = Duration::from_millis(20);
+/// How long a job may wait if no other work arrives.
+const MAX_DELAY: Duration = Duration::from_millis(20);
 
 /// With this many jobs the writer is woken at once.
-const MANY: usize = 64;
+const WAKE_AT: usize = 64;
 
 /// The queued jobs and whether the writer sleeps.
 #[derive(Default)]
-pub(super) struct Held(Mutex<Inner>);
+pub(super) struct BackgroundQueue(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -26,7 +26,7 @@ struct Inner {
     is_closed: bool,
 }
 
-impl Held {
+impl BackgroundQueue {
     /// Adds a job. Returns whether the writer has to be woken for it.
     pub(super) fn push(&self, job: Box<dyn Job>) -> Result<bool, Error> {
         let mut inner = self.lock();
@@ -34,8 +34,8 @@ impl Held {
             return Err(Error::closed());
         }
         inner.jobs.push(job);
-        let is_many = inner.jobs.len() == MANY;
-        Ok(std::mem::take(&mut inner.is_asleep) || is_many)
+        let is_due = inner.jobs.len() == WAKE_AT;
+        Ok(std::mem::take(&mut inner.is_asleep) || is_due)
     }
 
     /// Returns how long the writer may leave the jobs; `None` if there are none.
@@ -74,7 +74,7 @@ impl Held {
 fn patience(inner: &Inner) -> Option<Duration> {
     match inner.jobs.len() {
         0 => None,
-        1..MANY => Some(HELD),
+        1..WAKE_AT => Some(MAX_DELAY),
         _ => Some(Duration::ZERO),
     }
 }

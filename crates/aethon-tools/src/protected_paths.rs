@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::options::Options;
 
 /// Places relative to the person's home directory. A directory includes everything below it.
-const PLACES: &[&str] = &[
+const HOME_PATHS: &[&str] = &[
     // Keys and sign-in credentials
     ".ssh",
     ".gnupg",
@@ -254,62 +254,63 @@ const NAMES: &[&str] = &[
 
 /// The table combined with the owner's settings.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct ProtectedPaths {
     home: Option<PathBuf>,
     workspace: PathBuf,
     paths: Vec<PathBuf>,
-    blocked: Vec<Entry>,
-    allowed: Vec<Entry>,
+    blocked: Vec<PathRule>,
+    allowed: Vec<PathRule>,
 }
 
 /// An entry from the owner's settings: a place with everything below it, or a name in any directory.
 #[derive(Debug)]
-enum Entry {
-    Place(PathBuf),
+enum PathRule {
+    Path(PathBuf),
     Name(String),
 }
 
-impl Entry {
+impl PathRule {
     /// Parses an entry: `~/...` is below the home directory, `/...` is absolute; anything else is a name.
     fn parse(text: &str, home: Option<&Path>) -> Option<Self> {
         let text = text.trim();
-        let below = |rest: &str| home.map(|home| Self::Place(home.join(rest)));
+        let below = |rest: &str| home.map(|home| Self::Path(home.join(rest)));
         match text.strip_prefix('~') {
             Some("") => below(""),
             Some(rest) if rest.starts_with('/') => below(rest.trim_matches('/')),
-            _ if text.starts_with('/') => Some(Self::Place(PathBuf::from(text))),
+            _ if text.starts_with('/') => Some(Self::Path(PathBuf::from(text))),
             _ if text.is_empty() => None,
             _ => Some(Self::Name(text.to_owned())),
         }
     }
 }
 
-impl Places {
+impl ProtectedPaths {
     /// Builds the list for this home directory, which must be a real path.
     pub(crate) fn new(home: Option<&Path>, options: &Options) -> Self {
-        let entries =
-            |texts: &[String]| texts.iter().filter_map(|text| Entry::parse(text, home)).collect::<Vec<_>>();
+        let entries = |texts: &[String]| {
+            texts.iter().filter_map(|text| PathRule::parse(text, home)).collect::<Vec<_>>()
+        };
         let workspace = options.workspace.canonicalize().unwrap_or_else(|_| options.workspace.clone());
-        let mut places = Self {
+        let mut list = Self {
             home: home.map(Path::to_path_buf),
             workspace,
             paths: Vec::new(),
             blocked: entries(&options.blocked_paths),
             allowed: entries(&options.allowed_paths),
         };
-        let owners = places.blocked.iter().filter_map(|entry| match entry {
-            Entry::Place(place) => Some(place.clone()),
-            Entry::Name(_) => None,
+        let owners = list.blocked.iter().filter_map(|entry| match entry {
+            PathRule::Path(place) => Some(place.clone()),
+            PathRule::Name(_) => None,
         });
-        let table = home.iter().flat_map(|home| PLACES.iter().map(|name| home.join(name)));
+        let table = home.iter().flat_map(|home| HOME_PATHS.iter().map(|name| home.join(name)));
         let open = |place: &PathBuf| {
             let is_within =
-                |entry: &Entry| matches!(entry, Entry::Place(allowed) if is_within(place, allowed));
-            places.allowed.iter().any(is_within)
+                |entry: &PathRule| matches!(entry, PathRule::Path(allowed) if is_within(place, allowed));
+            list.allowed.iter().any(is_within)
         };
         let paths: Vec<PathBuf> = table.chain(owners).filter(|place| !open(place)).collect();
-        places.paths = paths;
-        places
+        list.paths = paths;
+        list
     }
 
     /// Returns the closed places, whether they exist or not.
@@ -320,36 +321,36 @@ impl Places {
     /// Returns the places that the owner has opened.
     pub(crate) fn allowed(&self) -> impl Iterator<Item = &Path> {
         self.allowed.iter().filter_map(|entry| match entry {
-            Entry::Place(place) => Some(place.as_path()),
-            Entry::Name(_) => None,
+            PathRule::Path(place) => Some(place.as_path()),
+            PathRule::Name(_) => None,
         })
     }
 
     /// Returns whether a path is closed by its name. A place that the owner allows is open with everything in it; a
     /// name that the owner allows no longer marks a file as secret, but does not open a closed place.
     pub(crate) fn has(&self, path: &Path) -> bool {
-        let (mut places, mut names) = (false, false);
+        let (mut is_open, mut is_open_name) = (false, false);
         // The person did not choose the names above the home directory.
         let below = self.home.as_deref().and_then(|home| path.strip_prefix(home).ok()).unwrap_or(path);
         for entry in &self.allowed {
             match entry {
-                Entry::Place(place) => places |= is_within(path, place),
-                Entry::Name(pattern) => names |= has_name_like(below, pattern),
+                PathRule::Path(place) => is_open |= is_within(path, place),
+                PathRule::Name(pattern) => is_open_name |= has_name_like(below, pattern),
             }
         }
-        if places {
+        if is_open {
             return false;
         }
-        let is_blocked = |entry: &Entry| match entry {
-            Entry::Place(place) => is_within(path, place),
-            Entry::Name(pattern) => has_name_like(below, pattern),
+        let is_blocked = |entry: &PathRule| match entry {
+            PathRule::Path(place) => is_within(path, place),
+            PathRule::Name(pattern) => has_name_like(below, pattern),
         };
         if self.paths.iter().any(|place| is_within(path, place)) || self.blocked.iter().any(is_blocked) {
             return true;
         }
         // An empty workspace path would contain everything.
         let has_workspace = !self.workspace.as_os_str().is_empty();
-        let is_open = names || has_workspace && is_within(path, &self.workspace);
+        let is_open = is_open_name || has_workspace && is_within(path, &self.workspace);
         !is_open && (self.is_history(path) || NAMES.iter().any(|pattern| has_name_like(below, pattern)))
     }
 
@@ -417,7 +418,7 @@ fn is_like(name: &str, pattern: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn places(blocked: &[&str], allowed: &[&str]) -> Places {
+    fn protected_paths(blocked: &[&str], allowed: &[&str]) -> ProtectedPaths {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let options = Options {
             workspace: "/home/ada/.aethon/workspace".into(),
@@ -425,12 +426,12 @@ mod tests {
             allowed_paths: texts(allowed),
             ..Options::default()
         };
-        Places::new(Some(Path::new("/home/ada")), &options)
+        ProtectedPaths::new(Some(Path::new("/home/ada")), &options)
     }
 
     #[test]
     fn places_and_names_are_closed_in_any_case_and_open_in_the_workspace() {
-        let list = places(&[], &[]);
+        let list = protected_paths(&[], &[]);
         let check = |path: &str, expected: bool| assert_eq!(list.has(Path::new(path)), expected, "{path}");
         for closed in [
             ".env",
@@ -478,7 +479,8 @@ mod tests {
 
     #[test]
     fn the_owner_adds_and_takes_away() {
-        let list = places(&["~/diary", "*.tax", "/srv/keys"], &["~/.ssh", "*.pem", "~/project/.env"]);
+        let list =
+            protected_paths(&["~/diary", "*.tax", "/srv/keys"], &["~/.ssh", "*.pem", "~/project/.env"]);
         let check = |path: &str, expected: bool| assert_eq!(list.has(Path::new(path)), expected, "{path}");
         check("/home/ada/diary/may.md", true);
         check("/home/ada/2025.TAX", true);

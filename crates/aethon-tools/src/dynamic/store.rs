@@ -12,7 +12,7 @@ use aethon_core::clock::Clock;
 use aethon_core::tool::Tool;
 
 use super::manifest::{Manifest, check_name};
-use super::program::{Place, Program};
+use super::program::{Executor, Program};
 
 /// Maximum number of tools: each is part of every model request.
 const MOST: usize = 32;
@@ -20,45 +20,45 @@ const MANIFEST: &str = "manifest.json";
 const PROGRAM: &str = "program";
 
 /// The stored tools.
-pub(super) struct Shelf {
+pub(super) struct ToolStore {
     folder: PathBuf,
-    pub(super) place: Place,
+    pub(super) executor: Executor,
     /// Names that are taken.
     reserved: Vec<String>,
     audit: Arc<dyn AuditLog>,
     clock: Arc<dyn Clock>,
-    now: RwLock<Now>,
+    loaded: RwLock<Loaded>,
 }
 
 #[derive(Default, Clone)]
-struct Now {
+struct Loaded {
     version: u64,
     tools: Vec<(Manifest, Arc<dyn Tool>)>,
 }
 
-impl Shelf {
+impl ToolStore {
     /// Opens a folder and loads its tools.
     pub(super) fn open(
         folder: PathBuf,
-        place: Place,
+        executor: Executor,
         reserved: Vec<String>,
         (audit, clock): (Arc<dyn AuditLog>, Arc<dyn Clock>),
     ) -> Self {
-        let shelf = Self { folder, place, reserved, audit, clock, now: RwLock::default() };
-        shelf.read();
-        shelf
+        let store = Self { folder, executor, reserved, audit, clock, loaded: RwLock::default() };
+        store.read();
+        store
     }
 
     /// Returns the current tools for the engine, with their version.
     pub(super) fn tools(&self) -> (u64, Vec<Arc<dyn Tool>>) {
-        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
-        (now.version, now.tools.iter().map(|(_, tool)| tool.clone()).collect())
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        (loaded.version, loaded.tools.iter().map(|(_, tool)| tool.clone()).collect())
     }
 
     /// Returns the current tools, ordered by name.
     pub(super) fn list(&self) -> Vec<Manifest> {
-        let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
-        now.tools.iter().map(|(manifest, _)| manifest.clone()).collect()
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        loaded.tools.iter().map(|(manifest, _)| manifest.clone()).collect()
     }
 
     /// Returns a tool and its program.
@@ -105,7 +105,7 @@ impl Shelf {
             }
             match load(&entry.path()) {
                 Ok((manifest, code)) if manifest.name == name && manifest.check(&code).is_ok() => {
-                    let tool = Program::new(manifest.clone(), code, self.place.clone());
+                    let tool = Program::new(manifest.clone(), code, self.executor.clone());
                     found.push((manifest, Arc::new(tool)));
                 }
                 Ok(_) => {
@@ -116,8 +116,8 @@ impl Shelf {
         }
         found.sort_by(|one, other| one.0.name.cmp(&other.0.name));
         found.truncate(MOST);
-        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
-        *now = Now { version: now.version + 1, tools: found };
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        *loaded = Loaded { version: loaded.version + 1, tools: found };
     }
 
     async fn note(&self, name: &str, outcome: &str, code: &str) {
@@ -138,7 +138,7 @@ fn load(folder: &Path) -> io::Result<(Manifest, String)> {
 
 /// Writes a tool to a temporary folder and renames it, so that no half-written tool ever exists.
 fn store(folder: &Path, manifest: &Manifest, code: &str) -> io::Result<()> {
-    let (place, fresh) = (folder.join(&manifest.name), folder.join(format!(".{}.new", manifest.name)));
+    let (target, fresh) = (folder.join(&manifest.name), folder.join(format!(".{}.new", manifest.name)));
     let old = folder.join(format!(".{}.old", manifest.name));
     let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
     for left in [&fresh, &old] {
@@ -154,10 +154,10 @@ fn store(folder: &Path, manifest: &Manifest, code: &str) -> io::Result<()> {
         file.write_all(content.as_bytes())?;
         file.sync_all()?;
     }
-    if place.exists() {
-        fs::rename(&place, &old)?;
+    if target.exists() {
+        fs::rename(&target, &old)?;
     }
-    fs::rename(&fresh, &place)?;
+    fs::rename(&fresh, &target)?;
     if old.exists() {
         fs::remove_dir_all(&old)?;
     }

@@ -15,43 +15,43 @@ use crate::error::Error;
 
 /// Identity of the files at a path when the database was opened.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct FileIdentity {
     path: PathBuf,
     log_path: PathBuf,
-    main: FileId,
+    main: InodeId,
     /// Set once the log exists, which never happens on a file system without shared memory.
-    log: OnceLock<FileId>,
+    log: OnceLock<InodeId>,
 }
 
 /// Identity of a file, independent of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FileId {
+struct InodeId {
     device: u64,
     inode: u64,
 }
 
-impl FileId {
+impl InodeId {
     fn of(metadata: &Metadata) -> Self {
         Self { device: metadata.dev(), inode: metadata.ino() }
     }
 }
 
-impl Place {
+impl FileIdentity {
     /// Records the file that was just opened.
     pub(super) fn of(path: &Path) -> Result<Self, Error> {
-        let main = look(path)?.ok_or_else(|| Error::moved(REMOVED, path))?;
-        let place =
+        let main = inode_at(path)?.ok_or_else(|| Error::moved(REMOVED, path))?;
+        let identity =
             Self { path: path.to_owned(), log_path: file::beside(path, "-wal"), main, log: OnceLock::new() };
-        place.check()?;
-        Ok(place)
+        identity.check()?;
+        Ok(identity)
     }
 
     /// Fails if one of the files was replaced or removed.
     pub(super) fn check(&self) -> Result<(), Error> {
-        same(&self.path, self.main, look(&self.path)?)?;
-        let log = look(&self.log_path)?;
+        check_same(&self.path, self.main, inode_at(&self.path)?)?;
+        let log = inode_at(&self.log_path)?;
         match self.log.get() {
-            Some(known) => same(&self.log_path, *known, log),
+            Some(known) => check_same(&self.log_path, *known, log),
             None => {
                 if let Some(log) = log {
                     // If another thread set it first, it saw the same file.
@@ -65,15 +65,15 @@ impl Place {
 
 const REMOVED: &str = "removed";
 
-fn look(path: &Path) -> Result<Option<FileId>, Error> {
+fn inode_at(path: &Path) -> Result<Option<InodeId>, Error> {
     match std::fs::metadata(path) {
-        Ok(metadata) => Ok(Some(FileId::of(&metadata))),
+        Ok(metadata) => Ok(Some(InodeId::of(&metadata))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Error::file("could not look at", path, error)),
     }
 }
 
-fn same(path: &Path, known: FileId, now: Option<FileId>) -> Result<(), Error> {
+fn check_same(path: &Path, known: InodeId, now: Option<InodeId>) -> Result<(), Error> {
     match now {
         Some(now) if now == known => Ok(()),
         Some(_) => Err(Error::moved("replaced", path)),
