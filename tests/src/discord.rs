@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tungstenite::{Message, WebSocket};
 
-use crate::cuts::{Cut, Cuts};
+use crate::connection_faults::{ConnectionFault, ConnectionFaults};
 use crate::eventually;
 use crate::stub::Seen;
 use crate::time::{rfc3339, since_1970};
@@ -50,7 +50,7 @@ pub struct Discord {
     /// The address of its REST API.
     pub address: SocketAddr,
     /// The broken connections.
-    pub cuts: Arc<Cuts>,
+    pub faults: Arc<ConnectionFaults>,
     state: Arc<Mutex<State>>,
 }
 
@@ -81,19 +81,19 @@ impl Discord {
         let listen = || TcpListener::bind("127.0.0.1:0").expect("a port for Discord");
         let (rest, gateway) = (listen(), listen());
         let address = rest.local_addr().expect("it has an address");
-        let (state, cuts): (Arc<Mutex<State>>, Arc<Cuts>) = (Arc::default(), Arc::default());
+        let (state, faults): (Arc<Mutex<State>>, Arc<ConnectionFaults>) = (Arc::default(), Arc::default());
         lock(&state).gateway = format!("ws://{}", gateway.local_addr().expect("it has an address"));
         // Neither is joined; they end with the test process.
         for (listener, serve) in [(rest, answer as Serve), (gateway, talk as Serve)] {
-            let shared = (state.clone(), cuts.clone());
+            let shared = (state.clone(), faults.clone());
             std::thread::spawn(move || {
                 for connection in listener.incoming().flatten() {
-                    let (state, cuts) = shared.clone();
-                    std::thread::spawn(move || serve(connection, &state, &cuts));
+                    let (state, faults) = shared.clone();
+                    std::thread::spawn(move || serve(connection, &state, &faults));
                 }
             });
         }
-        Self { address, cuts, state }
+        Self { address, faults, state }
     }
 
     /// The settings with which a server uses it.
@@ -139,7 +139,7 @@ impl Discord {
     }
 }
 
-type Serve = fn(TcpStream, &Mutex<State>, &Cuts);
+type Serve = fn(TcpStream, &Mutex<State>, &ConnectionFaults);
 
 impl State {
     fn number(&mut self) -> String {
@@ -240,14 +240,14 @@ fn refusal(status: u16, code: u64, why: &str) -> Answer {
 }
 
 /// Answers a REST request.
-fn answer(connection: TcpStream, state: &Mutex<State>, cuts: &Cuts) {
+fn answer(connection: TcpStream, state: &Mutex<State>, faults: &ConnectionFaults) {
     let Ok(seen) = Seen::read(&connection) else { return };
-    let cut = cuts.draw();
-    if cut == Some(Cut::Before) {
+    let fault = faults.draw();
+    if fault == Some(ConnectionFault::Before) {
         return;
     }
     let answer = call(state, &seen);
-    if cut == Some(Cut::After) {
+    if fault == Some(ConnectionFault::After) {
         return;
     }
     let body = if answer.status == 204 { String::new() } else { answer.body.to_string() };
@@ -290,7 +290,7 @@ fn call(state: &Mutex<State>, seen: &Seen) -> Answer {
 }
 
 /// Serves a gateway socket.
-fn talk(connection: TcpStream, state: &Mutex<State>, cuts: &Cuts) {
+fn talk(connection: TcpStream, state: &Mutex<State>, faults: &ConnectionFaults) {
     let _ = connection.set_read_timeout(Some(crate::http::PATIENCE));
     let Ok(mut socket) = tungstenite::accept(connection) else { return };
     // The read time-out is the interval between checks for new events.
@@ -328,8 +328,11 @@ fn talk(connection: TcpStream, state: &Mutex<State>, cuts: &Cuts) {
             state.events.get(*place..).unwrap_or_default().to_vec()
         };
         for event in news {
-            let cut = cuts.draw();
-            if cut == Some(Cut::Before) || !send(&mut socket, &event) || cut == Some(Cut::After) {
+            let fault = faults.draw();
+            if fault == Some(ConnectionFault::Before)
+                || !send(&mut socket, &event)
+                || fault == Some(ConnectionFault::After)
+            {
                 return;
             }
             *place += 1;

@@ -14,7 +14,7 @@
 
 pub mod billing;
 pub mod browser;
-pub mod cuts;
+pub mod connection_faults;
 pub mod discord;
 pub mod docker;
 pub mod gateways;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::cuts::{Cut, Cuts};
+use crate::connection_faults::{ConnectionFault, ConnectionFaults};
 use crate::eventually;
 use crate::stub::Seen;
 use crate::time::since_1970;
@@ -45,7 +45,7 @@ pub struct Matrix {
     /// The address it listens on.
     pub address: SocketAddr,
     /// The broken connections.
-    pub cuts: Arc<Cuts>,
+    pub faults: Arc<ConnectionFaults>,
     state: Arc<Shared>,
 }
 
@@ -70,16 +70,16 @@ impl Matrix {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port for Matrix");
         let address = listener.local_addr().expect("it has an address");
-        let (state, cuts): (Arc<Shared>, Arc<Cuts>) = (Arc::default(), Arc::default());
-        let shared = (state.clone(), cuts.clone());
+        let (state, faults): (Arc<Shared>, Arc<ConnectionFaults>) = (Arc::default(), Arc::default());
+        let shared = (state.clone(), faults.clone());
         // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let (state, cuts) = shared.clone();
-                std::thread::spawn(move || serve(&connection, &state, &cuts));
+                let (state, faults) = shared.clone();
+                std::thread::spawn(move || serve(&connection, &state, &faults));
             }
         });
-        Self { address, cuts, state }
+        Self { address, faults, state }
     }
 
     /// The settings with which a server uses it.
@@ -167,10 +167,10 @@ impl State {
     }
 }
 
-fn serve(connection: &TcpStream, shared: &Shared, cuts: &Cuts) {
+fn serve(connection: &TcpStream, shared: &Shared, faults: &ConnectionFaults) {
     let Ok(seen) = Seen::read(connection) else { return };
-    let cut = cuts.draw();
-    if cut == Some(Cut::Before) {
+    let fault = faults.draw();
+    if fault == Some(ConnectionFault::Before) {
         return;
     }
     let (status, answer) = if seen.header("authorization") == Some(&format!("Bearer {TOKEN}")) {
@@ -178,7 +178,7 @@ fn serve(connection: &TcpStream, shared: &Shared, cuts: &Cuts) {
     } else {
         failure(401, "M_UNKNOWN_TOKEN")
     };
-    if cut == Some(Cut::After) {
+    if fault == Some(ConnectionFault::After) {
         return;
     }
     let body = answer.to_string();

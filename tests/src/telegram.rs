@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::cuts::{Cut, Cuts};
+use crate::connection_faults::{ConnectionFault, ConnectionFaults};
 use crate::eventually;
 use crate::stub::Seen;
 
@@ -48,7 +48,7 @@ pub struct Telegram {
     /// The address it listens on.
     pub address: SocketAddr,
     /// The broken connections.
-    pub cuts: Arc<Cuts>,
+    pub faults: Arc<ConnectionFaults>,
     state: Arc<(Mutex<State>, Condvar)>,
 }
 
@@ -83,16 +83,16 @@ impl Telegram {
         let address = listener.local_addr().expect("it has an address");
         let state: Arc<(Mutex<State>, Condvar)> = Arc::default();
         lock(&state.0).next = 1;
-        let cuts: Arc<Cuts> = Arc::default();
-        let shared = (state.clone(), cuts.clone());
+        let faults: Arc<ConnectionFaults> = Arc::default();
+        let shared = (state.clone(), faults.clone());
         // Never joined; it ends with the test process.
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
-                let (state, cuts) = shared.clone();
-                std::thread::spawn(move || serve(&connection, &state, &cuts));
+                let (state, faults) = shared.clone();
+                std::thread::spawn(move || serve(&connection, &state, &faults));
             }
         });
-        Self { address, cuts, state }
+        Self { address, faults, state }
     }
 
     /// The settings with which a server uses it.
@@ -235,10 +235,10 @@ impl State {
     }
 }
 
-fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), cuts: &Cuts) {
+fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), faults: &ConnectionFaults) {
     let Ok(seen) = Seen::read(connection) else { return };
-    let cut = cuts.draw();
-    if cut == Some(Cut::Before) {
+    let fault = faults.draw();
+    if fault == Some(ConnectionFault::Before) {
         return;
     }
     let path = seen.line.split(' ').nth(1).unwrap_or_default();
@@ -263,7 +263,7 @@ fn serve(connection: &TcpStream, shared: &(Mutex<State>, Condvar), cuts: &Cuts) 
             (answer["error_code"].as_u64().unwrap_or(200), answer)
         }
     };
-    if cut == Some(Cut::After) {
+    if fault == Some(ConnectionFault::After) {
         return;
     }
     write(connection, (status, "application/json"), answer.to_string().as_bytes());

@@ -80,7 +80,7 @@ impl Terminal {
     /// Types a line at the prompt and submits it once it is echoed, so that the next empty prompt is the following one.
     pub fn enter(&mut self, line: &str) {
         self.press(line);
-        self.sees("the line that was typed", |screen| !ends_with_prompt(screen));
+        self.wait_for_screen("the line that was typed", |screen| !ends_with_prompt(screen));
         self.press("\r");
     }
 
@@ -92,7 +92,7 @@ impl Terminal {
     }
 
     /// Waits until this appears after the last match; returns the output up to it.
-    pub fn shows(&mut self, text: &str) -> String {
+    pub fn wait_for_text(&mut self, text: &str) -> String {
         let from = self.looked;
         let deadline = Instant::now() + PATIENCE;
         let at = loop {
@@ -107,12 +107,17 @@ impl Terminal {
     }
 
     /// Waits until the window matches; returns it.
-    pub fn sees(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
-        self.sees_within(what, PATIENCE, is_it)
+    pub fn wait_for_screen(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
+        self.wait_for_screen_within(what, PATIENCE, is_it)
     }
 
     /// The same, with a longer time limit.
-    pub fn sees_within(&mut self, what: &str, limit: Duration, is_it: impl Fn(&str) -> bool) -> String {
+    pub fn wait_for_screen_within(
+        &mut self,
+        what: &str,
+        limit: Duration,
+        is_it: impl Fn(&str) -> bool,
+    ) -> String {
         let deadline = Instant::now() + limit;
         loop {
             let screen = self.screen();
@@ -126,8 +131,8 @@ impl Terminal {
     }
 
     /// Waits until the last line is an empty prompt.
-    pub fn prompts(&mut self) -> String {
-        self.sees("an empty prompt", ends_with_prompt)
+    pub fn wait_for_prompt(&mut self) -> String {
+        self.wait_for_screen("an empty prompt", ends_with_prompt)
     }
 
     /// The current window: its lines without trailing blanks, and without trailing empty lines.

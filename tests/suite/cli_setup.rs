@@ -206,11 +206,11 @@ fn init_asks_a_person_whether_to_ask_first() {
         let mut command = program("aethon-cli", home.path());
         command.args(["init", "--provider", "fake", "--model", "fake"]);
         let mut terminal = Terminal::start_sized(&mut command, 200, 40);
-        let question = terminal.shows("[Y/n]");
+        let question = terminal.wait_for_text("[Y/n]");
         assert!(question.contains("ask you before") && question.contains("Recommended"), "{question}");
         assert!(config(home.path()).is_empty(), "nothing is written before the answer");
         terminal.enter(typed);
-        terminal.shows("What the assistant can reach");
+        terminal.wait_for_text("What the assistant can reach");
         assert!(terminal.end().success(), "{typed:?}");
         let told = out(&cli(home.path(), &["config", "get", "approval.enabled"]));
         assert_eq!(told.trim(), asks_first, "{typed:?}");

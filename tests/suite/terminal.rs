@@ -13,7 +13,7 @@ fn chat(home: &Path, settings: &[&str]) -> Terminal {
         command.args(["--set", setting]);
     }
     let mut terminal = Terminal::start(&mut command);
-    terminal.shows("> ");
+    terminal.wait_for_text("> ");
     terminal
 }
 
@@ -29,13 +29,13 @@ fn a_reply_is_rendered_and_streamed() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!say **bo**ld and `code`\r");
-    let shown = plain(&terminal.shows("code\u{1b}"));
+    let shown = plain(&terminal.wait_for_text("code\u{1b}"));
     assert!(shown.contains("bold and code"), "{shown}");
-    terminal.shows("> ");
+    terminal.wait_for_text("> ");
     terminal.press("!stream 30 20\r");
-    terminal.shows("token3");
-    terminal.shows("token30");
-    terminal.shows("> ");
+    terminal.wait_for_text("token3");
+    terminal.wait_for_text("token30");
+    terminal.wait_for_text("> ");
     terminal.press("/quit\r");
     assert_eq!(terminal.end().code(), Some(0));
 }
@@ -46,13 +46,13 @@ fn no_color_is_honoured() {
     let mut command = program("aethon-cli", home.path());
     command.env("NO_COLOR", "1").args(["--set", "model.provider=fake", "ask", "!say **bo**ld and `code`"]);
     let mut terminal = Terminal::start(&mut command);
-    terminal.shows("bold and");
+    terminal.wait_for_text("bold and");
     assert!(!has_colour(&terminal.all()), "{:?}", terminal.all());
     assert_eq!(terminal.end().code(), Some(0));
     let mut command = program("aethon-cli", home.path());
     command.args(["--set", "model.provider=fake", "ask", "!say **bo**ld"]);
     let mut terminal = Terminal::start(&mut command);
-    terminal.shows("bo\u{1b}");
+    terminal.wait_for_text("bo\u{1b}");
     assert!(has_colour(&terminal.all()), "without it there is colour: {:?}", terminal.all());
 }
 
@@ -61,12 +61,12 @@ fn ctrl_c_stops_the_turn_and_the_chat_goes_on() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!stream 2000 20\r");
-    terminal.shows("token3");
+    terminal.wait_for_text("token3");
     terminal.interrupt();
-    terminal.shows("stopped");
-    terminal.shows("> ");
+    terminal.wait_for_text("stopped");
+    terminal.wait_for_text("> ");
     terminal.press("!stream 2 0\r");
-    terminal.shows("token2");
+    terminal.wait_for_text("token2");
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn a_second_ctrl_c_leaves() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!stream 2000 20\r");
-    terminal.shows("token3");
+    terminal.wait_for_text("token3");
     terminal.interrupt();
-    terminal.shows("stopped");
-    terminal.shows("> ");
+    terminal.wait_for_text("stopped");
+    terminal.wait_for_text("> ");
     // At the prompt the terminal hands the key over as it is.
     terminal.press("\u{3}");
     assert_eq!(terminal.end().code(), Some(0));
@@ -100,10 +100,10 @@ fn an_approval_shows_the_arguments_and_waits_for_a_yes() {
     let mut terminal = chat(home.path(), &asking);
     for (answer, is_read) in [("no", false), ("", false), ("yes", true)] {
         terminal.press("!tool file_read {\"path\": \"notes.txt\"}\r");
-        let question = plain(&terminal.shows("run it?"));
+        let question = plain(&terminal.wait_for_text("run it?"));
         assert!(question.contains("\"path\": \"notes.txt\"") && question.contains("file_read"), "{question}");
         terminal.press(&format!("{answer}\r"));
-        let shown = terminal.shows("> ");
+        let shown = terminal.wait_for_text("> ");
         assert_eq!(shown.contains("milk and honey"), is_read, "{answer:?}: {}", plain(&shown));
     }
 }
@@ -118,36 +118,36 @@ fn an_approval_may_be_changed_first_or_hold_for_the_conversation() {
     let mut terminal = chat(home.path(), &asking);
     let read = "!tool file_read {\"path\": \"notes.txt\"}\r";
     terminal.press("!tool shell {\"command\": \"echo one\"}\r");
-    terminal.shows("anything else denies: ");
+    terminal.wait_for_text("anything else denies: ");
     terminal.press("e\r");
-    terminal.shows("(empty to go back): ");
+    terminal.wait_for_text("(empty to go back): ");
     // An edit gets round no rule: the person hears why, and is asked again.
     terminal.press("sudo ls\r");
-    let refused = plain(&terminal.shows("anything else denies: "));
+    let refused = plain(&terminal.wait_for_text("anything else denies: "));
     assert!(refused.contains("security.blocked_commands") && refused.contains("run it?"), "{refused}");
     terminal.press("e\r");
-    terminal.shows("(empty to go back): ");
+    terminal.wait_for_text("(empty to go back): ");
     terminal.press("\r");
-    terminal.shows("anything else denies: ");
+    terminal.wait_for_text("anything else denies: ");
     terminal.press("e\r");
-    terminal.shows("(empty to go back): ");
+    terminal.wait_for_text("(empty to go back): ");
     terminal.press("cat other.txt\r");
-    let shown = plain(&terminal.shows("> "));
+    let shown = plain(&terminal.wait_for_text("> "));
     assert!(shown.contains("bread and butter") && !shown.contains("milk and honey"), "{shown}");
 
     terminal.press(read);
-    let question = plain(&terminal.shows("anything else denies: "));
+    let question = plain(&terminal.wait_for_text("anything else denies: "));
     assert!(question.contains("s allows: "), "{question}");
     terminal.press("s\r");
-    assert!(plain(&terminal.shows("> ")).contains("milk and honey"));
+    assert!(plain(&terminal.wait_for_text("> ")).contains("milk and honey"));
     terminal.press(read);
-    let shown = plain(&terminal.shows("milk and honey"));
+    let shown = plain(&terminal.wait_for_text("milk and honey"));
     assert!(!shown.contains("run it?"), "nobody is asked again: {shown}");
-    terminal.shows("> ");
+    terminal.wait_for_text("> ");
     terminal.press("!tool file_read {\"path\": \"other.txt\"}\r");
-    terminal.shows("anything else denies: ");
+    terminal.wait_for_text("anything else denies: ");
     terminal.press("no\r");
-    terminal.shows("> ");
+    terminal.wait_for_text("> ");
 }
 
 #[test]
@@ -157,22 +157,22 @@ fn the_commands_of_the_chat() {
     let home = server.home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("/help\r");
-    let help = terminal.shows("/sessions") + &terminal.shows("> ");
+    let help = terminal.wait_for_text("/sessions") + &terminal.wait_for_text("> ");
     for command in ["/help", "/new", "/sessions", "/stop"] {
         assert!(help.contains(command), "{command}: {help}");
     }
     terminal.press("/sessions\r");
-    terminal.shows("webchat:garden");
-    terminal.shows("> ");
+    terminal.wait_for_text("webchat:garden");
+    terminal.wait_for_text("> ");
     terminal.press("/new kitchen\r");
-    terminal.shows("kitchen");
-    terminal.shows("> ");
+    terminal.wait_for_text("kitchen");
+    terminal.wait_for_text("> ");
     terminal.press("!stream 3 0\r");
-    terminal.shows("token3");
-    terminal.shows("> ");
+    terminal.wait_for_text("token3");
+    terminal.wait_for_text("> ");
     assert_eq!(server.said("webchat:kitchen").len(), 2, "the daemon has it");
     terminal.press("/stop\r");
-    terminal.shows("> ");
+    terminal.wait_for_text("> ");
     terminal.press("/quit\r");
     assert_eq!(terminal.end().code(), Some(0));
 }
@@ -183,8 +183,8 @@ fn several_lines_are_one_message() {
     let mut terminal = chat(home.path(), &[]);
     // Alt-Enter breaks the line, Enter sends.
     terminal.press("!stream 2 0\u{1b}\r!say wo**rd**s\r");
-    terminal.shows("token2");
-    let shown = plain(&terminal.shows("> "));
+    terminal.wait_for_text("token2");
+    let shown = plain(&terminal.wait_for_text("> "));
     assert!(shown.contains("words"), "{shown}");
 }
 
@@ -193,8 +193,8 @@ fn what_was_typed_is_remembered_and_private() {
     let home = home();
     let mut terminal = chat(home.path(), &[]);
     terminal.press("!stream 3 0\r");
-    terminal.shows("token3");
-    terminal.shows("> ");
+    terminal.wait_for_text("token3");
+    terminal.wait_for_text("> ");
     terminal.press("/quit\r");
     assert_eq!(terminal.end().code(), Some(0));
     let history = home.path().join("run/history");
@@ -202,7 +202,7 @@ fn what_was_typed_is_remembered_and_private() {
     let mut terminal = chat(home.path(), &[]);
     // Twice up: past the command that left, to the message.
     terminal.press("\u{1b}[A\u{1b}[A\r");
-    terminal.shows("token3");
+    terminal.wait_for_text("token3");
 }
 
 #[test]
@@ -210,12 +210,12 @@ fn a_secret_is_not_shown_while_it_is_typed() {
     let home = home();
     let mut command = program("aethon-cli", home.path());
     let mut terminal = Terminal::start(command.args(["secrets", "set", "openai"]));
-    terminal.shows("openai");
+    terminal.wait_for_text("openai");
     // Typed when the terminal is ready for it, which nothing on the screen tells: the keys wait in the terminal, where
     // echo is off by then or the test fails.
-    terminal.shows(":");
+    terminal.wait_for_text(":");
     terminal.press("sk-hidden\r");
-    terminal.shows("stored");
+    terminal.wait_for_text("stored");
     assert_eq!(
         std::fs::read_to_string(home.path().join("credentials/openai")).unwrap().trim_end(),
         "sk-hidden"
@@ -234,7 +234,7 @@ fn a_removal_asks_first() {
     for (answer, is_removed) in [("no", false), ("", false), ("yes", true)] {
         let mut command = program("aethon-cli", home.path());
         let mut terminal = Terminal::start(command.args(["secrets", "rm", "openai"]));
-        terminal.shows("?");
+        terminal.wait_for_text("?");
         terminal.press(&format!("{answer}\r"));
         assert_eq!(terminal.end().code() == Some(0), is_removed, "{answer:?}");
         assert_eq!(file.exists(), !is_removed, "{answer:?}");

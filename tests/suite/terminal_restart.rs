@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 fn chat(home: &Arc<TempDir>) -> Terminal {
     let mut terminal = Terminal::start(&mut program("aethon-cli", home.path()));
-    terminal.sees("a daemon's chat", |screen| screen.contains("by aethon-server at"));
-    terminal.prompts();
+    terminal.wait_for_screen("a daemon's chat", |screen| screen.contains("by aethon-server at"));
+    terminal.wait_for_prompt();
     terminal
 }
 
@@ -19,17 +19,17 @@ fn what_is_typed_is_kept_and_what_happened_meanwhile_is_shown() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
     terminal.press("!say still here, !half");
-    terminal.sees("what is typed", |screen| screen.ends_with("!half"));
+    terminal.wait_for_screen("what is typed", |screen| screen.ends_with("!half"));
     let home = server.home();
     server.terminate();
     let server = Server::start_in(home, &[]);
     server.chat("default").say("m1", "!say while you were away");
-    let screen = terminal.sees("what happened", |screen| screen.contains("┆ while you were away"));
+    let screen = terminal.wait_for_screen("what happened", |screen| screen.contains("┆ while you were away"));
     assert_eq!(screen.matches("connected to aethon-server again").count(), 1, "{screen}");
     assert_eq!(screen.matches("while you were away").count(), 2, "the message and its answer: {screen}");
-    terminal.sees("the line as it was", |screen| screen.ends_with("> !say still here, !half"));
+    terminal.wait_for_screen("the line as it was", |screen| screen.ends_with("> !say still here, !half"));
     terminal.press("\r");
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("\nstill here, !half\n"), "{screen}");
 }
 
@@ -38,9 +38,9 @@ fn an_answer_goes_on_after_a_kill_and_runs_once() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server.home());
     terminal.enter("!stream 60 30\u{1b}\r!say the end of it");
-    terminal.sees("a part of the answer", |screen| screen.contains("token5"));
+    terminal.wait_for_screen("a part of the answer", |screen| screen.contains("token5"));
     let server = Server::start_in(server.kill(), &[]);
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("the end of it\n"), "{screen}");
     assert_eq!(screen.matches("token60").count(), 1, "what was drawn before is taken back: {screen}");
     assert_eq!(server.said("webchat:default").len(), 2);
@@ -58,7 +58,7 @@ fn an_answer_that_came_while_the_terminal_was_cut_off_is_shown() {
     let home = server.home();
     server.terminate();
     let server = Server::start_in(home, &[]);
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("\nit was said\n"), "{screen}");
     assert_eq!(server.said("webchat:default").len(), 2);
 }
@@ -69,9 +69,9 @@ fn a_message_said_while_the_daemon_is_away_runs_once_it_is_back() {
     let mut terminal = chat(&server.home());
     let home = server.kill();
     terminal.enter("!say said into the void");
-    terminal.sees("that it is away", |screen| screen.contains("aethon-server is away"));
+    terminal.wait_for_screen("that it is away", |screen| screen.contains("aethon-server is away"));
     let server = Server::start_in(home, &[]);
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("\nsaid into the void\n"), "{screen}");
     assert_eq!(server.said("webchat:default").len(), 2);
     terminal.press("/quit\r");
@@ -83,14 +83,14 @@ fn a_chat_of_its_own_process_goes_over_to_a_daemon_that_came_later() {
     let home = home();
     let mut command = program("aethon-cli", home.path());
     let mut terminal = Terminal::start(command.args(["--set", "model.provider=fake"]));
-    terminal.sees("an assistant of its own", |screen| screen.contains("in this process"));
-    terminal.prompts();
+    terminal.wait_for_screen("an assistant of its own", |screen| screen.contains("in this process"));
+    terminal.wait_for_prompt();
     terminal.enter("!say by the guest");
-    terminal.prompts();
+    terminal.wait_for_prompt();
     let server = Server::start_in(home, &[]);
     for answer in ["by the daemon", "and again"] {
         terminal.enter(&format!("!say {answer}"));
-        let screen = terminal.prompts();
+        let screen = terminal.wait_for_prompt();
         assert!(screen.contains(&format!("\n{answer}\n")), "{screen}");
         assert_eq!(screen.matches("aethon-server runs on this home now").count(), 1, "{screen}");
     }
@@ -100,7 +100,8 @@ fn a_chat_of_its_own_process_goes_over_to_a_daemon_that_came_later() {
     // Turns of the daemon have an id of their sender, and outlive the terminal.
     let home = server.kill();
     let _server = Server::start_in(home, &[]);
-    terminal.sees("the daemon's return", |screen| screen.contains("connected to aethon-server again"));
+    terminal
+        .wait_for_screen("the daemon's return", |screen| screen.contains("connected to aethon-server again"));
 }
 
 #[test]
@@ -129,9 +130,9 @@ fn a_person_can_leave_while_the_daemon_is_away() {
     let mut terminal = chat(&server.home());
     let _home = server.kill();
     terminal.enter("!say never");
-    terminal.sees("that it is away", |screen| screen.contains("aethon-server is away"));
+    terminal.wait_for_screen("that it is away", |screen| screen.contains("aethon-server is away"));
     terminal.interrupt();
-    terminal.prompts();
+    terminal.wait_for_prompt();
     terminal.press("\u{4}");
     assert_eq!(terminal.end().code(), Some(0));
 }

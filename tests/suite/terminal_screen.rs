@@ -5,7 +5,7 @@ use aethon_tests::{Server, Terminal, home, program};
 /// The terminal chat beside a server, in a window of this size, ready for the first line.
 fn chat(server: &Server, columns: u16, rows: u16) -> Terminal {
     let mut terminal = Terminal::start_sized(&mut program("aethon-cli", server.home().path()), columns, rows);
-    terminal.prompts();
+    terminal.wait_for_prompt();
     terminal
 }
 
@@ -30,25 +30,25 @@ fn a_paste_of_several_lines_is_one_message() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 100, 30);
     terminal.paste("!say one\nsecond line\n\nfourth line");
-    let screen = terminal.sees("the paste", |screen| screen.contains("fourth line"));
+    let screen = terminal.wait_for_screen("the paste", |screen| screen.contains("fourth line"));
     assert!(screen.ends_with("> !say one\n. second line\n.\n. fourth line"), "{screen}");
     assert!(asked(&server).is_empty(), "nothing is sent before Enter");
     terminal.press("\r");
-    terminal.prompts();
+    terminal.wait_for_prompt();
     assert_eq!(asked(&server), ["!say one\nsecond line\n\nfourth line"]);
     // What is pasted while a reply comes in waits for the next prompt, in one piece.
     terminal.press("!stream 30 20\r");
-    terminal.sees("the reply", |screen| screen.contains("token3"));
+    terminal.wait_for_screen("the reply", |screen| screen.contains("token3"));
     terminal.paste("!say later\nas one");
-    let screen = terminal.sees("the paste", |screen| screen.ends_with(". as one"));
+    let screen = terminal.wait_for_screen("the paste", |screen| screen.ends_with(". as one"));
     assert!(!screen.contains("later") || screen.ends_with("> !say later\n. as one"), "{screen}");
     assert_eq!(asked(&server).len(), 2);
     terminal.press("\r");
-    terminal.prompts();
+    terminal.wait_for_prompt();
     assert_eq!(asked(&server)[2], "!say later\nas one");
     // A paste drives nothing.
     terminal.paste("!say a\u{1b}[2Jb");
-    terminal.sees("the escape as a picture", |screen| screen.ends_with("> !say a␛[2Jb"));
+    terminal.wait_for_screen("the escape as a picture", |screen| screen.ends_with("> !say a␛[2Jb"));
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn an_unknown_command_is_answered_here() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 100, 40);
     terminal.enter("/hepl me");
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("there is no command /hepl") && screen.contains("/sessions"), "{screen}");
     assert!(screen.contains("//TEXT"), "{screen}");
     assert!(asked(&server).is_empty(), "no model was asked");
     terminal.enter("//hepl !say me");
-    terminal.prompts();
+    terminal.wait_for_prompt();
     assert_eq!(asked(&server), ["/hepl !say me"]);
 }
 
@@ -71,9 +71,9 @@ fn no_color_takes_the_colours_and_leaves_the_stream() {
     let mut command = program("aethon-cli", home.path());
     command.env("NO_COLOR", "1").args(["--set", "model.provider=fake", "ask", "!stream 60 25"]);
     let mut terminal = Terminal::start(&mut command);
-    let screen = terminal.sees("a beginning", |screen| screen.contains("token2"));
+    let screen = terminal.wait_for_screen("a beginning", |screen| screen.contains("token2"));
     assert!(!screen.contains("token60"), "it comes bit by bit: {screen}");
-    terminal.sees("the end", |screen| screen.contains("token60"));
+    terminal.wait_for_screen("the end", |screen| screen.contains("token60"));
     let all = terminal.all();
     let codes: Vec<&str> = all
         .split("\u{1b}[")
@@ -89,15 +89,15 @@ fn ctrl_c_and_a_narrower_window_leave_no_pieces() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 100, 30);
     terminal.enter("!stream 1000 20");
-    terminal.sees("a reply", |screen| newest(screen) >= 20);
+    terminal.wait_for_screen("a reply", |screen| newest(screen) >= 20);
     terminal.resize(40, 30);
-    terminal.sees("more of it", |screen| newest(screen) >= 60);
+    terminal.wait_for_screen("more of it", |screen| newest(screen) >= 60);
     // A key that is pressed meanwhile shows at the next prompt, and not in the reply.
     terminal.press("x");
     terminal.resize(70, 24);
-    terminal.sees("still more", |screen| newest(screen) >= 90);
+    terminal.wait_for_screen("still more", |screen| newest(screen) >= 90);
     terminal.interrupt();
-    let screen = terminal.sees("the prompt", |screen| screen.lines().last() == Some("> x"));
+    let screen = terminal.wait_for_screen("the prompt", |screen| screen.lines().last() == Some("> x"));
     let reply = screen.split("!stream 1000 20\n").nth(1).unwrap_or(&screen);
     let words: Vec<&str> = reply.split("· stopped").next().unwrap().split_whitespace().collect();
     let first: usize = words[0].trim_start_matches("token").parse().unwrap_or_else(|_| panic!("{screen}"));
@@ -117,15 +117,15 @@ fn lines_are_edited_and_remembered() {
     // Seven to the left, the letter, to the beginning and to the end.
     terminal.press(&"\u{1b}[D".repeat(7));
     terminal.press("l\u{1}\u{5}!\u{7f}");
-    terminal.sees("the line", |screen| screen.ends_with("> !say hello world"));
+    terminal.wait_for_screen("the line", |screen| screen.ends_with("> !say hello world"));
     terminal.press("\r");
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("\nhello world\n"), "{screen}");
     terminal.press("\u{1b}[A");
-    terminal.sees("the line again", |screen| screen.ends_with("> !say hello world"));
+    terminal.wait_for_screen("the line again", |screen| screen.ends_with("> !say hello world"));
     terminal.press("\u{3}");
-    terminal.sees("a hint", |screen| screen.contains("again to leave"));
-    terminal.prompts();
+    terminal.wait_for_screen("a hint", |screen| screen.contains("again to leave"));
+    terminal.wait_for_prompt();
     terminal.press("\u{4}");
     assert_eq!(terminal.end().code(), Some(0));
 }
@@ -135,7 +135,7 @@ fn a_narrow_window_holds_text_tables_and_code() {
     let server = Server::start(&[]);
     let mut terminal = chat(&server, 40, 60);
     terminal.enter("show me");
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     for line in screen.lines().filter(|line| !line.starts_with("    ")) {
         assert!(line.chars().count() <= 40, "{line:?} is too wide:\n{screen}");
     }
@@ -150,7 +150,7 @@ fn what_is_approved_is_what_runs_every_time() {
     let call = r#"!tool file_read {"path": "a\u202egpj.\u2066b\u200b\u009b2J\u001b]0;x\u0007\u00a0c"}"#;
     for round in 1..=2 {
         terminal.enter(call);
-        let screen = terminal.sees("the question", |screen| {
+        let screen = terminal.wait_for_screen("the question", |screen| {
             screen.matches("run it?").count() == round && screen.ends_with("denies:")
         });
         let question = screen.rsplit("needs your approval").next().unwrap();
@@ -161,7 +161,7 @@ fn what_is_approved_is_what_runs_every_time() {
             assert!(path.contains(mark), "round {round}: {mark} in {path}\n{screen}");
         }
         terminal.press("no\r");
-        let screen = terminal.prompts();
+        let screen = terminal.wait_for_prompt();
         let line = screen
             .lines()
             .rfind(|line| line.starts_with("· file_read a"))
@@ -172,12 +172,12 @@ fn what_is_approved_is_what_runs_every_time() {
     terminal.press("!sleep 300\u{1b}\r");
     terminal.press(r#"!tool file_read {"path": "notes.txt"}"#);
     terminal.press("\ryes\r");
-    terminal.sees("the third question", |screen| {
+    terminal.wait_for_screen("the third question", |screen| {
         screen.matches("run it?").count() == 3 && screen.ends_with("denies:")
     });
     terminal.press("no\r");
-    terminal.sees("the denial", |screen| screen.contains("denied"));
-    terminal.prompts();
+    terminal.wait_for_screen("the denial", |screen| screen.contains("denied"));
+    terminal.wait_for_prompt();
     let driven: Vec<char> = terminal
         .all()
         .chars()
@@ -194,12 +194,12 @@ fn text_of_models_and_tools_does_not_drive_the_terminal() {
     std::fs::write(&file, "before\u{1b}]0;owned\u{7}\u{1b}[2J\u{202e}after").unwrap();
     let mut terminal = chat(&server, 100, 40);
     terminal.enter("!tool file_read {\"path\": \"evil.txt\"}\u{1b}\r!say x &#27;[2J &#x202e; y");
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("before‹U+001B›]0;owned‹U+0007›‹U+001B›[2J‹U+202E›after"), "{screen}");
     assert!(screen.contains("x ‹U+001B›[2J ‹U+202E› y"), "{screen}");
     // Also from another writer.
     server.chat("default").say("m1", "!say z \u{1b}[2J &#155;2J &#27;]0;owned&#7;");
-    let screen = terminal.sees("the other answer", |screen| screen.contains("┆ z "));
+    let screen = terminal.wait_for_screen("the other answer", |screen| screen.contains("┆ z "));
     assert!(screen.contains("┆ z ‹U+001B›[2J ‹U+009B›2J ‹U+001B›]0;owned‹U+0007›"), "{screen}");
     let all = terminal.all();
     assert!(
@@ -216,7 +216,7 @@ fn gallery() {
     for (columns, rows) in [(90, 60), (40, 60)] {
         let mut terminal = chat(&server, columns, rows);
         terminal.enter("show me what you can do");
-        println!("{}\n{}", terminal.prompts(), "=".repeat(columns.into()));
+        println!("{}\n{}", terminal.wait_for_prompt(), "=".repeat(columns.into()));
         for line in [
             "!tool current_time {}\u{1b}\r!tool file_read {\"path\": \"missing.txt\"}",
             "!error auth",
@@ -225,16 +225,16 @@ fn gallery() {
             "/sessions",
         ] {
             terminal.enter(line);
-            terminal.prompts();
+            terminal.wait_for_prompt();
         }
         terminal.enter("!tool shell {\"command\": \"echo hello && date +%Y\"}");
-        terminal.sees("a question", |screen| screen.ends_with("denies:"));
+        terminal.wait_for_screen("a question", |screen| screen.ends_with("denies:"));
         terminal.press("yes\r");
-        terminal.prompts();
+        terminal.wait_for_prompt();
         server.chat("default").say(&format!("m{columns}"), "!say # A heading\n!say and *words*");
         println!(
             "{}\n{}",
-            terminal.sees("another", |screen| screen.contains("elsewhere")),
+            terminal.wait_for_screen("another", |screen| screen.contains("elsewhere")),
             "=".repeat(columns.into())
         );
     }

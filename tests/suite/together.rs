@@ -106,16 +106,17 @@ fn the_end_of_a_guests_turn_is_shown_to_whoever_is_connected_to_the_daemon() {
     let server = Server::start_in(home.clone(), &[]);
     let mut chat = program("aethon-cli", home.path());
     let mut terminal = Terminal::start(chat.args(["chat", "--session", "s"]));
-    terminal.prompts();
+    terminal.wait_for_prompt();
     let mut page = server.chat("s");
     page.settle();
     stop(guest);
     let frames = page.until("done");
     assert_eq!(frames.last().unwrap()["text"], "Stopped.", "{frames:?}");
-    terminal.sees("the guest's turn", |screen| screen.contains("\u{2506} (stopped)"));
+    terminal.wait_for_screen("the guest's turn", |screen| screen.contains("\u{2506} (stopped)"));
     // What comes behind it comes in order, and nothing twice.
     page.say("m1", "!say by the daemon");
-    let screen = terminal.sees("the daemon's answer", |screen| screen.contains("\u{2506} by the daemon"));
+    let screen =
+        terminal.wait_for_screen("the daemon's answer", |screen| screen.contains("\u{2506} by the daemon"));
     let lines = screen.lines().filter_map(|line| line.strip_prefix("\u{2506} "));
     let answers: Vec<&str> = lines.filter(|line| ["(stopped)", "by the daemon"].contains(line)).collect();
     assert_eq!(answers, ["(stopped)", "by the daemon"], "{screen}");

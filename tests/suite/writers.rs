@@ -58,18 +58,18 @@ fn a_question_behind_the_turn_of_another_writer_waits_for_its_own() {
 fn the_chat_shows_what_others_say_and_keeps_the_line() {
     let server = Server::start(&[]);
     let mut terminal = Terminal::start(&mut program("aethon-cli", server.home().path()));
-    terminal.prompts();
+    terminal.wait_for_prompt();
     terminal.press("half a thou");
-    terminal.sees("what is typed", |screen| screen.ends_with("> half a thou"));
+    terminal.wait_for_screen("what is typed", |screen| screen.ends_with("> half a thou"));
     let mut other = server.chat("default");
     other.say("m1", "!say a **loud** answer");
-    let screen = terminal.sees("the other message", |screen| screen.contains("a loud answer"));
+    let screen = terminal.wait_for_screen("the other message", |screen| screen.contains("a loud answer"));
     assert!(screen.contains("┆ elsewhere: !say a **loud** answer\n┆ a loud answer"), "{screen}");
-    terminal.sees("the line as it was", |screen| screen.ends_with("> half a thou"));
+    terminal.wait_for_screen("the line as it was", |screen| screen.ends_with("> half a thou"));
     terminal.press("\u{15}");
-    terminal.prompts();
+    terminal.wait_for_prompt();
     terminal.enter("!say my own");
-    let screen = terminal.prompts();
+    let screen = terminal.wait_for_prompt();
     assert!(screen.contains("> !say my own") && screen.contains("\nmy own\n"), "{screen}");
     assert_eq!(screen.matches("a loud answer").count(), 1, "{screen}");
 }
@@ -79,19 +79,19 @@ fn interleaved_writers_each_get_their_own_answers() {
     let server = Server::start(&[]);
     let mut other = server.chat("default");
     let mut terminal = Terminal::start(&mut program("aethon-cli", server.home().path()));
-    terminal.prompts();
+    terminal.wait_for_prompt();
     for round in 0..4 {
         let message = json!({"type": "message", "id": format!("m{round}"),
             "text": format!("!sleep 150\n!say theirs {round}.")});
         other.send_json(&message);
         other.until("ack");
         terminal.enter(&format!("!say mine {round}."));
-        let screen = terminal.sees("both answers", |screen| {
+        let screen = terminal.wait_for_screen("both answers", |screen| {
             screen.contains(&format!("\nmine {round}.\n")) && screen.contains(&format!("┆ theirs {round}."))
         });
         let theirs = screen.find(&format!("┆ theirs {round}.")).expect("theirs");
         assert!(theirs < screen.find(&format!("\nmine {round}.\n")).expect("mine"), "{screen}");
-        terminal.prompts();
+        terminal.wait_for_prompt();
         other.until("done");
     }
     assert_eq!(server.said("webchat:default").len(), 16);
@@ -102,7 +102,7 @@ fn ctrl_c_stops_the_own_turn_and_no_other() {
     let server = Server::start(&[]);
     let mut other = server.chat("default");
     let mut terminal = Terminal::start(&mut program("aethon-cli", server.home().path()));
-    terminal.prompts();
+    terminal.wait_for_prompt();
     other.send_json(&json!({"type": "message", "id": "m1", "text": "!stream 40 30\n!say theirs is whole"}));
     let turn = other.until("delta").last().unwrap()["turn"].clone();
     terminal.enter("!stream 400 30");
@@ -115,5 +115,5 @@ fn ctrl_c_stops_the_own_turn_and_no_other() {
         std::iter::repeat_with(|| other.until("done").pop().unwrap()).find(|done| done["turn"] == turn);
     let text = done.unwrap()["text"].to_string();
     assert!(text.ends_with("theirs is whole\""), "{text}");
-    terminal.sees("the stop", |screen| screen.contains("stopped"));
+    terminal.wait_for_screen("the stop", |screen| screen.contains("stopped"));
 }

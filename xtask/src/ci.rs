@@ -2,7 +2,7 @@
 //!
 //! The tests come last, so that their summary ends a green run.
 
-use crate::{docs, howto, process, proof, test, tidy, walls};
+use crate::{docs, howto, process, proof, sandboxes, test, tidy};
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +18,7 @@ const STEPS: &[Step] = &[
     ("scripts", scripts),
     ("how-tos", howto::run),
     ("simulation", proof::simulation),
-    ("walls", walls::run),
+    ("walls", sandboxes::run),
     ("tests", |root| test::run(root, &[])),
 ];
 

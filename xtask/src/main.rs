@@ -13,9 +13,9 @@ mod fuzz;
 mod howto;
 mod process;
 mod proof;
+mod sandboxes;
 mod test;
 mod tidy;
-mod walls;
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};

@@ -23,5 +23,5 @@ pub mod telegram;
 mod text;
 pub mod whatsapp;
 
-pub use options::{Member, Rules, Surroundings};
+pub use options::{ChannelServices, Member, Rules};
 pub use talk::{Check, Messenger};

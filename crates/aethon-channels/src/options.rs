@@ -57,13 +57,13 @@ pub struct Rules {
 
 /// What the program provides to every channel.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct ChannelServices {
     /// The state that channels store.
     pub records: Arc<dyn ChannelRecords>,
     /// The audit log, for pairings.
     pub audit: Arc<dyn AuditLog>,
     /// The pending approvals.
-    pub desk: PendingApprovals,
+    pub approvals: PendingApprovals,
     /// Delivers the channel's own messages through the outbox.
     pub courier: Arc<dyn Courier>,
     /// Starts a program of the owner's, if one is configured.

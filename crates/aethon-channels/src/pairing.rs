@@ -34,7 +34,7 @@ pub(crate) enum Redeemed {
     /// There is no such code.
     Wrong,
     /// Too many attempts; ignored.
-    Unheard,
+    TooManyAttempts,
 }
 
 /// Creates a code for the owner to hand out.
@@ -77,7 +77,7 @@ pub(crate) async fn redeem(
     let tries = format!("tries:{sender}");
     let before: u32 = records.get(channel, &tries).await?.and_then(|tries| tries.parse().ok()).unwrap_or(0);
     if before >= MOST_TRIES {
-        return Ok(Redeemed::Unheard);
+        return Ok(Redeemed::TooManyAttempts);
     }
     let found = match read(code) {
         Some(code) => records.take(channel, &format!("invite:{code}")).await?.is_some(),
@@ -184,7 +184,7 @@ mod tests {
             assert_eq!(redeem(&records, &*clock, ADA, "AAAAAAAA").await.unwrap(), Redeemed::Wrong);
         }
         let code = invite(&records, &*clock, "telegram").await.unwrap().code;
-        assert_eq!(redeem(&records, &*clock, ADA, &code).await.unwrap(), Redeemed::Unheard);
+        assert_eq!(redeem(&records, &*clock, ADA, &code).await.unwrap(), Redeemed::TooManyAttempts);
         clock.advance(SignedDuration::from_hours(1));
         let code = invite(&records, &*clock, "telegram").await.unwrap().code;
         assert_eq!(redeem(&records, &*clock, ADA, &code).await.unwrap(), Redeemed::Paired);

@@ -57,13 +57,13 @@ impl RestAnswer {
 
 /// A request that got no response.
 #[derive(Debug)]
-pub(crate) struct Unanswered {
+pub(crate) struct RequestFailure {
     pub(crate) message: String,
     /// Whether it is certain that nothing was sent.
     pub(crate) is_unsent: bool,
 }
 
-impl Unanswered {
+impl RequestFailure {
     /// Converts to a fault that names the platform.
     pub(crate) fn fault(self, who: &str) -> Fault {
         let message = format!("{who}: {}", self.message);
@@ -76,7 +76,7 @@ pub(crate) async fn ask(
     exchange: &dyn Exchange,
     request: ExchangeRequest,
     (patience, most): (Duration, usize),
-) -> Result<RestAnswer, Unanswered> {
+) -> Result<RestAnswer, RequestFailure> {
     let asked = timeout(patience, async {
         let response = exchange.send(request).await?;
         let (mut stream, mut body) = (response.body, Vec::new());
@@ -91,11 +91,11 @@ pub(crate) async fn ask(
     });
     match asked.await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(Unanswered {
+        Ok(Err(error)) => Err(RequestFailure {
             message: error.to_string(),
             is_unsent: error.kind() == io::ErrorKind::NotConnected,
         }),
-        Err(_) => Err(Unanswered { message: "no answer in time".into(), is_unsent: false }),
+        Err(_) => Err(RequestFailure { message: "no answer in time".into(), is_unsent: false }),
     }
 }
 

@@ -67,7 +67,7 @@ impl Bench {
     }
 
     fn channel_with(&self, rules: Rules, change: impl FnOnce(Options) -> Options) -> Messenger {
-        email::channel(change(options(&self.mailbox, &self.post)), rules, self.stage.around())
+        email::channel(change(options(&self.mailbox, &self.post)), rules, self.stage.services())
     }
 
     /// Runs the channel until so many messages were submitted in all, and what comes is quiet.

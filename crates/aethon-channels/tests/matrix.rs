@@ -17,7 +17,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::{Messenger, Rules, Surroundings, matrix, pairing};
+use aethon_channels::{ChannelServices, Messenger, Rules, matrix, pairing};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::{Channel, ChannelRecords as _, ChannelState, Delivery, NewDelivery};
 use aethon_core::clock::Clock;
@@ -281,10 +281,10 @@ impl Stage {
             stale_after: Duration::from_secs(3600),
             marks_others: true,
         };
-        let around = Surroundings {
+        let services = ChannelServices {
             records: self.records.clone(),
             audit: Arc::new(aethon_core::audit::NoAudit),
-            desk: PendingApprovals::default(),
+            approvals: PendingApprovals::default(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
             transcriber: Some(self.transcriber.clone()),
@@ -297,7 +297,7 @@ impl Stage {
             exchange: exchange.clone(),
             polling: exchange,
         };
-        Arc::new(matrix::channel(options, rules, around))
+        Arc::new(matrix::channel(options, rules, services))
     }
 
     /// Runs the channel until this many messages were submitted in all.

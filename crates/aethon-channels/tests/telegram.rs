@@ -171,7 +171,7 @@ impl Stage {
             exchange: self.server.clone(),
             polling: self.server.clone(),
         };
-        telegram::channel(options, ground.rules("telegram", &["7"]), ground.around())
+        telegram::channel(options, ground.rules("telegram", &["7"]), ground.services())
     }
 }
 
@@ -426,7 +426,7 @@ async fn a_front_that_breaks_down_loses_nothing_and_doubles_only_what_nobody_can
             polling: front.clone(),
         };
         let rules = stage.ground.rules("telegram", &["7"]);
-        let messenger = telegram::channel(options, rules, stage.ground.around());
+        let messenger = telegram::channel(options, rules, stage.ground.services());
         front.fail(status, is_done);
         common::deliver(&messenger, &reply("7", &TurnId::fresh(), "once")).await;
         // A front's 502 and 503 say that the server behind it was not reached, which can be wrong; Telegram knows no second one.

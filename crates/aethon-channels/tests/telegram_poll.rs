@@ -148,7 +148,7 @@ impl Stage {
             polling: self.front.clone(),
         };
         let rules = Rules { pairing, ..self.ground.rules("telegram", &["7"]) };
-        Arc::new(telegram::channel(options, rules, self.ground.around()))
+        Arc::new(telegram::channel(options, rules, self.ground.services()))
     }
 
     /// One that runs, and has asked for what there is.

@@ -176,7 +176,7 @@ impl Bench {
             streams: false,
             ..rules("whatsapp")
         };
-        Arc::new(whatsapp::channel(self.options(), rules, self.stage.around()))
+        Arc::new(whatsapp::channel(self.options(), rules, self.stage.services()))
     }
 
     /// Runs this channel while something else goes on, and until what has come was dealt with.
@@ -275,7 +275,7 @@ async fn a_call_that_is_not_metas_is_not_read() {
     let broken = b"{\"entry\": [";
     check(&signed(broken), broken, CallbackOutcome::Malformed).await;
     let unsigned = Options { secret: Secret::default(), ..bench.options() };
-    let unsigned = whatsapp::channel(unsigned, rules("whatsapp"), bench.stage.around());
+    let unsigned = whatsapp::channel(unsigned, rules("whatsapp"), bench.stage.services());
     let empty = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, b""), body);
     let empty = empty.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let taken = unsigned.calls().unwrap().take(&format!("sha256={empty}"), body).await.unwrap();
@@ -358,7 +358,7 @@ async fn an_approval_is_a_button_of_the_one_who_asked() {
     let mut question = bench.stage.question(&format!("whatsapp:{ADA}"));
     question.input = json!({"command": format!("{}{HIDING}", "x ".repeat(800))});
     question.reason = "it is \u{2067}odd".into();
-    let mut ticket = bench.stage.desk.open(question.clone());
+    let mut ticket = bench.stage.approvals.open(question.clone());
     bench.stage.assistant.surface().unwrap().emit(&question.turn, TurnEvent::Approval(question.clone()));
     tokio::time::sleep(Duration::from_secs(30)).await;
     let sent = bench.graph.sent();
@@ -376,7 +376,7 @@ async fn an_approval_is_a_button_of_the_one_who_asked() {
     };
     call(&channel, json!({"messages": [press("p1", "US.13"), press("p2", "4977777")]})).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    assert_eq!(bench.stage.desk.pending().len(), 1, "others change nothing");
+    assert_eq!(bench.stage.approvals.pending().len(), 1, "others change nothing");
     call(&channel, json!({"messages": [press("p3", ADA), press("p4", ADA)]})).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(ticket.answer().await.answer.by, format!("{ADA} on whatsapp"));
@@ -410,7 +410,7 @@ async fn files_go_both_ways_and_only_metas_addresses_get_the_token() {
 async fn a_token_that_is_wrong_is_told_once_without_it() {
     let bench = Bench::new();
     let wrong = Options { token: Secret::new("wr0ng-canary"), ..bench.options() };
-    let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.stage.around());
+    let channel = whatsapp::channel(wrong, rules("whatsapp"), bench.stage.services());
     let (_trigger, shutdown) = ShutdownTrigger::pair();
     channel.run(bench.stage.assistant.clone(), shutdown).await.unwrap();
     let status = channel.status().unwrap();
@@ -431,7 +431,7 @@ async fn a_front_that_breaks_down_loses_nothing_and_doubles_only_what_nobody_can
         let front = Flaky::before(bench.graph.clone(), |request| request.url.ends_with("/messages"));
         let rules = Rules { allowed: Live::new(vec![ADA.into()]), streams: false, ..rules("whatsapp") };
         let options = Options { exchange: front.clone(), ..bench.options() };
-        let channel = Arc::new(whatsapp::channel(options, rules, bench.stage.around()));
+        let channel = Arc::new(whatsapp::channel(options, rules, bench.stage.services()));
         // Free text is taken for a day after somebody has written.
         call(&channel, json!({"messages": [text("w1", ADA, 0, "hello")]})).await;
         bench.run(&channel).await;

@@ -10,14 +10,14 @@ use std::time::{Instant, SystemTime};
 use aethon_core::live::Live;
 use aethon_core::usage::Budget;
 
+use crate::access_lease::AccessLease;
 use crate::auth::{Register, SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
 use crate::limits::Attempts;
 use crate::options::Options;
-use crate::replay::Taken;
+use crate::replay::UsedSignatures;
 use crate::response::RequestIds;
 use crate::rules::{Rules, WebhookRules};
-use crate::standing::Standing;
 use crate::traffic::Traffic;
 use crate::ws::Feed;
 
@@ -35,7 +35,7 @@ pub struct App {
     /// Sign-ins of browsers, including revoked ones.
     pub(crate) sign_ins: Arc<SignIns>,
     /// Webhook signatures already used. A reload keeps them.
-    pub(crate) taken: Arc<Taken>,
+    pub(crate) used_signatures: Arc<UsedSignatures>,
     /// Wrong tokens, by address.
     pub(crate) attempts: Arc<Attempts>,
     /// Connection counts and response counts.
@@ -71,7 +71,7 @@ impl App {
             sign_ins,
             setup: Live::new(deps.setup.clone()),
             is_loopback,
-            taken: Arc::default(),
+            used_signatures: Arc::default(),
             attempts: Arc::default(),
             traffic: Arc::default(),
             feed: Feed::default(),
@@ -96,9 +96,9 @@ impl App {
         self.is_loopback && self.rules.get().token_auth.is_open()
     }
 
-    /// Returns the standing of whatever was admitted under this sign-in.
-    pub(crate) fn standing(&self, sign_in: SignIn) -> Standing {
-        Standing::new(self.rules.clone(), Arc::clone(&self.sign_ins), sign_in)
+    /// Returns the lease of whatever was admitted under this sign-in.
+    pub(crate) fn access_lease(&self, sign_in: SignIn) -> AccessLease {
+        AccessLease::new(self.rules.clone(), Arc::clone(&self.sign_ins), sign_in)
     }
 
     /// Returns the parts a handler works with, chosen by the type of its first parameter.
@@ -136,7 +136,7 @@ parts! {
     Runtime: deps.runtime;
     Workflows: deps.workflows;
     Arc<SignIns>: sign_ins;
-    Arc<Taken>: taken;
+    Arc<UsedSignatures>: used_signatures;
     Arc<Traffic>: traffic;
 }
 

@@ -19,7 +19,7 @@ use http::header::{HeaderMap, HeaderValue};
 use percent_encoding::percent_decode_str;
 use ring::hmac;
 
-pub(crate) use register::{Begun, Register};
+pub(crate) use register::{Register, SignInRecord};
 pub(crate) use sign_in::{SignIn, SignIns};
 
 use carriers::{COOKIE_NAME, bearer, cookie, query_token};
@@ -176,8 +176,8 @@ impl TokenAuth {
     }
 
     /// Returns the active sign-ins, newest first.
-    pub(crate) fn sign_ins(&self) -> Vec<Begun> {
-        self.keys.as_ref().map(|keys| self.sign_ins.standing(&keys.cookies)).unwrap_or_default()
+    pub(crate) fn sign_ins(&self) -> Vec<SignInRecord> {
+        self.keys.as_ref().map(|keys| self.sign_ins.active(&keys.cookies)).unwrap_or_default()
     }
 
     /// Returns the `Set-Cookie` that signs a browser out.

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::app::App;
 use crate::body::Response;
-use crate::crowd::Seat;
+use crate::connections::ConnectionSlot;
 use crate::guarded_stream::{GuardedStream, MAX_HEAD, set_options};
 use crate::progress::Progress;
 use crate::request::RequestBody;
@@ -35,13 +35,13 @@ pub(crate) enum Phase {
 pub(crate) async fn serve(
     stream: TcpStream,
     peer: IpAddr,
-    seat: Seat,
+    slot: ConnectionSlot,
     app: Arc<App>,
     mut phase: watch::Receiver<Phase>,
 ) {
     set_options(&stream);
-    let progress = Arc::clone(seat.progress());
-    let stream = GuardedStream::new(stream, Arc::clone(&app), seat);
+    let progress = Arc::clone(slot.progress());
+    let stream = GuardedStream::new(stream, Arc::clone(&app), slot);
     let mut builder = http1::Builder::new();
     builder.half_close(true).header_read_timeout(None).max_buf_size(MAX_HEAD);
     let service = Service { app, progress, peer };

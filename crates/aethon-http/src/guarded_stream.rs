@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use crate::app::App;
-use crate::crowd::Seat;
+use crate::connections::ConnectionSlot;
 use crate::error::Problem;
 use crate::progress::Progress;
 use crate::response;
@@ -55,7 +55,7 @@ pub(crate) fn set_options(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
 }
 
-/// The guarded socket. It keeps its seat, even after becoming a WebSocket.
+/// The guarded socket. It keeps its slot, even after becoming a WebSocket.
 pub(crate) struct GuardedStream {
     stream: TcpStream,
     app: Arc<App>,
@@ -74,18 +74,18 @@ pub(crate) struct GuardedStream {
     is_mid_write: bool,
     is_shut: bool,
     _present: Present,
-    seat: Seat,
+    slot: ConnectionSlot,
 }
 
 impl GuardedStream {
-    /// Guards a socket and holds its seat.
-    pub(crate) fn new(stream: TcpStream, app: Arc<App>, seat: Seat) -> Self {
+    /// Guards a socket and holds its slot.
+    pub(crate) fn new(stream: TcpStream, app: Arc<App>, slot: ConnectionSlot) -> Self {
         Self {
             stream,
             idle: app.options.limits.idle_unknown,
             _present: app.traffic.enter(Kind::Connection),
             app,
-            progress: Arc::clone(seat.progress()),
+            progress: Arc::clone(slot.progress()),
             awaited: Awaited::First,
             since: Instant::now(),
             answered: 0,
@@ -94,7 +94,7 @@ impl GuardedStream {
             own: Vec::new(),
             is_mid_write: false,
             is_shut: false,
-            seat,
+            slot,
         }
     }
 
@@ -151,7 +151,7 @@ impl GuardedStream {
     /// them nothing.
     fn idle_limit(&self) -> Duration {
         let limits = &self.app.options.limits;
-        let is_known = self.progress.is_known() || self.seat.is_proxys() || self.app.is_open_to_all();
+        let is_known = self.progress.is_known() || self.slot.is_proxys() || self.app.is_open_to_all();
         if is_known { limits.idle } else { limits.idle_unknown }
     }
 
@@ -337,14 +337,14 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::*;
-    use crate::crowd::Crowd;
+    use crate::connections::Connections;
 
     const BARE: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
 
     async fn guarded(socket: TcpStream) -> GuardedStream {
         let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
-        let seat = Arc::new(Crowd::new(100)).sit("127.0.0.1".parse().unwrap(), permit, false);
-        GuardedStream::new(socket, crate::service::tests::app(), seat)
+        let slot = Arc::new(Connections::new(100)).add("127.0.0.1".parse().unwrap(), permit, false);
+        GuardedStream::new(socket, crate::service::tests::app(), slot)
     }
 
     /// Returns what a client reads when these bytes are written at this stage.

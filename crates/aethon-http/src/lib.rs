@@ -6,12 +6,14 @@
 //! those it needs. [`options::Options`] has the settings, and [`json`] defines how conversations look as JSON. No
 //! other crate uses hyper.
 
+mod access_lease;
 pub mod app;
 mod assets;
+mod audit_notes;
 mod auth;
 mod body;
 mod connection;
-mod crowd;
+mod connections;
 pub mod deps;
 mod error;
 #[cfg(test)]
@@ -25,11 +27,12 @@ mod hex;
 pub mod host;
 pub mod json;
 mod limits;
+mod log_throttle;
+mod loopback_guard;
 mod markdown;
 mod openapi;
 pub mod options;
 mod origin;
-mod pace;
 mod pages;
 mod pattern;
 mod platform_calls;
@@ -43,10 +46,7 @@ mod rules;
 pub mod server;
 mod service;
 mod signature;
-mod standing;
 mod traffic;
-mod trail;
-mod twin;
 mod webhook;
 pub mod ws;
 

@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::options::Options;
-    use crate::service::tests::Bench;
+    use crate::service::tests::TestApp;
 
     fn with_token() -> Options {
         Options { token: Secret::new("right"), ..Options::default() }
@@ -195,44 +195,44 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn past_the_limit_a_guess_waits_and_the_right_token_works() {
-        let bench = Bench::new(with_token());
-        let signed_in = bench.get("/dashboard?token=right", &[]).await;
+        let app = TestApp::new(with_token());
+        let signed_in = app.get("/dashboard?token=right", &[]).await;
         let cookie = signed_in.header("set-cookie").split(';').next().unwrap().to_owned();
         let (wrong, right) = ([("authorization", "Bearer wrong")], [("authorization", "Bearer right")]);
         let start = tokio::time::Instant::now();
         for _ in 0..60 {
-            assert_eq!(bench.get("/api/status", &wrong).await.status, 401);
+            assert_eq!(app.get("/api/status", &wrong).await.status, 401);
         }
         assert_eq!(start.elapsed(), Duration::ZERO, "within the limit nobody waits");
-        let limited = bench.get("/dashboard?token=wrong", &[]).await;
+        let limited = app.get("/dashboard?token=wrong", &[]).await;
         assert_eq!((limited.status, limited.code().as_str()), (429, "too_many_attempts"));
         assert!(limited.header("retry-after").parse::<u64>().expect("seconds") <= 60);
         assert_eq!(start.elapsed(), Duration::from_secs(1), "it was judged after a wait");
-        assert_eq!(bench.get("/api/status", &right).await.status, 200);
+        assert_eq!(app.get("/api/status", &right).await.status, 200);
         let raw = [("cookie", "aethon_dash=right")];
-        assert_eq!(bench.get("/api/status", &raw).await.status, 200);
+        assert_eq!(app.get("/api/status", &raw).await.status, 200);
         assert_eq!(start.elapsed(), Duration::from_secs(3));
         for _ in 0..100 {
-            assert_eq!(bench.get("/api/status", &[("cookie", &cookie)]).await.status, 200);
-            assert_eq!(bench.get("/api/status", &[]).await.status, 401, "there is nothing to judge");
-            assert_eq!(bench.get("/health", &wrong).await.status, 200);
+            assert_eq!(app.get("/api/status", &[("cookie", &cookie)]).await.status, 200);
+            assert_eq!(app.get("/api/status", &[]).await.status, 401, "there is nothing to judge");
+            assert_eq!(app.get("/health", &wrong).await.status, 200);
         }
         assert_eq!(start.elapsed(), Duration::from_secs(3), "a browser that is signed in never waits");
     }
 
     #[tokio::test(start_paused = true)]
     async fn past_the_limit_sixteen_wait_and_the_others_are_not_judged() {
-        let bench = Bench::new(with_token());
+        let app = TestApp::new(with_token());
         for _ in 0..60 {
-            bench.get("/api/status", &[("authorization", "Bearer wrong")]).await;
+            app.get("/api/status", &[("authorization", "Bearer wrong")]).await;
         }
         let start = tokio::time::Instant::now();
         let right = [("authorization", "Bearer right")];
-        let answers = futures_util::future::join_all((0..40).map(|_| bench.get("/api/status", &right))).await;
+        let answers = futures_util::future::join_all((0..40).map(|_| app.get("/api/status", &right))).await;
         let judged = answers.iter().filter(|answer| answer.status == 200).count();
         assert_eq!((judged, start.elapsed()), (16, Duration::from_secs(1)));
         let refused = answers.iter().find(|answer| answer.status == 429).expect("the others");
         assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("too_many_attempts", "1"));
-        assert_eq!(bench.get("/api/status", &right).await.status, 200, "their places are free again");
+        assert_eq!(app.get("/api/status", &right).await.status, 200, "their places are free again");
     }
 }

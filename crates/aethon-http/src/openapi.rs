@@ -22,7 +22,7 @@ pub(crate) struct Row {
     /// Whether it takes a JSON document.
     pub(crate) takes_json: bool,
     /// The hand-written description: `[tag, summary, responses, query parameters, body]`.
-    pub(crate) told: &'static str,
+    pub(crate) description: &'static str,
 }
 
 /// The document without its version.
@@ -46,7 +46,7 @@ fn build(rows: impl Iterator<Item = Row>) -> Value {
     for route in rows {
         let path = route.pattern.replace('*', "{path}");
         let operations = paths.entry(path).or_insert_with(|| json!({}));
-        let line = read(route.told);
+        let line = read(route.description);
         operations[route.method.as_str().to_lowercase()] = operation(&route, &line);
         define_row(&line, &mut schemas);
     }
@@ -109,9 +109,9 @@ fn parameters(route: &Row, query: &Value) -> Vec<Value> {
     path.chain(query).collect()
 }
 
-fn responses(route: &Row, told: &Value) -> Value {
+fn responses(route: &Row, description: &Value) -> Value {
     let mut responses = Map::new();
-    for (status, form) in told.as_object().into_iter().flatten() {
+    for (status, form) in description.as_object().into_iter().flatten() {
         responses.insert(status.clone(), response(status, form));
     }
     let mut add = |status: &str| {

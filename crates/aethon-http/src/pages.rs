@@ -7,12 +7,12 @@ use http::StatusCode;
 use http::header::{HeaderMap, HeaderValue, LOCATION, SET_COOKIE, WWW_AUTHENTICATE};
 
 use crate::assets::{self, Caching};
+use crate::audit_notes::AuditNotes;
 use crate::auth::{Carrier, TokenAuth, TokenCheck};
 use crate::body::Response;
 use crate::error::CHALLENGE;
 use crate::request::{Client, Request};
 use crate::response::{self, HandlerResult};
-use crate::trail::Trail;
 
 /// `GET /`: the chat.
 pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
@@ -22,7 +22,7 @@ pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
 /// `GET /dashboard`, for those with access. If opened with the token in the query or the Authorization header, it
 /// signs the browser in. A navigation is redirected to the plain address, so that the token leaves the address bar
 /// and the history.
-pub(crate) fn dashboard((auth, trail): (Arc<TokenAuth>, Trail), request: &Request) -> HandlerResult {
+pub(crate) fn dashboard((auth, notes): (Arc<TokenAuth>, AuditNotes), request: &Request) -> HandlerResult {
     let is_signed_in = !matches!(request.token, TokenCheck::Granted(Carrier::Query | Carrier::Bearer));
     if is_signed_in {
         return Ok(page(aethon_web::dashboard_page(), &request.head.headers));
@@ -36,7 +36,7 @@ pub(crate) fn dashboard((auth, trail): (Arc<TokenAuth>, Trail), request: &Reques
         // Never a 304 here, because the cookie must arrive.
         _ => assets::whole(aethon_web::dashboard_page(), &request.head.headers, Caching::Never),
     };
-    sign_in(&auth, &trail, request, &mut answer);
+    sign_in(&auth, &notes, request, &mut answer);
     Ok(answer)
 }
 
@@ -54,10 +54,10 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
 }
 
 /// Signs the browser in by adding the cookie to a response.
-pub(crate) fn sign_in(auth: &TokenAuth, trail: &Trail, request: &Request, answer: &mut Response) {
+pub(crate) fn sign_in(auth: &TokenAuth, notes: &AuditNotes, request: &Request, answer: &mut Response) {
     let Client { address, is_https } = request.client;
     if let Some(cookie) = auth.sign_in_cookie(address, is_https) {
-        trail.signed("in", address);
+        notes.signed("in", address);
         answer.headers_mut().insert(SET_COOKIE, cookie);
     }
 }

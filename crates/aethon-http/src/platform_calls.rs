@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
     use crate::options::Options;
-    use crate::service::tests::Bench;
+    use crate::service::tests::TestApp;
 
     /// A channel that accepts the word `right` as its platform's signature.
     #[derive(Default)]
@@ -167,16 +167,16 @@ mod tests {
             ..Options::default()
         };
         options.webhooks.enabled = false;
-        let bench = Bench::new(options.clone());
-        bench.run_channel(&options, Arc::new(Messenger(called.clone())));
+        let app = TestApp::new(options.clone());
+        app.run_channel(&options, Arc::new(Messenger(called.clone())));
         let elsewhere = ("host", "hooks.example");
-        let seen = bench.send("POST", WHATSAPP, &[elsewhere, JSON, RIGHT], r#"{"entry":[]}"#).await;
+        let seen = app.send("POST", WHATSAPP, &[elsewhere, JSON, RIGHT], r#"{"entry":[]}"#).await;
         assert_eq!((seen.status, seen.body.as_str()), (200, "stored"));
         assert_eq!(seen.header("content-type"), "text/plain; charset=utf-8");
-        let other = bench.send("POST", "/webhook/other", &[elsewhere, JSON, RIGHT], "{}").await;
+        let other = app.send("POST", "/webhook/other", &[elsewhere, JSON, RIGHT], "{}").await;
         assert_eq!(other.status, 421, "only that address");
         let status = async |headers: &[(&str, &str)], body: &str| {
-            bench.send("POST", WHATSAPP, headers, body).await.status
+            app.send("POST", WHATSAPP, headers, body).await.status
         };
         assert_eq!(status(&[JSON], "{}").await, 403);
         assert_eq!(status(&[JSON, ("x-hub-signature-256", "sha256=wrong")], "{}").await, 403);
@@ -189,20 +189,20 @@ mod tests {
         let ask = async |word: &str, challenge: &str| {
             let target =
                 format!("{WHATSAPP}?hub.mode=subscribe&hub.verify_token={word}&hub.challenge={challenge}");
-            bench.get(&target, &[elsewhere]).await
+            app.get(&target, &[elsewhere]).await
         };
         let asked = ask("w0rd", "1158201444").await;
         assert_eq!((asked.status, asked.body.as_str()), (200, "1158201444"));
         assert_eq!(ask("wrong", "1158201444").await.status, 403);
         assert_eq!(ask("w0rd", "%3Cscript%3E%20x").await.status, 403);
-        assert_eq!(bench.send("PUT", WHATSAPP, &[JSON, RIGHT], "{}").await.status, 405);
+        assert_eq!(app.send("PUT", WHATSAPP, &[JSON, RIGHT], "{}").await.status, 405);
     }
 
     #[tokio::test]
     async fn without_the_channel_the_address_is_a_webhook_like_others() {
-        let bench = Bench::new(Options::default());
-        assert_eq!(bench.get(WHATSAPP, &[]).await.status, 405);
-        let seen = bench.send("POST", WHATSAPP, &[JSON], r#"{"text":""}"#).await;
+        let app = TestApp::new(Options::default());
+        assert_eq!(app.get(WHATSAPP, &[]).await.status, 405);
+        let seen = app.send("POST", WHATSAPP, &[JSON], r#"{"text":""}"#).await;
         assert_eq!(seen.status, 422, "{}", seen.body);
     }
 }

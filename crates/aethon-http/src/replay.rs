@@ -17,25 +17,25 @@ const MOST: usize = 65_536;
 
 /// Used signatures in order of their time, each with the place of its request.
 #[derive(Default)]
-pub(crate) struct Taken(Mutex<BTreeMap<Signed, Option<Place>>>);
+pub(crate) struct UsedSignatures(Mutex<BTreeMap<Signed, Option<Place>>>);
 
 /// A hash of an idempotency key and the address it was sent to.
 pub(crate) type Place = [u8; 32];
 
-impl Taken {
+impl UsedSignatures {
     /// Uses up a signature for a request, whose place is set if it has an `Idempotency-Key`. Returns whether the
     /// signature is new, and an error if another request used it before.
     pub(crate) fn take(&self, signed: Signed, place: Option<Place>, now: Timestamp) -> Result<bool, Refusal> {
-        let mut taken = self.lock();
-        if let Some(known) = taken.get(&signed) {
+        let mut used = self.lock();
+        if let Some(known) = used.get(&signed) {
             return if place.is_some() && *known == place { Ok(false) } else { Err(Refusal::Used) };
         }
         let oldest = now.as_second().saturating_sub_unsigned(WINDOW);
-        *taken = taken.split_off(&Signed { time: oldest, signature: [0; 32] });
-        if taken.len() >= MOST {
+        *used = used.split_off(&Signed { time: oldest, signature: [0; 32] });
+        if used.len() >= MOST {
             return Err(Refusal::Crowded);
         }
-        taken.insert(signed, place);
+        used.insert(signed, place);
         Ok(true)
     }
 
@@ -56,27 +56,27 @@ mod tests {
 
     #[test]
     fn a_signature_is_taken_once_but_for_its_own_repetition() {
-        let taken = Taken::default();
+        let used = UsedSignatures::default();
         let at = |second| Timestamp::from_second(second).unwrap();
         let signed = |time, byte| Signed { time, signature: [byte; 32] };
         let (here, there) = (Some([1; 32]), Some([2; 32]));
-        assert_eq!(taken.take(signed(1000, 1), here, at(1000)), Ok(true));
-        assert_eq!(taken.take(signed(1000, 1), here, at(1000)), Ok(false));
-        assert_eq!(taken.take(signed(1000, 1), there, at(1000)), Err(Refusal::Used));
-        assert_eq!(taken.take(signed(1000, 1), None, at(1000)), Err(Refusal::Used));
-        assert_eq!(taken.take(signed(1000, 2), None, at(1000)), Ok(true));
-        assert_eq!(taken.take(signed(1000, 2), None, at(1000)), Err(Refusal::Used));
-        taken.give_back(&signed(1000, 2));
-        assert_eq!(taken.take(signed(1000, 2), None, at(1000)), Ok(true));
-        assert_eq!(taken.take(signed(1300, 3), None, at(1300)), Ok(true));
-        assert_eq!(taken.take(signed(1000, 1), there, at(1300)), Err(Refusal::Used), "its time still counts");
-        assert_eq!(taken.take(signed(1301, 4), None, at(1301)), Ok(true));
-        assert_eq!(taken.lock().len(), 2, "what no longer counts is forgotten");
+        assert_eq!(used.take(signed(1000, 1), here, at(1000)), Ok(true));
+        assert_eq!(used.take(signed(1000, 1), here, at(1000)), Ok(false));
+        assert_eq!(used.take(signed(1000, 1), there, at(1000)), Err(Refusal::Used));
+        assert_eq!(used.take(signed(1000, 1), None, at(1000)), Err(Refusal::Used));
+        assert_eq!(used.take(signed(1000, 2), None, at(1000)), Ok(true));
+        assert_eq!(used.take(signed(1000, 2), None, at(1000)), Err(Refusal::Used));
+        used.give_back(&signed(1000, 2));
+        assert_eq!(used.take(signed(1000, 2), None, at(1000)), Ok(true));
+        assert_eq!(used.take(signed(1300, 3), None, at(1300)), Ok(true));
+        assert_eq!(used.take(signed(1000, 1), there, at(1300)), Err(Refusal::Used), "its time still counts");
+        assert_eq!(used.take(signed(1301, 4), None, at(1301)), Ok(true));
+        assert_eq!(used.lock().len(), 2, "what no longer counts is forgotten");
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let taken = Taken::default();
+        let used = UsedSignatures::default();
         let now = Timestamp::from_second(0).unwrap();
         let signed = |number: usize, time| {
             let mut signature = [0; 32];
@@ -84,11 +84,11 @@ mod tests {
             Signed { time, signature }
         };
         for number in 0..MOST {
-            assert_eq!(taken.take(signed(number, 0), None, now), Ok(true));
+            assert_eq!(used.take(signed(number, 0), None, now), Ok(true));
         }
-        assert_eq!(taken.take(signed(MOST, 0), None, now), Err(Refusal::Crowded));
-        assert_eq!(taken.take(signed(0, 0), None, now), Err(Refusal::Used));
+        assert_eq!(used.take(signed(MOST, 0), None, now), Err(Refusal::Crowded));
+        assert_eq!(used.take(signed(0, 0), None, now), Err(Refusal::Used));
         let later = Timestamp::from_second(301).unwrap();
-        assert_eq!(taken.take(signed(MOST, 301), None, later), Ok(true));
+        assert_eq!(used.take(signed(MOST, 301), None, later), Ok(true));
     }
 }

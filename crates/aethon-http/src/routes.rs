@@ -57,7 +57,7 @@ pub(crate) struct Route {
     /// The handler.
     pub(crate) handler: Handler,
     /// Its description in the OpenAPI document: `[tag, summary, responses, query parameters, body]` in JSON.
-    pub(crate) told: Told,
+    pub(crate) description: Description,
 }
 
 /// Who may call a route.
@@ -113,7 +113,13 @@ impl Route {
     /// Returns the row as the OpenAPI document describes it.
     pub(crate) fn described(&'static self) -> Row {
         let (is_gated, takes_json) = (self.access == Access::Gated, self.takes == Takes::Json);
-        Row { method: &self.method, pattern: self.pattern, is_gated, takes_json, told: self.told }
+        Row {
+            method: &self.method,
+            pattern: self.pattern,
+            is_gated,
+            takes_json,
+            description: self.description,
+        }
     }
 
     /// Returns the methods for an `Allow` header.
@@ -129,10 +135,16 @@ impl Route {
 }
 
 /// The description of a row, in the short form of `openapi`.
-type Told = &'static str;
+type Description = &'static str;
 
-const fn get(pattern: &'static str, access: Access, needs: Needs, handler: Handler, told: Told) -> Route {
-    Route { method: Method::GET, pattern, access, needs, takes: Takes::Nothing, handler, told }
+const fn get(
+    pattern: &'static str,
+    access: Access,
+    needs: Needs,
+    handler: Handler,
+    description: Description,
+) -> Route {
+    Route { method: Method::GET, pattern, access, needs, takes: Takes::Nothing, handler, description }
 }
 
 /// `GET /openapi.json`: this table in machine-readable form.
@@ -141,18 +153,38 @@ fn openapi_document(about: About, _request: &Request) -> HandlerResult {
 }
 
 /// A gated row of the dashboard's API.
-const fn api(method: Method, pattern: &'static str, takes: Takes, handler: Handler, told: Told) -> Route {
-    Route { method, pattern, access: Access::Gated, needs: Needs::Dashboard, takes, handler, told }
+const fn api(
+    method: Method,
+    pattern: &'static str,
+    takes: Takes,
+    handler: Handler,
+    description: Description,
+) -> Route {
+    Route { method, pattern, access: Access::Gated, needs: Needs::Dashboard, takes, handler, description }
 }
 
-const fn hook(pattern: &'static str, handler: Handler, told: Told) -> Route {
+const fn hook(pattern: &'static str, handler: Handler, description: Description) -> Route {
     let (access, needs) = (Access::Public, Needs::Webhooks);
-    Route { method: Method::POST, pattern, access, needs, takes: Takes::Json, handler, told }
+    Route { method: Method::POST, pattern, access, needs, takes: Takes::Json, handler, description }
 }
 
 /// A row for calls from a platform, which authenticates with its own signature.
-const fn called(method: Method, pattern: &'static str, takes: Takes, handler: Handler, told: Told) -> Route {
-    Route { method, pattern, access: Access::Public, needs: Needs::PlatformCalls, takes, handler, told }
+const fn called(
+    method: Method,
+    pattern: &'static str,
+    takes: Takes,
+    handler: Handler,
+    description: Description,
+) -> Route {
+    Route {
+        method,
+        pattern,
+        access: Access::Public,
+        needs: Needs::PlatformCalls,
+        takes,
+        handler,
+        description,
+    }
 }
 
 use Access::{Gated, Public};
@@ -167,7 +199,7 @@ macro_rules! sync {
 }
 
 /// A handler that reads a body or queries other parts of the program.
-macro_rules! later {
+macro_rules! async_handler {
     ($handler:path) => {
         Handler::Async(|app, request| Box::pin($handler(app.part(), request)))
     };
@@ -182,13 +214,13 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Pages", "The chat page.", {"200": "text/html"}]"#),
     get("/dashboard/static/*", Public, Nothing, sync!(assets::serve),
         r#"["Pages", "Scripts, styles, fonts and pictures of the pages.", {"200": "*/*", "304": ""}]"#),
-    hook("/webhook/trigger", later!(webhook::trigger),
+    hook("/webhook/trigger", async_handler!(webhook::trigger),
         r#"["Webhooks", "Runs a turn, or a SOP, and waits for the reply.", {"200": "Answer", "404": "Problem", "429": "Problem", "502": "Problem", "503": "Problem", "504": "Problem"}, {}, "Trigger"]"#),
     called(Method::GET, platform_calls::WHATSAPP, Takes::Nothing, sync!(platform_calls::challenge),
         r#"["Webhooks", "Meta asks whether the address is ours, while the WhatsApp channel is on.", {"200": "text/plain", "403": "Problem"}, {"hub.mode": "string", "hub.verify_token": "string", "hub.challenge": "string"}]"#),
-    called(Method::POST, platform_calls::WHATSAPP, Json, later!(platform_calls::take),
+    called(Method::POST, platform_calls::WHATSAPP, Json, async_handler!(platform_calls::take),
         r#"["Webhooks", "What Meta brings for the WhatsApp channel, under its own signature. While that is off, the next route answers.", {"200": "text/plain", "403": "Problem", "503": "Problem"}, {}, "Object"]"#),
-    hook("/webhook/{channel}", later!(webhook::channel),
+    hook("/webhook/{channel}", async_handler!(webhook::channel),
         r#"["Webhooks", "Goes on with the session of that channel.", {"200": "Answer", "429": "Problem", "502": "Problem", "503": "Problem", "504": "Problem"}, {}, {"WebhookText": {"text": "string"}}]"#),
     get("/ws/chat", Gated, Nothing, Handler::Socket(SocketKind::Chat),
         r#"["Sockets", "The chat socket: a WebSocket upgrade; see INTERFACE for the frames.", {"101": "", "426": "Problem"}, {"session": "string"}]"#),
@@ -202,153 +234,153 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Pages", "This documentation.", {"200": "text/html"}]"#),
     get("/openapi.json", Gated, Dashboard, sync!(openapi_document),
         r#"["Service", "This document.", {"200": "Object"}]"#),
-    get("/metrics", Gated, Nothing, later!(metrics::show),
+    get("/metrics", Gated, Nothing, async_handler!(metrics::show),
         r#"["Service", "Counters and histograms for Prometheus.", {"200": "text/plain"}]"#),
-    api(Method::POST, "/api/sign-out", Takes::Nothing, later!(sign_out::sign_out),
+    api(Method::POST, "/api/sign-out", Takes::Nothing, async_handler!(sign_out::sign_out),
         r#"["Service", "Takes the cookie back and ends its sockets.", {"200": "Object", "204": ""}]"#),
     api(Method::GET, "/api/sign-ins", Takes::Nothing, sync!(sign_ins::list),
         r#"["Service", "The browsers that are signed in.", {"200": "SignIns"}]"#),
-    api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, later!(sign_ins::end),
+    api(Method::DELETE, "/api/sign-ins/{id}", Takes::Nothing, async_handler!(sign_ins::end),
         r#"["Service", "Ends a sign-in from afar.", {"204": ""}]"#),
-    api(Method::GET, "/api/sessions", Takes::Nothing, later!(sessions::list),
+    api(Method::GET, "/api/sessions", Takes::Nothing, async_handler!(sessions::list),
         r#"["Sessions", "Conversations, newest first.", {"200": "SessionList"}, {"limit": "1-1000", "cursor": "string", "q": "string"}]"#),
-    api(Method::GET, "/api/sessions/recordings", Takes::Nothing, later!(recordings::list),
+    api(Method::GET, "/api/sessions/recordings", Takes::Nothing, async_handler!(recordings::list),
         r#"["Recordings", "The recordings of sessions, newest first.", {"200": "RecordingList"}, {"limit": "1-1000", "cursor": "string"}]"#),
-    api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::show),
+    api(Method::GET, "/api/sessions/recordings/{name}", Takes::Nothing, async_handler!(recordings::show),
         r#"["Recordings", "What a recording holds.", {"200": "Recording"}]"#),
-    api(Method::DELETE, "/api/sessions/recordings/{name}", Takes::Nothing, later!(recordings::remove),
+    api(Method::DELETE, "/api/sessions/recordings/{name}", Takes::Nothing, async_handler!(recordings::remove),
         r#"["Recordings", "Removes a recording.", {"204": "", "409": "Problem"}]"#),
-    api(Method::GET, "/api/sessions/recordings/{name}/verify", Takes::Nothing, later!(recordings::verify),
+    api(Method::GET, "/api/sessions/recordings/{name}/verify", Takes::Nothing, async_handler!(recordings::verify),
         r#"["Recordings", "Whether a recording is whole.", {"200": "RecordingVerified"}]"#),
-    api(Method::GET, "/api/sessions/recordings/{name}/events", Takes::Nothing, later!(recordings::events),
+    api(Method::GET, "/api/sessions/recordings/{name}/events", Takes::Nothing, async_handler!(recordings::events),
         r#"["Recordings", "The events of a recording.", {"200": "RecordedEvents"}, {"layer": "string", "type": "string", "after": "string", "limit": "1-1000"}]"#),
-    api(Method::GET, "/api/sessions/recordings/{name}/snapshots", Takes::Nothing, later!(recordings::snapshots),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots", Takes::Nothing, async_handler!(recordings::snapshots),
         r#"["Recordings", "The snapshots of a recording.", {"200": "Snapshots"}]"#),
-    api(Method::GET, "/api/sessions/recordings/{name}/snapshots/{n}", Takes::Nothing, later!(recordings::snapshot),
+    api(Method::GET, "/api/sessions/recordings/{name}/snapshots/{n}", Takes::Nothing, async_handler!(recordings::snapshot),
         r#"["Recordings", "The state at a snapshot.", {"200": "SnapshotState"}]"#),
-    api(Method::GET, "/api/sessions/recordings/{name}/diff", Takes::Nothing, later!(recordings::diff),
+    api(Method::GET, "/api/sessions/recordings/{name}/diff", Takes::Nothing, async_handler!(recordings::diff),
         r#"["Recordings", "What two snapshots of a recording have different.", {"200": "SnapshotDifference"}, {"from": "string", "to": "string"}]"#),
-    api(Method::GET, "/api/sessions/recordings/{name}/download", Takes::Nothing, later!(recordings::download),
+    api(Method::GET, "/api/sessions/recordings/{name}/download", Takes::Nothing, async_handler!(recordings::download),
         r#"["Recordings", "The recording as a file.", {"200": "*/*"}]"#),
-    api(Method::POST, "/api/sessions/recordings/{name}/replay/{n}", Takes::Nothing, later!(recordings::replay),
+    api(Method::POST, "/api/sessions/recordings/{name}/replay/{n}", Takes::Nothing, async_handler!(recordings::replay),
         r#"["Recordings", "What a resume from a snapshot would hold; changes nothing.", {"200": "SnapshotState"}]"#),
-    api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, later!(recordings::resume),
+    api(Method::POST, "/api/sessions/recordings/{name}/resume/{n}", Takes::Nothing, async_handler!(recordings::resume),
         r#"["Recordings", "A new session that holds the state of a snapshot.", {"201": {"SessionNamed": {"session_id": "string"}}}]"#),
-    api(Method::GET, "/api/sessions/{id}", Takes::Nothing, later!(sessions::show),
+    api(Method::GET, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::show),
         r#"["Sessions", "A conversation with its newest messages.", {"200": "Conversation", "204": ""}, {"limit": "1-1000", "before": "string", "optional": "true|false"}]"#),
-    api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, later!(sessions::delete),
+    api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::delete),
         r#"["Sessions", "Removes a conversation.", {"200": "SessionDone"}]"#),
-    api(Method::PATCH, "/api/sessions/{id}", Json, later!(sessions::rename),
+    api(Method::PATCH, "/api/sessions/{id}", Json, async_handler!(sessions::rename),
         r#"["Sessions", "Gives a conversation a title.", {"200": "Session"}, {}, {"Rename": {"title": "string"}}]"#),
-    api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, later!(sessions::reset),
+    api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, async_handler!(sessions::reset),
         r#"["Sessions", "Empties a conversation.", {"200": "SessionDone"}]"#),
-    api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, later!(sessions::stop),
+    api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, async_handler!(sessions::stop),
         r#"["Sessions", "Stops the turns of a conversation.", {"200": {"SessionStopped": {"status": "string", "session_id": "string", "stopped": "integer"}}}]"#),
-    api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, later!(export::export),
+    api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, async_handler!(export::export),
         r#"["Sessions", "A whole conversation as a file.", {"200": "*/*"}, {"format": "json|markdown"}]"#),
     api(Method::GET, "/api/config", Takes::Nothing, sync!(config::dump),
         r#"["Configuration", "The configuration in force, with every secret masked.", {"200": "Object"}]"#),
-    api(Method::PATCH, "/api/config", Json, later!(config::edit),
+    api(Method::PATCH, "/api/config", Json, async_handler!(config::edit),
         r#"["Configuration", "Changes keys in the file and keeps its comments. Null takes a key out; secrets are refused.", {"200": "ConfigEdited"}, {"dry_run": "true|false"}, "Object"]"#),
-    api(Method::GET, "/api/config/origins", Takes::Nothing, later!(config::origins),
+    api(Method::GET, "/api/config/origins", Takes::Nothing, async_handler!(config::origins),
         r#"["Configuration", "Each key with its value, where that came from, and what it means.", {"200": "ConfigKeys"}]"#),
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema),
         r#"["Configuration", "The JSON Schema of the configuration file.", {"200": "Object"}]"#),
     api(Method::GET, "/api/approvals", Takes::Nothing, sync!(approvals::list),
         r#"["Approvals", "Questions that wait for a person, and what was allowed for the rest of a conversation.", {"200": "Approvals"}]"#),
-    api(Method::POST, "/api/approvals/{id}", Json, later!(approvals::decide),
+    api(Method::POST, "/api/approvals/{id}", Json, async_handler!(approvals::decide),
         r#"["Approvals", "Answers a question, once.", {"200": {"Decided": {"status": "string", "id": "string", "decision": "approve|deny", "scope": "once|session"}}}, {}, {"Decision": {"decision": "approve|deny", "scope?": "once|session", "input?": "object"}}]"#),
-    api(Method::GET, "/api/memory", Takes::Nothing, later!(memory::list),
+    api(Method::GET, "/api/memory", Takes::Nothing, async_handler!(memory::list),
         r#"["Memory", "What is remembered, newest first.", {"200": "MemoryList"}, {"limit": "1-1000", "cursor": "string", "q": "string", "category": "string", "scope": "string"}]"#),
-    api(Method::POST, "/api/memory", Json, later!(memory::store),
+    api(Method::POST, "/api/memory", Json, async_handler!(memory::store),
         r#"["Memory", "Remembers something. Secrets are refused; what is known already is not added again.", {"201": "MemoryEntry", "200": "MemoryEntry", "409": "Problem"}, {}, "NewMemory"]"#),
-    api(Method::GET, "/api/memory/stats", Takes::Nothing, later!(memory::stats),
+    api(Method::GET, "/api/memory/stats", Takes::Nothing, async_handler!(memory::stats),
         r#"["Memory", "How much is remembered.", {"200": "MemoryStats"}]"#),
-    api(Method::POST, "/api/memory/search", Json, later!(memory::search),
+    api(Method::POST, "/api/memory/search", Json, async_handler!(memory::search),
         r#"["Memory", "What fits a question, the best first.", {"200": "MemoryResults", "409": "Problem"}, {}, "MemoryQuestion"]"#),
-    api(Method::GET, "/api/memory/{id}", Takes::Nothing, later!(memory::show),
+    api(Method::GET, "/api/memory/{id}", Takes::Nothing, async_handler!(memory::show),
         r#"["Memory", "One memory, with what it said before.", {"200": "Object", "409": "Problem"}]"#),
-    api(Method::PUT, "/api/memory/{id}", Json, later!(memory::correct),
+    api(Method::PUT, "/api/memory/{id}", Json, async_handler!(memory::correct),
         r#"["Memory", "Corrects a memory; fields that are left out stay.", {"200": "MemoryEntry", "409": "Problem"}, {}, "MemoryCorrection"]"#),
-    api(Method::DELETE, "/api/memory/{id}", Takes::Nothing, later!(memory::forget),
+    api(Method::DELETE, "/api/memory/{id}", Takes::Nothing, async_handler!(memory::forget),
         r#"["Memory", "Forgets a memory and its history.", {"204": "", "409": "Problem"}]"#),
-    api(Method::DELETE, "/api/approvals/granted/{id}", Takes::Nothing, later!(approvals::take_back),
+    api(Method::DELETE, "/api/approvals/granted/{id}", Takes::Nothing, async_handler!(approvals::take_back),
         r#"["Approvals", "Takes back what was allowed for the rest of a conversation.", {"204": ""}]"#),
-    api(Method::GET, "/api/audit", Takes::Nothing, later!(audit::newest),
+    api(Method::GET, "/api/audit", Takes::Nothing, async_handler!(audit::newest),
         r#"["Approvals", "What was allowed and refused, newest first.", {"200": "Audit"}, {"limit": "1-1000", "action": "approval|refusal|grant|tools|sign_in|access|deletion|config"}]"#),
     api(Method::GET, "/api/features", Takes::Nothing, sync!(features::list),
         r#"["Service", "What the assistant can do right now, and why not where it cannot.", {"200": "Features"}]"#),
-    api(Method::GET, "/api/usage", Takes::Nothing, later!(usage::usage),
+    api(Method::GET, "/api/usage", Takes::Nothing, async_handler!(usage::usage),
         r#"["Usage", "What model calls took, by day, model and kind of work.", {"200": "UsageReport"}, {"days": "1-366"}]"#),
     api(Method::GET, "/api/ready", Takes::Nothing, sync!(ready::ready),
         r#"["Service", "Whether everything works that is needed to take messages in.", {"200": {"Ready": {"ready": "boolean"}}, "503": "Problem"}]"#),
     api(Method::GET, "/api/logs", Takes::Nothing, sync!(logs::newest),
         r#"["Logs", "The newest log records.", {"200": "Logs"}, {"limit": "1-1000", "level": "trace|debug|info|warn|error", "q": "string", "target": "string"}]"#),
-    api(Method::GET, "/api/telemetry", Takes::Nothing, later!(telemetry::newest),
+    api(Method::GET, "/api/telemetry", Takes::Nothing, async_handler!(telemetry::newest),
         r#"["Telemetry", "What was measured, newest first, and what it comes to.", {"200": "Telemetry"}, {"limit": "1-1000", "type": "tool_call|model_call|turn|denial|approval|delivery|job|channel|error", "since": "time", "cursor": "string", "days": "0-31"}]"#),
-    api(Method::GET, "/api/channels", Takes::Nothing, later!(channels::list),
+    api(Method::GET, "/api/channels", Takes::Nothing, async_handler!(channels::list),
         r#"["Channels", "The ways to people and how each is doing.", {"200": "Channels"}]"#),
-    api(Method::GET, "/api/outbox", Takes::Nothing, later!(outbox::list),
+    api(Method::GET, "/api/outbox", Takes::Nothing, async_handler!(outbox::list),
         r#"["Channels", "Deliveries that wait or were given up, newest first.", {"200": "Outbox"}, {"limit": "1-1000", "state": "waiting|failed"}]"#),
-    api(Method::DELETE, "/api/outbox/{id}", Takes::Nothing, later!(outbox::remove),
+    api(Method::DELETE, "/api/outbox/{id}", Takes::Nothing, async_handler!(outbox::remove),
         r#"["Channels", "Removes a delivery that has not arrived.", {"204": ""}]"#),
-    api(Method::POST, "/api/outbox/{id}/retry", Takes::Nothing, later!(outbox::retry),
+    api(Method::POST, "/api/outbox/{id}/retry", Takes::Nothing, async_handler!(outbox::retry),
         r#"["Channels", "Tries a delivery again, now.", {"200": "DoneWithId"}]"#),
-    api(Method::GET, "/api/pairings", Takes::Nothing, later!(pairings::list),
+    api(Method::GET, "/api/pairings", Takes::Nothing, async_handler!(pairings::list),
         r#"["Channels", "Who was let in to a messenger by a code.", {"200": "Pairings"}]"#),
-    api(Method::POST, "/api/pairings", Json, later!(pairings::invite),
+    api(Method::POST, "/api/pairings", Json, async_handler!(pairings::invite),
         r#"["Channels", "Makes a code to hand out.", {"200": {"PairingCode": {"code": "string", "expires_at": "time"}}, "404": "Problem"}, {}, {"PairingWanted": {"channel": "string"}}]"#),
-    api(Method::POST, "/api/pairings/approve", Json, later!(pairings::approve),
+    api(Method::POST, "/api/pairings/approve", Json, async_handler!(pairings::approve),
         r#"["Channels", "Lets in whoever was given this code.", {"200": "Pairing", "404": "Problem"}, {}, {"PairingGiven": {"code": "string"}}]"#),
-    api(Method::DELETE, "/api/pairings/{channel}/{sender}", Takes::Nothing, later!(pairings::revoke),
+    api(Method::DELETE, "/api/pairings/{channel}/{sender}", Takes::Nothing, async_handler!(pairings::revoke),
         r#"["Channels", "Takes a pairing back.", {"204": ""}]"#),
-    api(Method::GET, "/api/sops", Takes::Nothing, later!(sops::list),
+    api(Method::GET, "/api/sops", Takes::Nothing, async_handler!(sops::list),
         r#"["SOPs", "The SOPs, by name.", {"200": "SopList"}]"#),
-    api(Method::GET, "/api/sops/{name}", Takes::Nothing, later!(sops::show),
+    api(Method::GET, "/api/sops/{name}", Takes::Nothing, async_handler!(sops::show),
         r#"["SOPs", "A SOP with its text.", {"200": "Sop"}]"#),
-    api(Method::POST, "/api/sops/check", Json, later!(sops::check),
+    api(Method::POST, "/api/sops/check", Json, async_handler!(sops::check),
         r#"["SOPs", "What is wrong with a text that is to be a SOP, line by line.", {"200": "SopChecked"}, {}, "SopContent"]"#),
-    api(Method::POST, "/api/sops/{name}/run", Json, later!(sops::run),
+    api(Method::POST, "/api/sops/{name}/run", Json, async_handler!(sops::run),
         r#"["SOPs", "Begins a run in a session of the web chat.", {"202": {"SopBegun": {"status": "string", "session_id": "string", "turn": "string"}}, "409": "Problem", "503": "Problem"}, {}, "SopRunRequest"]"#),
-    api(Method::PUT, "/api/sops/{name}", Json, later!(sops::save),
+    api(Method::PUT, "/api/sops/{name}", Json, async_handler!(sops::save),
         r#"["SOPs", "Writes a SOP of the workspace.", {"200": "Sop"}, {}, "SopContent"]"#),
-    api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, later!(sops::remove),
+    api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, async_handler!(sops::remove),
         r#"["SOPs", "Removes a SOP of the workspace.", {"204": "", "409": "Problem"}]"#),
-    api(Method::GET, "/api/sop-runs", Takes::Nothing, later!(sops::runs),
+    api(Method::GET, "/api/sop-runs", Takes::Nothing, async_handler!(sops::runs),
         r#"["SOPs", "What was run, newest first.", {"200": "SopRuns"}, {"limit": "1-500"}]"#),
-    api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, later!(sops::resume),
+    api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, async_handler!(sops::resume),
         r#"["SOPs", "Goes on with a run that was interrupted.", {"200": {"SopResumed": {"status": "string", "run_id": "string", "turn": "string"}}, "409": "Problem"}]"#),
-    api(Method::GET, "/api/agents", Takes::Nothing, later!(agents::all),
+    api(Method::GET, "/api/agents", Takes::Nothing, async_handler!(agents::all),
         r#"["Agents", "Who works now, and what was done.", {"200": "AgentList"}, {"limit": "1-1000"}]"#),
     api(Method::GET, "/api/agents/active", Takes::Nothing, sync!(agents::active),
         r#"["Agents", "Who works now.", {"200": "ActiveAgents"}]"#),
-    api(Method::GET, "/api/agents/history", Takes::Nothing, later!(agents::history),
+    api(Method::GET, "/api/agents/history", Takes::Nothing, async_handler!(agents::history),
         r#"["Agents", "What was done.", {"200": "AgentHistory"}, {"limit": "1-1000"}]"#),
-    api(Method::GET, "/api/work", Takes::Nothing, later!(work::list),
+    api(Method::GET, "/api/work", Takes::Nothing, async_handler!(work::list),
         r#"["Work", "Work of several turns, newest first.", {"200": "WorkList"}, {"limit": "1-500"}]"#),
-    api(Method::POST, "/api/work", Json, later!(work::plan),
+    api(Method::POST, "/api/work", Json, async_handler!(work::plan),
         r#"["Work", "Plans a piece of work.", {"201": "Work", "409": "Problem"}, {}, "NewWork"]"#),
-    api(Method::GET, "/api/work/{id}", Takes::Nothing, later!(work::show),
+    api(Method::GET, "/api/work/{id}", Takes::Nothing, async_handler!(work::show),
         r#"["Work", "A piece of work with its tasks.", {"200": "Work"}]"#),
-    api(Method::POST, "/api/work/{id}/cancel", Takes::Nothing, later!(work::cancel),
+    api(Method::POST, "/api/work/{id}/cancel", Takes::Nothing, async_handler!(work::cancel),
         r#"["Work", "Ends a piece of work.", {"200": "Work", "409": "Problem"}]"#),
-    api(Method::POST, "/api/work/{id}/pause", Takes::Nothing, later!(work::pause),
+    api(Method::POST, "/api/work/{id}/pause", Takes::Nothing, async_handler!(work::pause),
         r#"["Work", "Pauses a piece of work, or `all` of it.", {"200": "Object", "409": "Problem"}]"#),
-    api(Method::POST, "/api/work/{id}/resume", Takes::Nothing, later!(work::resume),
+    api(Method::POST, "/api/work/{id}/resume", Takes::Nothing, async_handler!(work::resume),
         r#"["Work", "Lets a piece of work go on, or `all` of it.", {"200": "Object", "409": "Problem"}]"#),
-    api(Method::GET, "/api/scheduler", Takes::Nothing, later!(scheduler::list),
+    api(Method::GET, "/api/scheduler", Takes::Nothing, async_handler!(scheduler::list),
         r#"["Scheduler", "The timed jobs, by name.", {"200": "JobList"}]"#),
-    api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, later!(scheduler::list),
+    api(Method::GET, "/api/scheduler/jobs", Takes::Nothing, async_handler!(scheduler::list),
         r#"["Scheduler", "The timed jobs, by name.", {"200": "JobList"}]"#),
-    api(Method::POST, "/api/scheduler/jobs", Json, later!(scheduler::add),
+    api(Method::POST, "/api/scheduler/jobs", Json, async_handler!(scheduler::add),
         r#"["Scheduler", "Adds a timed job.", {"201": "Job", "409": "Problem"}, {}, "NewJob"]"#),
-    api(Method::DELETE, "/api/scheduler/jobs/{id}", Takes::Nothing, later!(scheduler::remove),
+    api(Method::DELETE, "/api/scheduler/jobs/{id}", Takes::Nothing, async_handler!(scheduler::remove),
         r#"["Scheduler", "Removes a job.", {"204": "", "409": "Problem"}]"#),
-    api(Method::PATCH, "/api/scheduler/jobs/{id}", Json, later!(scheduler::pause),
+    api(Method::PATCH, "/api/scheduler/jobs/{id}", Json, async_handler!(scheduler::pause),
         r#"["Scheduler", "Pauses a job, or lets it go on.", {"200": "Job", "409": "Problem"}, {}, {"JobSwitch": {"enabled": "boolean"}}]"#),
-    api(Method::POST, "/api/scheduler/jobs/{id}/run", Takes::Nothing, later!(scheduler::run),
+    api(Method::POST, "/api/scheduler/jobs/{id}/run", Takes::Nothing, async_handler!(scheduler::run),
         r#"["Scheduler", "Runs a job now.", {"201": "JobRun", "409": "Problem"}]"#),
-    api(Method::GET, "/api/scheduler/jobs/{id}/runs", Takes::Nothing, later!(scheduler::runs),
+    api(Method::GET, "/api/scheduler/jobs/{id}/runs", Takes::Nothing, async_handler!(scheduler::runs),
         r#"["Scheduler", "The runs of a job, newest first.", {"200": "JobRuns"}, {"limit": "1-200"}]"#),
 ];
 

@@ -67,33 +67,29 @@ mod tests {
     use aethon_core::secret::Secret;
 
     use super::*;
-    use crate::service::tests::Bench;
+    use crate::service::tests::TestApp;
 
     #[tokio::test]
     async fn a_reload_replaces_the_token_the_secret_and_the_lists() {
         let with_token = |token: &str| Options { token: Secret::new(token), ..Options::default() };
-        let status = async |bench: &Bench, token: &str, host: &str| {
+        let status = async |app: &TestApp, token: &str, host: &str| {
             let authorization = format!("Bearer {token}");
             let headers = [("authorization", authorization.as_str()), ("host", host)];
-            bench.send("GET", "/api/status", &headers, "").await.status
+            app.send("GET", "/api/status", &headers, "").await.status
         };
-        let bench = Bench::new(with_token("old"));
-        assert_eq!(status(&bench, "old", "home.example").await, 200);
+        let app = TestApp::new(with_token("old"));
+        assert_eq!(status(&app, "old", "home.example").await, 200);
         let mut options = with_token("new");
         options.webhooks.secret = Secret::new("s3cret");
         options.allowed_hosts = vec!["house.example".into()];
-        bench.reload(&options);
-        assert_eq!(status(&bench, "old", "house.example").await, 401);
-        assert_eq!(status(&bench, "new", "house.example").await, 200);
-        assert_eq!(status(&bench, "new", "home.example").await, 421);
+        app.reload(&options);
+        assert_eq!(status(&app, "old", "house.example").await, 401);
+        assert_eq!(status(&app, "new", "house.example").await, 200);
+        assert_eq!(status(&app, "new", "home.example").await, 421);
         let json = [("content-type", "application/json")];
-        let unsigned = bench.send("POST", "/webhook/x", &json, r#"{"text": "x"}"#).await;
+        let unsigned = app.send("POST", "/webhook/x", &json, r#"{"text": "x"}"#).await;
         assert_eq!(unsigned.code(), "bad_signature");
-        bench.reload(&Options::default());
-        assert_eq!(
-            bench.send("GET", "/api/status", &[], "").await.status,
-            200,
-            "nobody is asked for a token"
-        );
+        app.reload(&Options::default());
+        assert_eq!(app.send("GET", "/api/status", &[], "").await.status, 200, "nobody is asked for a token");
     }
 }

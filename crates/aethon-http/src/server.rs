@@ -18,14 +18,14 @@ use tokio::time::MissedTickBehavior;
 
 use crate::app::App;
 use crate::connection::{self, Phase};
-use crate::crowd::Crowd;
+use crate::connections::Connections;
 use crate::deps::Deps;
 use crate::error::{Error, Problem, Result};
 use crate::host::unbracketed;
+use crate::log_throttle::LogThrottle;
+use crate::loopback_guard::LoopbackGuard;
 use crate::options::Options;
-use crate::pace::Pace;
 use crate::response;
-use crate::twin::Twin;
 use crate::ws::SWEEP;
 
 /// How long accepting pauses when the system is out of file descriptors.
@@ -41,7 +41,7 @@ pub struct Server {
     address: SocketAddr,
     app: Arc<App>,
     /// Keeps other programs from being `localhost` on this port.
-    twin: Option<Twin>,
+    loopback_guard: Option<LoopbackGuard>,
 }
 
 impl Server {
@@ -56,13 +56,18 @@ impl Server {
         };
         let listener = TcpListener::bind((unbracketed(&options.host), options.port)).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { app: App::new(options, deps, address), listener, address, twin: Twin::hold(address) })
+        Ok(Self {
+            app: App::new(options, deps, address),
+            listener,
+            address,
+            loopback_guard: LoopbackGuard::hold(address),
+        })
     }
 
     /// Creates a server from an existing application and listener.
     #[cfg(test)]
     pub(crate) fn over(app: Arc<App>, listener: TcpListener) -> io::Result<Self> {
-        Ok(Self { address: listener.local_addr()?, listener, app, twin: None })
+        Ok(Self { address: listener.local_addr()?, listener, app, loopback_guard: None })
     }
 
     /// Returns the bound address, with the port the system chose if 0 was requested.
@@ -79,11 +84,11 @@ impl Server {
     pub async fn serve(self, mut shutdown: Shutdown) {
         let limits = &self.app.options.limits;
         let (grace, most) = (limits.shutdown_grace, limits.max_connections.clamp(1, Semaphore::MAX_PERMITS));
-        let connections = Arc::new(Semaphore::new(most));
-        let crowd = Arc::new(Crowd::new(most));
+        let permits = Arc::new(Semaphore::new(most));
+        let connections = Arc::new(Connections::new(most));
         let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
         let (phase, phases) = watch::channel(Phase::Serving);
-        let (failing, crowded) = (Pace::default(), Pace::default());
+        let (failing, crowded) = (LogThrottle::default(), LogThrottle::default());
         let mut sweeps = tokio::time::interval(SWEEP);
         sweeps.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -106,11 +111,11 @@ impl Server {
             };
             let entrance = Entrance {
                 app: Arc::clone(&self.app),
-                crowd: Arc::clone(&crowd),
                 connections: Arc::clone(&connections),
+                permits: Arc::clone(&permits),
                 phases: phases.clone(),
             };
-            if let Ok(permit) = Arc::clone(&connections).try_acquire_owned() {
+            if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
                 entrance.admit(stream, peer.ip(), permit);
             } else {
                 if let Some(others) = crowded.line() {
@@ -124,12 +129,12 @@ impl Server {
                 }
             }
         }
-        drop((self.listener, self.twin));
+        drop((self.listener, self.loopback_guard));
         phase.send_replace(Phase::Draining);
         // Each connection holds a permit until it ends, so acquiring all permits means that all have ended.
         let all = u32::try_from(most).unwrap_or(u32::MAX);
-        if tokio::time::timeout(grace, connections.acquire_many(all)).await.is_err() {
-            let left = most - connections.available_permits();
+        if tokio::time::timeout(grace, permits.acquire_many(all)).await.is_err() {
+            let left = most - permits.available_permits();
             tracing::warn!(connections = left, "the grace is over; connections that have not ended are cut");
             phase.send_replace(Phase::Cut);
         }
@@ -139,8 +144,8 @@ impl Server {
 /// What is needed to admit a new connection.
 struct Entrance {
     app: Arc<App>,
-    crowd: Arc<Crowd>,
-    connections: Arc<Semaphore>,
+    connections: Arc<Connections>,
+    permits: Arc<Semaphore>,
     phases: watch::Receiver<Phase>,
 }
 
@@ -148,15 +153,15 @@ impl Entrance {
     fn admit(self, stream: TcpStream, peer: IpAddr, permit: OwnedSemaphorePermit) {
         let proxies = &self.app.rules.get().trusted_proxies;
         let is_proxy = proxies.iter().any(|network| network.contains(peer));
-        let seat = self.crowd.sit(peer, permit, is_proxy);
-        tokio::spawn(connection::serve(stream, peer, seat, self.app, self.phases));
+        let slot = self.connections.add(peer, permit, is_proxy);
+        tokio::spawn(connection::serve(stream, peer, slot, self.app, self.phases));
     }
 
     /// Admits a connection if an idle one can give way, and refuses it otherwise. A client that does not read its
     /// refusal in time gets none.
     async fn admit_or_refuse(self, stream: TcpStream, peer: IpAddr) {
-        if self.crowd.make_room() {
-            let permit = Arc::clone(&self.connections).acquire_owned();
+        if self.connections.make_room() {
+            let permit = Arc::clone(&self.permits).acquire_owned();
             if let Ok(Ok(permit)) = tokio::time::timeout(REFUSAL, permit).await {
                 return self.admit(stream, peer, permit);
             }
@@ -167,10 +172,10 @@ impl Entrance {
 
 /// Waits after an error of accept. Errors of a single connection need no pause; without file descriptors there is
 /// nothing to do but wait.
-async fn pause_after(error: &io::Error, pace: &Pace) {
+async fn pause_after(error: &io::Error, throttle: &LogThrottle) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
-        if let Some(others) = pace.line() {
+        if let Some(others) = throttle.line() {
             tracing::warn!(%error, others, "a connection could not be accepted");
         }
         tokio::time::sleep(PAUSE).await;

@@ -19,7 +19,9 @@ use futures_util::FutureExt as _;
 use http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, UPGRADE};
 use http::{Method, StatusCode};
 
+use crate::access_lease::AccessLease;
 use crate::app::App;
+use crate::audit_notes::{AuditNotes, Removal};
 use crate::auth::TokenCheck;
 use crate::body::Response;
 use crate::error::Problem;
@@ -34,8 +36,6 @@ use crate::router::{self, Target};
 use crate::routes::{Access, Handler, Needs, Route, Takes};
 use crate::rules::Rules;
 use crate::signature::Refusal;
-use crate::standing::Standing;
-use crate::trail::{Removal, Trail};
 use crate::ws::{self, SocketKind};
 
 /// What hyper waits for: a finished response, or its future.
@@ -151,10 +151,10 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
         Ok(Next::Answered(answer)) => return Step::Done(Ok(answer)),
         Ok(Next::Handler(route, params)) => (route, params),
         Ok(Next::Socket { socket, is_admitted }) => {
-            let standing = is_admitted.then(|| standing(app, rules, &request));
+            let lease = is_admitted.then(|| access_lease(app, rules, &request));
             let has_token = is_admitted && request.token != TokenCheck::Open;
             let opening = http::Request::from_parts(request.head, ());
-            return Step::Done(Ok(marked(ws::upgrade(app, socket, opening, standing), has_token)));
+            return Step::Done(Ok(marked(ws::upgrade(app, socket, opening, lease), has_token)));
         }
     };
     request.params = params;
@@ -162,11 +162,11 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
     match &route.handler {
         Handler::Sync(handler) => Step::Done(handler(app, &request).map(|answer| marked(answer, has_token))),
         Handler::Async(handler) => {
-            let standing = (router::access(request.head.uri.path()) == Access::Gated)
-                .then(|| standing(app, rules, &request));
+            let lease = (router::access(request.head.uri.path()) == Access::Gated)
+                .then(|| access_lease(app, rules, &request));
             // Even an unwanted body is read, so that the connection can be reused.
             let reads_body = route.takes == Takes::Nothing && request.changes_state();
-            let removal = standing.as_ref().and_then(|_| Removal::of(&request));
+            let removal = lease.as_ref().and_then(|_| Removal::of(&request));
             let (app, handler) = (Arc::clone(app), *handler);
             Step::Pending(Box::pin(async move {
                 if reads_body {
@@ -174,10 +174,10 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                 }
                 let mut answer = handler(&app, request).await?;
                 if let Some(removal) = removal.filter(|_| answer.status().is_success()) {
-                    app.part::<Trail>().removed(removal);
+                    app.part::<AuditNotes>().removed(removal);
                 }
-                if let Some(standing) = standing.filter(|_| answer.body().is_stream()) {
-                    answer.body_mut().end_with(standing.ended());
+                if let Some(lease) = lease.filter(|_| answer.body().is_stream()) {
+                    answer.body_mut().end_with(lease.ended());
                 }
                 Ok(marked(answer, has_token))
             }))
@@ -193,8 +193,8 @@ fn marked(mut answer: Response, has_token: bool) -> Response {
     answer
 }
 
-fn standing(app: &App, rules: &Rules, request: &Request) -> Standing {
-    app.standing(rules.token_auth.sign_in(request.token, &request.head.headers))
+fn access_lease(app: &App, rules: &Rules, request: &Request) -> AccessLease {
+    app.access_lease(rules.token_auth.sign_in(request.token, &request.head.headers))
 }
 
 /// The next step of a request.
@@ -282,7 +282,7 @@ fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {
     }
     let address = request.client.address;
     let strike = app.attempts.count(address, Instant::now()).map_err(too_many_attempts)?;
-    app.part::<Trail>().wrong_token(strike, address);
+    app.part::<AuditNotes>().wrong_token(strike, address);
     Ok(())
 }
 

@@ -32,7 +32,7 @@ use crate::deps::{Chat, Runtime, Setup, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::hex::hex;
-use crate::replay::Taken;
+use crate::replay::UsedSignatures;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 use crate::rules::WebhookRules;
@@ -45,18 +45,18 @@ const LONGEST_KEY: usize = 255;
 const KEY_SECONDS: u64 = 24 * 60 * 60;
 const INTERRUPTED: &str = "the assistant stopped while it worked on this and did not finish; send it again under a new Idempotency-Key";
 
-/// The webhook rules, the clock for judging signatures, and the used signatures.
+/// What the webhook handlers work with: the webhook rules, the clock for judging signatures, and the used signatures.
 #[derive(Clone)]
-pub(crate) struct Gate {
+pub(crate) struct WebhookContext {
     rules: Arc<WebhookRules>,
     clock: Arc<dyn Clock>,
-    taken: Arc<Taken>,
+    used_signatures: Arc<UsedSignatures>,
 }
 
-impl FromApp for Gate {
+impl FromApp for WebhookContext {
     fn from_app(app: &App) -> Self {
-        let (rules, taken) = FromApp::from_app(app);
-        Self { rules, clock: Runtime::from_app(app).clock, taken }
+        let (rules, used_signatures) = FromApp::from_app(app);
+        Self { rules, clock: Runtime::from_app(app).clock, used_signatures }
     }
 }
 
@@ -68,10 +68,10 @@ struct Answered<'a> {
 
 /// `POST /webhook/trigger`: uses a new session for each call, or a named one that persists.
 pub(crate) async fn trigger(
-    (chat, setup, workflows, gate): (Chat, Setup, Workflows, Gate),
+    (chat, setup, workflows, context): (Chat, Setup, Workflows, WebhookContext),
     mut request: Request,
 ) -> HandlerResult {
-    let (body, signed) = gate.signed_body(&mut request).await?;
+    let (body, signed) = context.signed_body(&mut request).await?;
     let mut fields = Fields::parse(&body)?;
     let text = fields.required_text("text")?;
     let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
@@ -94,16 +94,16 @@ pub(crate) async fn trigger(
     let inbound = Inbound::say(session, text)
         .from_sender(CHANNEL)
         .with_dedupe(dedupe("/webhook/trigger", &request.head.headers, &body)?)
-        .with_untrusted(gate.rules.mark_untrusted)
+        .with_untrusted(context.rules.mark_untrusted)
         .with_oneshot(name.is_none())
         .delivered_to(destination)
         .handled_by(sop_name.map_or(Handling::Model, Handling::sop));
-    gate.turn(&chat, signed, inbound).await
+    context.turn(&chat, signed, inbound).await
 }
 
 /// `POST /webhook/{channel}`: continues the session of that channel.
-pub(crate) async fn channel((chat, gate): (Chat, Gate), mut request: Request) -> HandlerResult {
-    let (body, signed) = gate.signed_body(&mut request).await?;
+pub(crate) async fn channel((chat, context): (Chat, WebhookContext), mut request: Request) -> HandlerResult {
+    let (body, signed) = context.signed_body(&mut request).await?;
     let channel = request.params.get::<String>("channel").unwrap_or_default();
     // However it is spelled, `trigger` belongs to the other route, whose sessions are not a channel's.
     if !is_source_name(&channel) || channel == "trigger" {
@@ -115,11 +115,11 @@ pub(crate) async fn channel((chat, gate): (Chat, Gate), mut request: Request) ->
     let inbound = Inbound::say(session(&channel)?, text)
         .from_sender(channel)
         .with_dedupe(dedupe)
-        .with_untrusted(gate.rules.mark_untrusted);
-    gate.turn(&chat, signed, inbound).await
+        .with_untrusted(context.rules.mark_untrusted);
+    context.turn(&chat, signed, inbound).await
 }
 
-impl Gate {
+impl WebhookContext {
     /// Reads the body and checks its signature. Returns a version 2 signature, which may be used only once.
     async fn signed_body(&self, request: &mut Request) -> Result<(Bytes, Option<Signed>), Problem> {
         let body = request.read().await?;
@@ -134,11 +134,12 @@ impl Gate {
             place.copy_from_slice(digest::digest(&digest::SHA256, dedupe.id.as_bytes()).as_ref());
             place
         });
-        let taken = signed.map(|signed| self.taken.take(signed, place, self.clock.now())).transpose();
+        let taken =
+            signed.map(|signed| self.used_signatures.take(signed, place, self.clock.now())).transpose();
         let is_new = taken.map_err(Refusal::problem)?.unwrap_or(false);
         let submitted = chat.assistant.submit(inbound, Arc::new(Unattended)).await;
         if let (Some(signed), Err(_), true) = (&signed, &submitted, is_new) {
-            self.taken.give_back(signed);
+            self.used_signatures.give_back(signed);
         }
         reply(submitted.map_err(refused)?, self.rules.timeout).await
     }

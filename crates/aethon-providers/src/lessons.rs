@@ -64,9 +64,9 @@ impl FromIterator<Lesson> for Lessons {
 
 /// Stores the lessons about one model.
 #[derive(Debug, Default)]
-pub(crate) struct Notebook(AtomicU32);
+pub(crate) struct LessonStore(AtomicU32);
 
-impl Notebook {
+impl LessonStore {
     /// Returns all lessons so far.
     pub(crate) fn lessons(&self) -> Lessons {
         Lessons(self.0.load(Ordering::Relaxed))

@@ -20,7 +20,7 @@ use ureq::http::header::CONTENT_TYPE;
 
 use crate::classify;
 use crate::learned::{Description, LearnedCapabilities};
-use crate::lessons::{Lessons, Notebook};
+use crate::lessons::{LessonStore, Lessons};
 use crate::options::Options;
 use crate::request_id;
 use crate::service::Service;
@@ -120,7 +120,7 @@ pub(crate) struct Remote {
     client: Client,
     dialect: Box<dyn Dialect>,
     settings: Arc<Settings>,
-    notebook: Notebook,
+    lesson_store: LessonStore,
     discovery: Option<Box<dyn Discovery>>,
     reads_text_calls: bool,
 }
@@ -134,8 +134,17 @@ impl Remote {
         dialect: Box<dyn Dialect>,
     ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
-        let (settings, notebook) = (Arc::new(Settings::of(options)), Notebook::default());
-        Self { known, service, client, dialect, settings, notebook, discovery: None, reads_text_calls: false }
+        let (settings, lesson_store) = (Arc::new(Settings::of(options)), LessonStore::default());
+        Self {
+            known,
+            service,
+            client,
+            dialect,
+            settings,
+            lesson_store,
+            discovery: None,
+            reads_text_calls: false,
+        }
     }
 
     /// Sets how the service is asked what its model can do.
@@ -151,7 +160,7 @@ impl Remote {
 
     /// Returns the terms for a request written now.
     fn terms(&self) -> Terms {
-        let (capabilities, lessons) = (self.known.capabilities(), self.notebook.lessons());
+        let (capabilities, lessons) = (self.known.capabilities(), self.lesson_store.lessons());
         Terms { capabilities, rules: self.service.rules, settings: self.settings.clone(), lessons }
     }
 
@@ -193,7 +202,7 @@ impl Remote {
             hint.images = Some(false);
         }
         self.known.refused(hint);
-        self.notebook.keep(lessons);
+        self.lesson_store.keep(lessons);
     }
 
     /// Authorises and sends a request.

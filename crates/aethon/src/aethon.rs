@@ -41,7 +41,7 @@ use tokio::time::timeout;
 use crate::builder::{Prepared, Shared, Source};
 use crate::containers::ContainerTask;
 use crate::error::{Error, Result};
-use crate::features::Ground;
+use crate::features::MachineFacts;
 use crate::home::Home;
 use crate::memory::{GuardedMemory, VectorTask};
 use crate::reach::Reach;
@@ -51,7 +51,7 @@ use crate::wiring::channels::Deliveries;
 use crate::wiring::model::AgentModels;
 use crate::wiring::recorder::Recorded;
 use crate::wiring::tools::Tools;
-use crate::wiring::workflows::{Groundwork, Workflows};
+use crate::wiring::workflows::{WorkflowParts, Workflows};
 
 /// How long shutdown waits for interrupted calls to be booked.
 const LAST_BOOKINGS: Duration = Duration::from_secs(5);
@@ -72,7 +72,7 @@ pub struct Aethon {
     pub(crate) workflows: Workflows,
     pub(crate) models: ModelParts,
     background: Background,
-    pub(crate) desk: PendingApprovals,
+    pub(crate) approvals: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
     /// Sentences describing what the assistant can read and run.
@@ -91,7 +91,7 @@ pub(crate) struct ModelParts {
 
 /// The background tasks.
 struct Background {
-    memory: Option<Remembering>,
+    memory: Option<MemoryParts>,
     telemetry: TelemetryTask,
     recorded: Recorded,
     /// Held only to keep the task alive.
@@ -102,16 +102,16 @@ struct Background {
 fn guest_channels(
     prepared: &Prepared,
     door: Arc<dyn Assistant>,
-    around: &wiring::messengers::Around,
+    deps: &wiring::messengers::MessengerDeps,
 ) -> Result<Channels> {
     let hub = Arc::new(Hub::new(prepared.clock()));
-    let others = wiring::messengers::with_brought(&prepared.config, around, &prepared.parts.channels);
+    let others = wiring::messengers::with_brought(&prepared.config, deps, &prepared.parts.channels);
     wiring::channels::channels(&prepared.config, door, hub, &others)
         .map_err(|error| Error::refused(error.to_string()).because(error))
 }
 
 /// The memory, and the task that computes its vectors.
-struct Remembering {
+struct MemoryParts {
     memory: GuardedMemory,
     vectors: VectorTask,
 }
@@ -125,15 +125,15 @@ impl Aethon {
         let models = AgentModels::of(&prepared, wiring::store::learned(&storage).await);
         let meter = wiring::prices::meter(&prepared, &storage);
         let provider = models.models.leading().clone();
-        let (desk, deliveries) = (PendingApprovals::default(), Deliveries::default());
+        let (approvals, deliveries) = (PendingApprovals::default(), Deliveries::default());
         let embedder = wiring::embedding::embedder(&prepared, &storage, meter.clone());
         let guard = wiring::memory::guard(&prepared)?;
         let memory = wiring::memory::memory(&prepared, &storage, embedder.clone())?;
         let shared_memory = memory.clone().map(|memory| Arc::new(memory) as Arc<dyn Memory>);
         let tools = Tools::of(&prepared, &storage, &deliveries, shared_memory.clone());
-        let groundwork = Groundwork::of(&prepared, &storage);
-        let ground = Ground::of(&prepared).await;
-        crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), ground);
+        let workflow_parts = WorkflowParts::of(&prepared, &storage);
+        let facts = MachineFacts::of(&prepared).await;
+        crate::features::offer(&prepared.shared.features, Live::new(prepared.config.clone()), facts);
         crate::features::offer_parts(&prepared.shared, &provider, &storage);
         prepared.shared.features.offer(wiring::tools::features(tools.sets.clone()));
         if mode == OpenMode::Daemon {
@@ -148,31 +148,31 @@ impl Aethon {
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
-            approvals: &desk,
+            approvals: &approvals,
             wake: &deliveries.wake,
-            tools: tools.sources(&prepared, &groundwork),
-            sops: (groundwork.sops.hook(), groundwork.limits.clone()),
-            board: groundwork.board.clone(),
-            folder: groundwork.specialists.clone(),
+            tools: tools.sources(&prepared, &workflow_parts),
+            sops: (workflow_parts.sops.hook(), workflow_parts.limits.clone()),
+            board: workflow_parts.board.clone(),
+            folder: workflow_parts.specialists.clone(),
             guard,
             memory: shared_memory,
             recorder: recorded.hook(),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
-        groundwork.sops.load().await?;
-        let workflows = groundwork.in_front_of(engine.clone());
+        workflow_parts.sops.load().await?;
+        let workflows = workflow_parts.in_front_of(engine.clone());
         if mode == OpenMode::Guest {
             // The daemon, not this program, recovers first and streams recovered turns to watchers.
             engine.watch(|_| Arc::new(Unattended));
             // Guest channels never receive, so they have nothing to listen on.
             let programs = (&tools.programs, None);
             let own = (&clock, &prepared.shared.allowed_senders);
-            let around = wiring::messengers::surroundings(&storage, &desk, &deliveries, programs, own);
-            deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &around)?);
+            let deps = wiring::messengers::deps(&storage, &approvals, &deliveries, programs, own);
+            deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &deps)?);
         }
         // Computing missing vectors is the daemon's job; a guest would do the work twice.
         let is_daemon = mode == OpenMode::Daemon;
-        let memory = memory.map(|memory| Remembering { vectors: memory.start(is_daemon), memory });
+        let memory = memory.map(|memory| MemoryParts { vectors: memory.start(is_daemon), memory });
         let bus = prepared.shared.bus.clone();
         let containers = ContainerTask::start(prepared.shared.docker.clone(), &bus);
         bus.telemetry().keep(prepared.config.telemetry.enabled);
@@ -193,7 +193,7 @@ impl Aethon {
             workflows,
             models: ModelParts { meter, provider, embedder, transcriber },
             background: Background { memory, telemetry, recorded, _containers: containers },
-            desk,
+            approvals,
             clock,
             deliveries,
             reach,
@@ -216,17 +216,17 @@ impl Aethon {
 
     /// The catalogue of SOPs.
     pub fn sops(&self) -> Arc<dyn SopCatalog> {
-        self.workflows.groundwork.sops.catalog()
+        self.workflows.parts.sops.catalog()
     }
 
     /// Multi-turn work. Callers can plan, pause and end it here; the daemon carries it out.
     pub fn work(&self) -> Arc<dyn WorkBook> {
-        Arc::new(self.workflows.groundwork.works.clone())
+        Arc::new(self.workflows.parts.works.clone())
     }
 
     /// The scheduled jobs. Those in the configuration are synced when the daemon starts.
     pub fn schedule(&self) -> Arc<dyn Schedule> {
-        Arc::new(self.workflows.groundwork.book.clone())
+        Arc::new(self.workflows.parts.book.clone())
     }
 
     /// Runs a scheduled job to completion. Its result is delivered by the daemon, now or once one runs.
@@ -234,7 +234,7 @@ impl Aethon {
         let schedule = self.schedule();
         let run = schedule.run(id).await?;
         let channels = (*self.deliveries.channels.get()).clone();
-        let book = self.workflows.groundwork.book.clone();
+        let book = self.workflows.parts.book.clone();
         let parts = SchedulerParts { book, assistant: self.assistant(), channels };
         Scheduler::run_one(parts, run.clone()).await;
         let runs = schedule.runs(id, 10).await?;
@@ -249,7 +249,7 @@ impl Aethon {
     /// Replaces the stored jobs of the configuration by the current ones, as the daemon does when it starts.
     pub async fn take_over_jobs(&self) -> Result<()> {
         let configured = wiring::workflows::configured(&self.config);
-        Ok(self.workflows.groundwork.book.take_over(configured).await?)
+        Ok(self.workflows.parts.book.take_over(configured).await?)
     }
 
     /// Resumes SOP runs whose turn was lost.
@@ -259,7 +259,7 @@ impl Aethon {
 
     /// What each agent is doing, and what agents have done.
     pub fn agents(&self) -> &AgentBoard {
-        &self.workflows.groundwork.board
+        &self.workflows.parts.board
     }
 
     /// The storage.
@@ -285,7 +285,7 @@ impl Aethon {
 
     /// The pending approvals.
     pub fn approvals(&self) -> &PendingApprovals {
-        &self.desk
+        &self.approvals
     }
 
     /// The live event bus.
@@ -381,7 +381,7 @@ impl Aethon {
         Chat {
             assistant: self.assistant(),
             transcripts: self.transcripts(),
-            approvals: self.desk.clone(),
+            approvals: self.approvals.clone(),
             hub,
         }
     }

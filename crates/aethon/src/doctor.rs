@@ -137,8 +137,8 @@ async fn sandbox(prepared: &Prepared) -> Finding {
 
 /// Reports what would run with this configuration on this machine. Only `/api/features` knows what shows at run time.
 async fn features(prepared: &Prepared) -> Vec<Finding> {
-    let ground = crate::features::Ground::of(prepared).await;
-    let rows = crate::features::configured(&prepared.config, &ground);
+    let facts = crate::features::MachineFacts::of(prepared).await;
+    let rows = crate::features::configured(&prepared.config, &facts);
     let told = rows.into_iter().map(|row| {
         let message = format!("{}: {}, {} ({})", row.title, row.state.as_str(), row.detail, row.config_key);
         match row.state {

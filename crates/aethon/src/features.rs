@@ -22,14 +22,14 @@ use crate::wiring;
 
 /// What the machine and the rest of the program add to the configuration.
 #[derive(Debug, Clone)]
-pub(crate) struct Ground {
+pub(crate) struct MachineFacts {
     /// Whether only this machine reaches the listener.
     is_near: bool,
     protection: Protection,
     unpriced: Vec<String>,
 }
 
-impl Ground {
+impl MachineFacts {
     pub(crate) async fn of(prepared: &Prepared) -> Self {
         let host = &prepared.config.channels.webchat.host;
         let is_near = matches!(aethon_http::is_loopback_host(host).await, Ok(true));
@@ -38,13 +38,13 @@ impl Ground {
 }
 
 /// Derives each feature's row from the configuration, in display order.
-pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
+pub(crate) fn configured(config: &Config, facts: &MachineFacts) -> Vec<Feature> {
     let mut rows = vec![
         model(config),
-        budget(config, ground),
+        budget(config, facts),
         storage(None),
         Feature::on("tools", "Tools", "the built-in tools", "runtime_tools.enabled"),
-        shell(config, ground),
+        shell(config, facts),
         runtime_tools(config),
         specialists(config),
         work(config),
@@ -53,7 +53,7 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
         approvals(config),
         webchat(config),
         dashboard(config),
-        webhooks(config, ground),
+        webhooks(config, facts),
         scheduler(config),
         memory(config),
         wiring::transcription::feature(config),
@@ -68,8 +68,8 @@ pub(crate) fn configured(config: &Config, ground: &Ground) -> Vec<Feature> {
 }
 
 /// Puts the configured features on the board; they are derived anew on each look.
-pub(crate) fn offer(board: &Features, config: Live<Config>, ground: Ground) {
-    board.offer(move || configured(&config.get(), &ground));
+pub(crate) fn offer(board: &Features, config: Live<Config>, facts: MachineFacts) {
+    board.offer(move || configured(&config.get(), &facts));
 }
 
 /// Puts what only a running assistant knows on the board: whether the model is set up, and whether the storage works.
@@ -143,10 +143,10 @@ fn scheduler(config: &Config) -> Feature {
     Feature::new(("scheduler", "Scheduled jobs"), state, detail, "scheduler.enabled")
 }
 
-fn budget(config: &Config, ground: &Ground) -> Feature {
-    let detail = crate::preflight::budget(&config.budget, &ground.unpriced);
+fn budget(config: &Config, facts: &MachineFacts) -> Feature {
+    let detail = crate::preflight::budget(&config.budget, &facts.unpriced);
     let state = match config.budget.daily_usd > 0.0 {
-        true if !ground.unpriced.is_empty() => FeatureState::Degraded,
+        true if !facts.unpriced.is_empty() => FeatureState::Degraded,
         is_on => FeatureState::of_switch(is_on),
     };
     Feature::new(("budget", "Daily budget"), state, detail, "budget.daily_usd")
@@ -190,13 +190,13 @@ pub(crate) fn offer_memory(board: &Features, config: Live<Config>, memory: Guard
     });
 }
 
-fn shell(config: &Config, ground: &Ground) -> Feature {
+fn shell(config: &Config, facts: &MachineFacts) -> Feature {
     let name = ("shell_sandbox", "Sandbox for commands");
     match config.security.sandbox {
         Sandbox::None => {
             let detail = format!(
                 "commands run on this machine as the person who started it; {}",
-                ground.protection.describe()
+                facts.protection.describe()
             );
             Feature::new(name, FeatureState::Off, detail, "security.sandbox")
         }
@@ -308,8 +308,8 @@ fn dashboard(config: &Config) -> Feature {
     Feature::new(("dashboard", "Dashboard"), state, detail, "dashboard.enabled")
 }
 
-fn webhooks(config: &Config, ground: &Ground) -> Feature {
-    let is_on = config.channels.webchat.enabled && wiring::http::webhooks(config).exist(ground.is_near);
+fn webhooks(config: &Config, facts: &MachineFacts) -> Feature {
+    let is_on = config.channels.webchat.enabled && wiring::http::webhooks(config).exist(facts.is_near);
     let detail = match (is_on, config.webhook.secret.is_empty()) {
         (true, false) => "every request must be signed with webhook.secret",
         (true, true) => "requests from this machine need no signature, because webhook.secret is empty",
@@ -350,8 +350,8 @@ mod tests {
         let mut config = Config::default();
         change(&mut config);
         let protection = Protection { files: true, ports: true, signals: true, is_root: false };
-        let ground = Ground { is_near: false, protection, unpriced: vec!["m".into()] };
-        let rows = configured(&config, &ground);
+        let facts = MachineFacts { is_near: false, protection, unpriced: vec!["m".into()] };
+        let rows = configured(&config, &facts);
         rows.into_iter().find(|row| row.id == id).unwrap_or_else(|| panic!("no row {id}"))
     }
 

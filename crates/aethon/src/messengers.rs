@@ -19,7 +19,7 @@ use crate::builder::Prepared;
 use crate::doctor::Finding;
 use crate::error::{Error, Result};
 use crate::wiring::household;
-use crate::wiring::messengers::{self, Around, NAMES};
+use crate::wiring::messengers::{self, MessengerDeps, NAMES};
 
 /// The result of testing a messenger.
 #[derive(Debug, Clone, Serialize)]
@@ -35,7 +35,7 @@ pub struct ChannelTest {
 impl Aethon {
     /// Tests whether a messenger accepts the credentials, without sending or consuming messages. `None` if the name is unknown.
     pub async fn test_channel(&self, name: &str) -> Option<ChannelTest> {
-        let messenger = messengers::messenger(&self.config, name, &self.surroundings())?;
+        let messenger = messengers::messenger(&self.config, name, &self.messenger_deps())?;
         let checks = match messengers::is_enabled(&self.config, name) {
             true => messenger.inspect().await,
             false => {
@@ -66,10 +66,10 @@ impl Aethon {
         })
     }
 
-    pub(crate) fn surroundings(&self) -> Around {
-        messengers::surroundings(
+    pub(crate) fn messenger_deps(&self) -> MessengerDeps {
+        messengers::deps(
             &self.storage,
-            &self.desk,
+            &self.approvals,
             &self.deliveries,
             (&self.tools.programs, self.models.transcriber.as_ref()),
             (&self.clock, &self.shared.allowed_senders),

@@ -23,7 +23,7 @@ use aethon_tools::Protection;
 /// How long the Docker daemon may take to answer.
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
 /// The shortest token or secret that counts as hard to guess, in characters.
-const LEAST: usize = 16;
+const MIN_SECRET_LENGTH: usize = 16;
 pub(crate) const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
 
 /// The command-line flags and environment variables that the program depends on.
@@ -75,12 +75,12 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
 pub(crate) fn short_secrets(config: &Config) -> Vec<String> {
     let keys =
         [("dashboard.auth_token", &config.dashboard.auth_token), ("webhook.secret", &config.webhook.secret)];
-    let is_short = |secret: &Secret| !secret.is_empty() && length(secret) < LEAST;
+    let is_short = |secret: &Secret| !secret.is_empty() && length(secret) < MIN_SECRET_LENGTH;
     let short = keys.into_iter().filter(|(_, secret)| is_short(secret));
     short
         .map(|(key, secret)| {
             format!(
-                "{key} has only {} characters and can be guessed: use at least {LEAST}, for example the output of \
+                "{key} has only {} characters and can be guessed: use at least {MIN_SECRET_LENGTH}, for example the output of \
                  `openssl rand -hex 24`",
                 length(secret)
             )

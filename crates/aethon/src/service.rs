@@ -69,7 +69,7 @@ impl Service {
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
-            reap(docker).await;
+            remove_stale_containers(docker).await;
         }
         // The home is locked by us, so whatever an earlier daemon was doing is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
@@ -77,7 +77,7 @@ impl Service {
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
         let brought = &aethon.source.parts.channels;
-        let others = wiring::messengers::with_brought(&aethon.config, &aethon.surroundings(), brought);
+        let others = wiring::messengers::with_brought(&aethon.config, &aethon.messenger_deps(), brought);
         let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         aethon.deliveries.channels.set(channels.clone());
@@ -86,7 +86,7 @@ impl Service {
         aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
         aethon.engine.tell(hub.clone());
         let config = Live::new(aethon.config.clone());
-        let (wish, wishes) = crate::view::wishes();
+        let (reload, reloads) = crate::view::reload_requests();
         let setup = Setup {
             config: Arc::new(MaskedConfig {
                 config: config.clone(),
@@ -94,7 +94,7 @@ impl Service {
                 redactor: aethon.shared.redactor.clone(),
                 audit: aethon.storage.audit.clone(),
                 clock: aethon.clock.clone(),
-                reload: wish,
+                reload,
             }),
             provider: aethon.models.provider.clone(),
             channels: channels.clone(),
@@ -107,7 +107,7 @@ impl Service {
         let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
         let greeting = greeting(server.as_ref(), &lock)?;
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
-        let reloading = crate::view::grant(wishes, Reload::new(&aethon, config.clone(), application));
+        let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
         let tasks = {
             let watched = (&aethon.clock, &aethon.shared.bus);
@@ -199,7 +199,7 @@ fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
 }
 
 /// Removes containers left over from an earlier run.
-async fn reap(docker: &DockerSandbox) {
+async fn remove_stale_containers(docker: &DockerSandbox) {
     let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
     match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
         Ok(0) => {}
@@ -216,7 +216,7 @@ async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
     if let Err(error) = aethon.take_over_jobs().await {
         tracing::error!(%error, "the jobs of the configuration were not taken over");
     }
-    let book = aethon.workflows.groundwork.book.clone();
+    let book = aethon.workflows.parts.book.clone();
     Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
 }
 

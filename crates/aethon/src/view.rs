@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const WAITING: usize = 16;
 
 /// A request to reload the configuration, as the channel on which its result is awaited.
-pub(crate) type ReloadWish = oneshot::Sender<std::result::Result<Reloaded, String>>;
+pub(crate) type ReloadRequest = oneshot::Sender<std::result::Result<Reloaded, String>>;
 
 /// A loaded configuration with its secrets masked.
 pub(crate) struct MaskedConfig {
@@ -35,20 +35,20 @@ pub(crate) struct MaskedConfig {
     pub(crate) redactor: Live<Redactor>,
     pub(crate) audit: Arc<dyn AuditLog>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) reload: mpsc::Sender<ReloadWish>,
+    pub(crate) reload: mpsc::Sender<ReloadRequest>,
 }
 
 /// The queue of reload requests.
-pub(crate) fn wishes() -> (mpsc::Sender<ReloadWish>, mpsc::Receiver<ReloadWish>) {
+pub(crate) fn reload_requests() -> (mpsc::Sender<ReloadRequest>, mpsc::Receiver<ReloadRequest>) {
     mpsc::channel(WAITING)
 }
 
 /// Serves reload requests until no sender is left.
-pub(crate) async fn grant(mut wishes: mpsc::Receiver<ReloadWish>, mut reload: Reload) {
-    while let Some(wish) = wishes.recv().await {
+pub(crate) async fn grant(mut requests: mpsc::Receiver<ReloadRequest>, mut reload: Reload) {
+    while let Some(request) = requests.recv().await {
         let reloaded = reload.read_again().await.map_err(|error| error.to_string());
         // The requester may be gone; the log has the result.
-        let _ = wish.send(reloaded);
+        let _ = request.send(reloaded);
     }
 }
 
@@ -138,9 +138,9 @@ impl MaskedConfig {
     }
 
     async fn reloaded(&self) -> std::result::Result<Reloaded, String> {
-        let (wish, granted) = oneshot::channel();
+        let (request, granted) = oneshot::channel();
         let busy = || "the service is busy; restart it to take the file over".to_owned();
-        self.reload.try_send(wish).map_err(|_| busy())?;
+        self.reload.try_send(request).map_err(|_| busy())?;
         timeout(PATIENCE, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn chat(stage: &Stage, home: &TempDir, writer: usize, session: usize)
     let name = format!("s{session}");
     let mut command = program("aethon-cli", home.path());
     let mut terminal = Terminal::start_sized(command.args(["chat", "--session", &name]), 100, 400);
-    terminal.sees_within("a first prompt", LONG, |screen| screen.ends_with('>'));
+    terminal.wait_for_screen_within("a first prompt", LONG, |screen| screen.ends_with('>'));
     stage.sits_down();
     let mut own = BTreeSet::new();
     while !stage.is_over() {
@@ -25,7 +25,7 @@ pub(super) fn chat(stage: &Stage, home: &TempDir, writer: usize, session: usize)
         while !is_answered(&mut terminal, &question, &answer) {
             std::thread::sleep(Duration::from_millis(200));
         }
-        terminal.sees_within("a prompt", LONG, |screen| screen.ends_with('>'));
+        terminal.wait_for_screen_within("a prompt", LONG, |screen| screen.ends_with('>'));
         let printed = terminal.lines_since(before);
         for line in printed.iter().filter(|line| line.starts_with("answer-")) {
             assert!(
@@ -46,7 +46,8 @@ fn is_answered(terminal: &mut Terminal, question: &str, answer: &str) -> bool {
     let before = terminal.length();
     // Several lines of one message, with Alt-Enter.
     terminal.press(&question.replace(" | ", "\u{1b}\r"));
-    terminal.sees_within("the question", LONG, |screen| screen.ends_with(&format!("!say {answer}")));
+    terminal
+        .wait_for_screen_within("the question", LONG, |screen| screen.ends_with(&format!("!say {answer}")));
     terminal.press("\r");
     let deadline = Instant::now() + LONG;
     // Looked for in what was printed: after a reconnection the turns of others may be more than a screen at once.
@@ -56,7 +57,7 @@ fn is_answered(terminal: &mut Terminal, question: &str, answer: &str) -> bool {
             return true;
         }
         if lines.iter().any(|line| line.starts_with("error: Too many messages wait")) {
-            terminal.sees_within("a prompt", LONG, |screen| screen.ends_with('>'));
+            terminal.wait_for_screen_within("a prompt", LONG, |screen| screen.ends_with('>'));
             return false;
         }
         assert!(Instant::now() < deadline, "{answer} was not printed, but\n{}", lines.join("\n"));

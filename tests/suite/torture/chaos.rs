@@ -25,7 +25,7 @@ fn chaos(plan: &Plan) {
     let server = start(&home, &messengers, &[]);
     messengers.await_all();
     for (number, messenger) in (1..).zip(messengers.all()) {
-        messenger.cuts().begin(plan.seed + number, plan.one_in);
+        messenger.faults().begin(plan.seed + number, plan.one_in);
     }
     let stage = Stage::new(&server);
     let begun = Instant::now();
@@ -58,9 +58,9 @@ fn chaos(plan: &Plan) {
             writers.into_iter().map(|writer| writer.join().expect("somebody ends")).collect();
         (talks, server, kills)
     });
-    let cut: Vec<usize> = messengers.all().map(|messenger| messenger.cuts().count()).to_vec();
+    let cut: Vec<usize> = messengers.all().map(|messenger| messenger.faults().count()).to_vec();
     for messenger in messengers.all() {
-        messenger.cuts().end();
+        messenger.faults().end();
     }
     let asking = begun.elapsed();
     let outcome = people::check(&server, &messengers, &talks);

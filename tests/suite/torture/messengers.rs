@@ -1,6 +1,6 @@
 //! The messengers: three fake services, and people who write there and look at what stands in their chats.
 
-use aethon_tests::cuts::Cuts;
+use aethon_tests::connection_faults::ConnectionFaults;
 use aethon_tests::discord::Discord;
 use aethon_tests::matrix::Matrix;
 use aethon_tests::telegram::Telegram;
@@ -26,7 +26,7 @@ pub(super) trait Messenger: Sync {
     fn shown(&self, person: usize) -> Vec<String>;
 
     /// Its connections that break.
-    fn cuts(&self) -> &Cuts;
+    fn faults(&self) -> &ConnectionFaults;
 }
 
 /// All of them.
@@ -113,8 +113,8 @@ impl Messenger for Telegram {
         self.chat(chat(person)).iter().map(|posted| posted.text().trim_end().to_owned()).collect()
     }
 
-    fn cuts(&self) -> &Cuts {
-        &self.cuts
+    fn faults(&self) -> &ConnectionFaults {
+        &self.faults
     }
 }
 
@@ -139,8 +139,8 @@ impl Messenger for Matrix {
         self.posted(&room(person)).iter().map(|posted| posted.text().trim_end().to_owned()).collect()
     }
 
-    fn cuts(&self) -> &Cuts {
-        &self.cuts
+    fn faults(&self) -> &ConnectionFaults {
+        &self.faults
     }
 }
 
@@ -165,7 +165,7 @@ impl Messenger for Discord {
         self.posted(&channel(person)).iter().map(|posted| posted.text().trim_end().to_owned()).collect()
     }
 
-    fn cuts(&self) -> &Cuts {
-        &self.cuts
+    fn faults(&self) -> &ConnectionFaults {
+        &self.faults
     }
 }

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::backend::{Backend, Wish};
-use super::event::{ChatEvent, Outcome, Told};
+use super::backend::{Backend, Request};
+use super::event::{BackendEvent, ChatEvent, Outcome};
 use super::interrupts::{Interrupt, Interrupts};
 use super::screen::{Screen, put, style};
 use super::turn::LEAVE;
@@ -60,10 +60,10 @@ pub(crate) async fn run(
     let outcome = match !as_json && std::io::stdout().is_terminal() {
         true => shown(&mut *backend, &mut events).await?,
         false => {
-            let (heard, outcome) = heard(&mut *backend, &mut events).await?;
+            let (collected, outcome) = collect(&mut *backend, &mut events).await?;
             match as_json {
-                true => put(&format!("{}\n", document(session, &outcome, heard.failure))),
-                false => heard.print(&outcome),
+                true => put(&format!("{}\n", document(session, &outcome, collected.failure))),
+                false => collected.print(&outcome),
             }
             outcome
         }
@@ -82,44 +82,44 @@ struct Events {
 }
 
 /// An event that matters to the question.
-enum Heard {
+enum Next {
     Event(ChatEvent),
     Resize,
 }
 
 impl Events {
-    async fn next(&mut self, backend: &mut dyn Backend) -> Result<Heard> {
+    async fn next(&mut self, backend: &mut dyn Backend) -> Result<Next> {
         loop {
-            let told = tokio::select! {
-                told = backend.next() => told,
+            let received = tokio::select! {
+                received = backend.next() => received,
                 interrupt = self.interrupts.next() => {
                     if interrupt == Interrupt::Resize {
-                        return Ok(Heard::Resize);
+                        return Ok(Next::Resize);
                     }
                     if self.leaving.is_some() {
                         bail!("interrupted");
                     }
                     self.leaving = Some(Instant::now() + LEAVE);
-                    backend.tell(Wish::Stop(self.turn.clone())).await?;
+                    backend.tell(Request::Stop(self.turn.clone())).await?;
                     continue;
                 }
                 () = sleep_until(self.leaving.unwrap_or_else(Instant::now)), if self.leaving.is_some() => {
                     bail!("interrupted; the turn did not end in time");
                 }
             };
-            if let Some(event) = self.concerns(told)? {
+            if let Some(event) = self.concerns(received)? {
                 match event {
                     ChatEvent::Approval { id, .. } => {
-                        backend.tell(Wish::Decide { id, answer: Decision::Deny.into() }).await?;
+                        backend.tell(Request::Decide { id, answer: Decision::Deny.into() }).await?;
                     }
-                    event => return Ok(Heard::Event(event)),
+                    event => return Ok(Next::Event(event)),
                 }
             }
         }
     }
 
     /// Returns the event if it belongs to the question's turn.
-    fn concerns(&mut self, Told { turn, event }: Told) -> Result<Option<ChatEvent>> {
+    fn concerns(&mut self, BackendEvent { turn, event }: BackendEvent) -> Result<Option<ChatEvent>> {
         match event {
             ChatEvent::Lost(why) | ChatEvent::Refused(why) => bail!("{}", readable(&why)),
             ChatEvent::Accepted { .. } => {
@@ -137,8 +137,8 @@ async fn shown(backend: &mut dyn Backend, events: &mut Events) -> Result<Outcome
     let mut screen = Screen::new(style());
     loop {
         match events.next(backend).await? {
-            Heard::Resize => screen.resize(),
-            Heard::Event(event) => {
+            Next::Resize => screen.resize(),
+            Next::Event(event) => {
                 if let Some(outcome) = screen.show(event) {
                     return Ok(outcome);
                 }
@@ -149,39 +149,41 @@ async fn shown(backend: &mut dyn Backend, events: &mut Events) -> Result<Outcome
 
 /// The answer of a turn, collected for a program.
 #[derive(Default)]
-struct Said {
+struct CollectedAnswer {
     /// The text so far, from the model's last response on.
-    said: String,
+    text: String,
     /// Whether a tool was called since then.
     is_after_tool: bool,
     failure: Option<String>,
 }
 
-async fn heard(backend: &mut dyn Backend, events: &mut Events) -> Result<(Said, Outcome)> {
-    let mut heard = Said::default();
+async fn collect(backend: &mut dyn Backend, events: &mut Events) -> Result<(CollectedAnswer, Outcome)> {
+    let mut collected = CollectedAnswer::default();
     loop {
-        let Heard::Event(event) = events.next(backend).await? else { continue };
+        let Next::Event(event) = events.next(backend).await? else { continue };
         match event {
-            ChatEvent::Done(outcome) => return Ok((heard, outcome)),
-            ChatEvent::Error(message) => heard.failure = Some(message),
-            ChatEvent::Tool { .. } => heard.is_after_tool = true,
-            ChatEvent::Again => heard = Said::default(),
+            ChatEvent::Done(outcome) => return Ok((collected, outcome)),
+            ChatEvent::Error(message) => collected.failure = Some(message),
+            ChatEvent::Tool { .. } => collected.is_after_tool = true,
+            ChatEvent::Again => collected = CollectedAnswer::default(),
             ChatEvent::Text(text) => {
-                if std::mem::take(&mut heard.is_after_tool) {
-                    heard.said.clear();
+                if std::mem::take(&mut collected.is_after_tool) {
+                    collected.text.clear();
                 }
-                heard.said.push_str(&text);
+                collected.text.push_str(&text);
             }
-            ChatEvent::Notice(text) | ChatEvent::Link(text) => eprintln!("aethon-cli: {}", readable(&text)),
+            ChatEvent::Notice(text) | ChatEvent::Connection(text) => {
+                eprintln!("aethon-cli: {}", readable(&text))
+            }
             _ => {}
         }
     }
 }
 
-impl Said {
+impl CollectedAnswer {
     /// Prints the answer as written, without characters that could control a terminal. Failures are not part of it.
     fn print(&self, outcome: &Outcome) {
-        let answer = if self.failure.is_some() { &self.said } else { &outcome.text };
+        let answer = if self.failure.is_some() { &self.text } else { &outcome.text };
         if !answer.is_empty() {
             put(&format!("{}\n", piped(answer.trim_end_matches('\n'))));
         }

@@ -5,7 +5,7 @@ use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
 
-use super::event::Told;
+use super::event::BackendEvent;
 
 /// What a user can look up about the assistant.
 #[async_trait]
@@ -31,10 +31,10 @@ pub(crate) trait Backend: Overview {
     async fn say(&mut self, text: &str, effort: Option<Effort>) -> Result<Option<String>>;
 
     /// Waits for the next event. Cancel-safe: dropping the future loses nothing.
-    async fn next(&mut self) -> Told;
+    async fn next(&mut self) -> BackendEvent;
 
-    /// Passes on the user's wish.
-    async fn tell(&mut self, wish: Wish) -> Result<()>;
+    /// Passes on the user's request.
+    async fn tell(&mut self, request: Request) -> Result<()>;
 
     /// Closes the connection in order.
     async fn close(&mut self);
@@ -49,9 +49,9 @@ pub(crate) enum Listing {
     Sops,
 }
 
-/// What a user can ask of a turn.
+/// A request of the user about a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum Request {
     /// Stop this turn. Without an id: messages not yet assigned to a turn, else everything running or queued in the session.
     Stop(Option<String>),
     /// Answer an approval request.

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 /// An event, and the turn in which it happened; the turn is empty for events outside of turns.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct BackendEvent {
     /// The turn's id.
     pub(crate) turn: String,
     /// The event.
     pub(crate) event: ChatEvent,
 }
 
-impl Told {
+impl BackendEvent {
     /// Parses a frame of the chat socket; `None` for frames that a terminal does not show.
     pub(crate) fn of(frame: &Value) -> Option<Self> {
         let turn = frame["turn"].as_str().unwrap_or_default().to_owned();
@@ -90,16 +90,16 @@ pub(crate) enum ChatEvent {
     /// The turn is over.
     Done(Outcome),
     /// A turn that somebody else started in the session is over.
-    Other(Other),
+    OthersTurn(OthersTurn),
     /// News about the connection, in a few words.
-    Link(String),
+    Connection(String),
     /// The connection broke for good.
     Lost(String),
 }
 
 /// A message of somebody else in the session, and its answer.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Other {
+pub(crate) struct OthersTurn {
     /// The message, if known.
     pub(crate) said: String,
     /// The answer.
@@ -174,8 +174,8 @@ mod tests {
     #[test]
     fn an_assistant_in_this_process_shows_what_a_daemon_shows() {
         let check = |event: TurnEvent, expected: &[ChatEvent]| {
-            let shown: Vec<_> = aethon::frames_of(&event).iter().filter_map(Told::of).collect();
-            let expected: Vec<_> = expected.iter().cloned().map(Told::outside).collect();
+            let shown: Vec<_> = aethon::frames_of(&event).iter().filter_map(BackendEvent::of).collect();
+            let expected: Vec<_> = expected.iter().cloned().map(BackendEvent::outside).collect();
             assert_eq!(shown, expected, "{event:?}");
         };
         let notice = |text: &str| ChatEvent::Notice(text.into());

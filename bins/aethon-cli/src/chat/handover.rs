@@ -7,8 +7,8 @@ use aethon::core::model::Effort;
 use anyhow::Result;
 use async_trait::async_trait;
 
-use super::backend::{Backend, Listing, Overview, Wish};
-use super::event::{ChatEvent, Told};
+use super::backend::{Backend, Listing, Overview, Request};
+use super::event::{BackendEvent, ChatEvent};
 use super::local::Local;
 use super::remote::{Audience, Remote};
 use crate::daemon::Finder;
@@ -20,7 +20,7 @@ pub(super) struct Handover {
     finder: Option<Finder>,
     session: String,
     audience: Audience,
-    news: Option<Told>,
+    news: Option<BackendEvent>,
 }
 
 impl Handover {
@@ -40,7 +40,7 @@ impl Handover {
         self.way = Box::new(remote);
         self.finder = None;
         let words = "aethon-server runs on this home now; the conversation goes on there";
-        self.news = Some(Told::outside(ChatEvent::Link(words.into())));
+        self.news = Some(BackendEvent::outside(ChatEvent::Connection(words.into())));
     }
 }
 
@@ -71,15 +71,15 @@ impl Backend for Handover {
         self.way.say(text, effort).await
     }
 
-    async fn next(&mut self) -> Told {
+    async fn next(&mut self) -> BackendEvent {
         match self.news.take() {
             Some(news) => news,
             None => self.way.next().await,
         }
     }
 
-    async fn tell(&mut self, wish: Wish) -> Result<()> {
-        self.way.tell(wish).await
+    async fn tell(&mut self, request: Request) -> Result<()> {
+        self.way.tell(request).await
     }
 
     async fn close(&mut self) {

@@ -15,8 +15,8 @@ use anyhow::Result;
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::backend::{Backend, Listing, Overview, Wish};
-use super::event::{ChatEvent, Told};
+use super::backend::{Backend, Listing, Overview, Request};
+use super::event::{BackendEvent, ChatEvent};
 
 /// How long a turn may take to store its text when the user leaves.
 const GRACE: Duration = Duration::from_secs(2);
@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Local {
     aethon: Aethon,
     surface: Arc<Terminal>,
-    events: UnboundedReceiver<Told>,
+    events: UnboundedReceiver<BackendEvent>,
     session: SessionId,
 }
 
@@ -79,22 +79,23 @@ impl Backend for Local {
         Ok(Some(submitted.turn.to_string()))
     }
 
-    async fn next(&mut self) -> Told {
-        let gone = || Told::outside(ChatEvent::Lost("the assistant has stopped".into()));
+    async fn next(&mut self) -> BackendEvent {
+        let gone = || BackendEvent::outside(ChatEvent::Lost("the assistant has stopped".into()));
         self.events.recv().await.unwrap_or_else(gone)
     }
 
-    async fn tell(&mut self, wish: Wish) -> Result<()> {
-        match wish {
-            Wish::Stop(turn) => {
+    async fn tell(&mut self, request: Request) -> Result<()> {
+        match request {
+            Request::Stop(turn) => {
                 let turn = turn.as_deref().map(TurnId::existing);
                 self.aethon.assistant().stop(&self.session, turn.as_ref()).await;
             }
-            Wish::Decide { id, answer } => {
+            Request::Decide { id, answer } => {
                 let answered = self.aethon.approvals().answer(&id, answer.by("the terminal")).await;
                 if let Err(AnswerError::Refused(why)) = answered {
                     // Fails only if the screen is gone because the program is exiting.
-                    let _ = self.surface.sender.send(Told::outside(ChatEvent::EditRefused { id, why }));
+                    let _ =
+                        self.surface.sender.send(BackendEvent::outside(ChatEvent::EditRefused { id, why }));
                 }
             }
         }
@@ -108,7 +109,7 @@ impl Backend for Local {
 
 /// The surface of a terminal: queues events for the screen, and sends approval requests to `PendingApprovals`.
 struct Terminal {
-    sender: UnboundedSender<Told>,
+    sender: UnboundedSender<BackendEvent>,
 }
 
 #[async_trait]
@@ -116,9 +117,9 @@ impl Surface for Terminal {
     fn emit(&self, turn: &TurnId, event: TurnEvent) {
         for mut frame in aethon::frames_of(&event) {
             frame["turn"] = turn.as_str().into();
-            if let Some(told) = Told::of(&frame) {
+            if let Some(event) = BackendEvent::of(&frame) {
                 // Fails only if the screen is gone because the program is exiting; the turn is stored.
-                let _ = self.sender.send(told);
+                let _ = self.sender.send(event);
             }
         }
     }

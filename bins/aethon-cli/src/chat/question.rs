@@ -7,8 +7,8 @@ use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use serde_json::{Map, Value};
 
-use super::backend::{Backend, Wish};
-use super::event::{ChatEvent, Told};
+use super::backend::{Backend, Request};
+use super::event::{BackendEvent, ChatEvent};
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
 use super::keys::forget_typed;
@@ -36,12 +36,12 @@ impl Question {
     }
 }
 
-/// What happened first.
-enum Heard {
+/// What happens next while a request is open.
+enum Next {
     /// The user's line; `None` at the end of input.
     Line(Option<String>),
     /// The request is settled, or no longer needs an answer.
-    Settled(Told),
+    Settled(BackendEvent),
     /// The edited arguments were rejected.
     Refused(String),
     /// The user stopped the turn.
@@ -54,7 +54,7 @@ pub(super) async fn decide(
     interrupts: &mut Interrupts,
     following: &mut Following,
     question: &Question,
-) -> Result<Option<Told>> {
+) -> Result<Option<BackendEvent>> {
     loop {
         forget_typed();
         put("  run it? type yes to approve, e to edit it first, s to allow this for the conversation;\n");
@@ -62,10 +62,10 @@ pub(super) async fn decide(
             put(&format!("  s allows: {};\n", exact(&question.session_scope)));
         }
         put("  anything else denies: ");
-        let line = match hear(backend, interrupts, following, (question, true)).await? {
-            Heard::Line(line) => line.unwrap_or_default(),
-            Heard::Settled(told) => return Ok(Some(told)),
-            Heard::Stopped | Heard::Refused(_) => return Ok(None),
+        let line = match wait_for_next(backend, interrupts, following, (question, true)).await? {
+            Next::Line(line) => line.unwrap_or_default(),
+            Next::Settled(received) => return Ok(Some(received)),
+            Next::Stopped | Next::Refused(_) => return Ok(None),
         };
         let (answer, is_edit) = match line.trim().to_lowercase().as_str() {
             "yes" | "y" => (Answer::new(Decision::Approve), false),
@@ -73,19 +73,19 @@ pub(super) async fn decide(
             "e" => match edit(backend, interrupts, following, question).await? {
                 Edited::Input(input) => (Answer::new(Decision::Approve).with_input(Some(input)), true),
                 Edited::Nothing => continue,
-                Edited::Settled(told) => return Ok(Some(told)),
+                Edited::Settled(received) => return Ok(Some(received)),
                 Edited::Stopped => return Ok(None),
             },
             _ => (Answer::new(Decision::Deny), false),
         };
-        backend.tell(Wish::Decide { id: question.id.clone(), answer }).await?;
+        backend.tell(Request::Decide { id: question.id.clone(), answer }).await?;
         if !is_edit {
             return Ok(None);
         }
-        match hear(backend, interrupts, following, (question, false)).await? {
-            Heard::Refused(why) => put(&format!("  {}\n", readable(&why))),
-            Heard::Settled(told) => return Ok(Some(told)),
-            Heard::Line(_) | Heard::Stopped => return Ok(None),
+        match wait_for_next(backend, interrupts, following, (question, false)).await? {
+            Next::Refused(why) => put(&format!("  {}\n", readable(&why))),
+            Next::Settled(received) => return Ok(Some(received)),
+            Next::Line(_) | Next::Stopped => return Ok(None),
         }
     }
 }
@@ -94,7 +94,7 @@ pub(super) async fn decide(
 enum Edited {
     Input(Value),
     Nothing,
-    Settled(Told),
+    Settled(BackendEvent),
     Stopped,
 }
 
@@ -110,10 +110,10 @@ async fn edit(
         Some(name) => put(&format!("  new {} (empty to go back): ", exact(name))),
         None => put("  all arguments as one line of JSON (empty to go back): "),
     }
-    let line = match hear(backend, interrupts, following, (question, true)).await? {
-        Heard::Line(line) => line.unwrap_or_default(),
-        Heard::Settled(told) => return Ok(Edited::Settled(told)),
-        Heard::Stopped | Heard::Refused(_) => return Ok(Edited::Stopped),
+    let line = match wait_for_next(backend, interrupts, following, (question, true)).await? {
+        Next::Line(line) => line.unwrap_or_default(),
+        Next::Settled(received) => return Ok(Edited::Settled(received)),
+        Next::Stopped | Next::Refused(_) => return Ok(Edited::Stopped),
     };
     Ok(match changed(&question.input, one.as_deref(), &line) {
         Some(Ok(input)) => Edited::Input(input),
@@ -149,49 +149,49 @@ fn changed(input: &Value, one: Option<&str>, line: &str) -> Option<Result<Value,
 }
 
 /// Waits for whichever comes first: a line if wanted, the end of the request, or the rejection of an edit.
-async fn hear(
+async fn wait_for_next(
     backend: &mut dyn Backend,
     interrupts: &mut Interrupts,
     following: &mut Following,
     (question, asks): (&Question, bool),
-) -> Result<Heard> {
+) -> Result<Next> {
     let line = async { if asks { input::line().await } else { std::future::pending().await } };
     let mut line = std::pin::pin!(line);
     loop {
         tokio::select! {
-            line = &mut line => return Ok(Heard::Line(line)),
+            line = &mut line => return Ok(Next::Line(line)),
             interrupt = interrupts.next() => {
                 if interrupt != Interrupt::Resize {
                     put("\n");
                     following.stop(backend, interrupt).await?;
-                    return Ok(Heard::Stopped);
+                    return Ok(Next::Stopped);
                 }
             }
-            heard = settled(backend, following, &question.id) => {
+            next = settled(backend, following, &question.id) => {
                 if asks {
                     put("\n");
                 }
-                return Ok(heard);
+                return Ok(next);
             }
         }
     }
 }
 
 /// Waits until the request is settled elsewhere, can no longer be answered, or an edit is rejected.
-async fn settled(backend: &mut dyn Backend, following: &Following, id: &str) -> Heard {
+async fn settled(backend: &mut dyn Backend, following: &Following, id: &str) -> Next {
     loop {
-        let told = backend.next().await;
-        let is_settled = match &told.event {
+        let received = backend.next().await;
+        let is_settled = match &received.event {
             ChatEvent::ApprovalDone { id: done, .. } => done == id,
             ChatEvent::EditRefused { id: refused, why } if refused == id => {
-                return Heard::Refused(why.clone());
+                return Next::Refused(why.clone());
             }
-            ChatEvent::Again | ChatEvent::Done(_) => following.is_own(&told),
+            ChatEvent::Again | ChatEvent::Done(_) => following.is_own(&received),
             ChatEvent::Lost(_) => true,
             _ => false,
         };
         if is_settled {
-            return Heard::Settled(told);
+            return Next::Settled(received);
         }
     }
 }

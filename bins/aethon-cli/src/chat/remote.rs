@@ -16,8 +16,8 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::backend::{Backend, Listing, Overview, Wish};
-use super::event::{ChatEvent, Other, Outcome, Told};
+use super::backend::{Backend, Listing, Overview, Request};
+use super::event::{BackendEvent, ChatEvent, OthersTurn, Outcome};
 use super::reconnect::Reconnect;
 use super::socket::{Broken, Socket};
 use super::told::ToldTurns;
@@ -71,7 +71,7 @@ pub(super) struct Remote {
     told: ToldTurns,
     /// Turns to stop as soon as the daemon can be told.
     to_stop: Vec<String>,
-    queue: VecDeque<Told>,
+    queue: VecDeque<BackendEvent>,
 }
 
 impl Remote {
@@ -190,7 +190,8 @@ impl Remote {
     /// Tells what is stored and was not told.
     fn tell_stored(&mut self, transcript: Option<&Transcript>) {
         let Some(transcript) = transcript else {
-            let again = self.own.iter().map(|turn| Told { turn: turn.clone(), event: ChatEvent::Again });
+            let again =
+                self.own.iter().map(|turn| BackendEvent { turn: turn.clone(), event: ChatEvent::Again });
             self.queue.extend(again);
             return;
         };
@@ -220,11 +221,11 @@ impl Remote {
         let own = &self.own;
         let untold = self.told.take_untold(transcript, last, |turn| own.iter().any(|own| own == turn));
         if untold.is_cut {
-            self.queue.push_back(Told::outside(ChatEvent::Link(MORE.into())));
+            self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(MORE.into())));
         }
         for other in untold.others {
             let turn = other.outcome.turn.clone();
-            self.tell(&turn, ChatEvent::Other(other));
+            self.tell(&turn, ChatEvent::OthersTurn(other));
         }
     }
 
@@ -247,30 +248,32 @@ impl Remote {
                     self.tell(&turn, ChatEvent::Accepted { queued: frame["queued"].as_u64().unwrap_or(0) });
                 }
                 Fate::Later => {}
-                Fate::Refused => self.queue.push_back(Told::outside(ChatEvent::Refused(text("message")))),
+                Fate::Refused => {
+                    self.queue.push_back(BackendEvent::outside(ChatEvent::Refused(text("message"))))
+                }
                 Fate::None if text("code") == "bad_edit" => {
                     let (id, why) = (text("id"), text("message"));
-                    self.queue.push_back(Told::outside(ChatEvent::EditRefused { id, why }));
+                    self.queue.push_back(BackendEvent::outside(ChatEvent::EditRefused { id, why }));
                 }
                 Fate::None if kind == "error" && text("code") != "unknown_approval" => {
-                    self.queue.push_back(Told::outside(ChatEvent::Notice(text("message"))));
+                    self.queue.push_back(BackendEvent::outside(ChatEvent::Notice(text("message"))));
                 }
                 Fate::None => {}
             }
         } else if self.own.contains(&turn) {
-            if let Some(told) = Told::of(frame) {
-                match told.event {
-                    ChatEvent::Done(_) => self.finish(&turn, told.event),
-                    _ => self.queue.push_back(told),
+            if let Some(received) = BackendEvent::of(frame) {
+                match received.event {
+                    ChatEvent::Done(_) => self.finish(&turn, received.event),
+                    _ => self.queue.push_back(received),
                 }
             }
         } else if self.audience == Audience::Person && !turn.is_empty() && !self.told.has(&turn) {
-            match Told::of(frame).map(|told| told.event) {
+            match BackendEvent::of(frame).map(|received| received.event) {
                 Some(ChatEvent::Done(outcome)) => self.told.wait(outcome),
                 Some(ChatEvent::Approval { tool, .. }) => {
                     let words =
                         format!("another turn here waits for approval of {tool}; answer where it was asked");
-                    self.queue.push_back(Told::outside(ChatEvent::Link(words)));
+                    self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(words)));
                 }
                 _ => {}
             }
@@ -278,7 +281,7 @@ impl Remote {
     }
 
     fn tell(&mut self, turn: &str, event: ChatEvent) {
-        self.queue.push_back(Told { turn: turn.to_owned(), event });
+        self.queue.push_back(BackendEvent { turn: turn.to_owned(), event });
     }
 
     /// Tells the end of a turn, once.
@@ -311,7 +314,7 @@ impl Remote {
             // A message that no turn made, or nobody can say what it answers.
             None => {
                 let turn = outcome.turn.clone();
-                self.finish(&turn, ChatEvent::Other(Other { said: String::new(), outcome }));
+                self.finish(&turn, ChatEvent::OthersTurn(OthersTurn { said: String::new(), outcome }));
             }
         }
         Ok(())
@@ -346,11 +349,11 @@ impl Remote {
         if self.socket.is_none() {
             sleep_until(self.reconnect.due()).await;
             if let Some(words) = self.reconnect.is_late(Instant::now()) {
-                self.queue.push_back(Told::outside(ChatEvent::Link(words)));
+                self.queue.push_back(BackendEvent::outside(ChatEvent::Connection(words)));
             }
             self.attach().await?;
             let words = self.reconnect.succeeded();
-            self.queue.push_front(Told::outside(ChatEvent::Link(words)));
+            self.queue.push_front(BackendEvent::outside(ChatEvent::Connection(words)));
             return Ok(());
         }
         // What is not acknowledged might be taken for somebody else's.
@@ -399,7 +402,7 @@ impl Remote {
             Broken::Refused(why) => Some(ChatEvent::Lost(why)),
             Broken::Lost(why) => self.reconnect.failed(Instant::now(), &why).map(ChatEvent::Lost),
         };
-        self.queue.extend(event.map(Told::outside));
+        self.queue.extend(event.map(BackendEvent::outside));
     }
 }
 
@@ -485,10 +488,10 @@ impl Backend for Remote {
         Ok(None)
     }
 
-    async fn next(&mut self) -> Told {
+    async fn next(&mut self) -> BackendEvent {
         loop {
-            if let Some(told) = self.queue.pop_front() {
-                return told;
+            if let Some(received) = self.queue.pop_front() {
+                return received;
             }
             if let Err(broken) = self.step().await {
                 self.lose(broken);
@@ -496,15 +499,15 @@ impl Backend for Remote {
         }
     }
 
-    async fn tell(&mut self, wish: Wish) -> Result<()> {
-        match wish {
-            Wish::Stop(Some(turn)) if self.socket.is_none() => self.to_stop.push(turn),
-            Wish::Stop(Some(turn)) => self.send(&stop(&turn, &self.session.clone())).await,
-            Wish::Stop(None) if !self.unsent.is_empty() => {
+    async fn tell(&mut self, request: Request) -> Result<()> {
+        match request {
+            Request::Stop(Some(turn)) if self.socket.is_none() => self.to_stop.push(turn),
+            Request::Stop(Some(turn)) => self.send(&stop(&turn, &self.session.clone())).await,
+            Request::Stop(None) if !self.unsent.is_empty() => {
                 self.unsent.withdraw();
             }
-            Wish::Stop(None) => self.send(&json!({"type": "stop", "session": self.session})).await,
-            Wish::Decide { id, answer } => {
+            Request::Stop(None) => self.send(&json!({"type": "stop", "session": self.session})).await,
+            Request::Decide { id, answer } => {
                 let approval::Answer { decision, scope, input, .. } = answer;
                 let mut frame = json!({"type": "approval", "id": id, "decision": decision, "scope": scope});
                 if let Some(input) = input {

@@ -12,9 +12,9 @@ use aethon::core::visible::{exact, readable};
 use anyhow::Result;
 use reedline::Signal;
 
-use super::backend::{Backend, Listing, Wish};
+use super::backend::{Backend, Listing, Request};
 use super::command::{HELP, Line};
-use super::event::{ChatEvent, Told};
+use super::event::{BackendEvent, ChatEvent};
 use super::input;
 use super::interrupts::{Interrupt, Interrupts};
 use super::prompt::Editor;
@@ -83,12 +83,12 @@ impl Chat {
                         None => Ok(signal),
                     };
                 }
-                told = backend.next(), if lost.is_none() => match told.event {
+                received = backend.next(), if lost.is_none() => match received.event {
                     ChatEvent::Lost(why) => {
                         lost = Some(why);
                         editor.stop_reading();
                     }
-                    _ => above(told).into_iter().for_each(|text| editor.print(text)),
+                    _ => above(received).into_iter().for_each(|text| editor.print(text)),
                 },
                 interrupt = self.interrupts.next() => if interrupt == Interrupt::End {
                     editor.stop_reading();
@@ -102,7 +102,7 @@ impl Chat {
         match Line::parse(text) {
             Line::Help => put(HELP),
             Line::Quit => return Ok(false),
-            Line::Stop => backend.tell(Wish::Stop(None)).await?,
+            Line::Stop => backend.tell(Request::Stop(None)).await?,
             Line::New(name) => {
                 self.session = if name.is_empty() { aethon::core::ids::unique() } else { name.to_owned() };
                 backend.enter(&self.session).await?;
@@ -154,7 +154,7 @@ impl Chat {
             let read = loop {
                 tokio::select! {
                     line = &mut line => break line,
-                    told = backend.next() => if let ChatEvent::Lost(why) = told.event {
+                    received = backend.next() => if let ChatEvent::Lost(why) = received.event {
                         anyhow::bail!("{why}");
                     },
                     interrupt = self.interrupts.next() => if interrupt != Interrupt::Resize {
@@ -187,11 +187,11 @@ async fn calls_sop(backend: &mut dyn Backend, word: &str) -> Result<bool> {
 }
 
 /// The text to print above the line being typed.
-fn above(told: Told) -> Option<String> {
+fn above(received: BackendEvent) -> Option<String> {
     let aside = |text: &str| Some(style().dim(&format!("· {}", readable(text))));
-    match told.event {
-        ChatEvent::Other(other) => Some(elsewhere(&other, style())),
-        ChatEvent::Link(text) | ChatEvent::Notice(text) => aside(&text),
+    match received.event {
+        ChatEvent::OthersTurn(other) => Some(elsewhere(&other, style())),
+        ChatEvent::Connection(text) | ChatEvent::Notice(text) => aside(&text),
         ChatEvent::Refused(text) => aside(&format!("a message was not taken: {text}")),
         // The end of a turn that was stopped and not waited for.
         ChatEvent::Done(outcome) => aside(&format!("the earlier reply has ended ({})", outcome.stop_reason)),

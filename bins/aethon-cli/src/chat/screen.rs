@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use aethon::core::visible::{exact, readable};
 use serde_json::Value;
 
-use super::event::{ChatEvent, Other, Outcome};
+use super::event::{ChatEvent, OthersTurn, Outcome};
 use super::question::Question;
 use crate::render::{Stream, Style, columns_of, markdown, rows_of};
 
@@ -103,11 +103,11 @@ impl Screen {
                 self.aside("no answer in time: denied")
             }
             ChatEvent::ApprovalDone { edited: Some(edited), .. } => self.edited(&edited),
-            ChatEvent::Other(other) => {
+            ChatEvent::OthersTurn(other) => {
                 self.settle();
                 put(&elsewhere(&other, self.style));
             }
-            ChatEvent::Link(words) => self.aside(&words),
+            ChatEvent::Connection(words) => self.aside(&words),
             ChatEvent::Done(outcome) => return Some(self.done(outcome)),
             ChatEvent::Accepted { .. }
             | ChatEvent::Refused(_)
@@ -277,7 +277,7 @@ impl Screen {
 }
 
 /// Formats somebody else's message and its answer, dimmed and marked at the margin.
-pub(super) fn elsewhere(other: &Other, style: Style) -> String {
+pub(super) fn elsewhere(other: &OthersTurn, style: Style) -> String {
     let inner = Style { width: style.width.saturating_sub(2).max(20), ..style };
     let mut text = match other.said.trim() {
         "" => style.dim("elsewhere\n"),

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use super::event::{Other, Outcome};
+use super::event::{OthersTurn, Outcome};
 use super::transcript::{Transcript, Turn};
 
 /// How many turns are remembered as told: more than are in the messages that are read back.
@@ -26,7 +26,7 @@ pub(super) struct ToldTurns {
 /// What is to be told now.
 pub(super) struct Untold {
     /// The turns of others, oldest first.
-    pub(super) others: Vec<Other>,
+    pub(super) others: Vec<OthersTurn>,
     /// Whether there is more before them that was not read.
     pub(super) is_cut: bool,
 }
@@ -93,7 +93,7 @@ impl ToldTurns {
         let is_first = |turn: &Turn| transcript.turns.first().is_some_and(|first| first.id() == turn.id());
         // Behind a turn that was told in its time nothing is missing.
         let is_cut = !transcript.reaches(self.through) && untold.first().is_some_and(|turn| is_first(turn));
-        let others: Vec<Other> = untold.into_iter().map(|turn| turn.other.clone()).collect();
+        let others: Vec<OthersTurn> = untold.into_iter().map(|turn| turn.other.clone()).collect();
         for other in &others {
             self.note(&other.outcome.turn);
         }

@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::event::{Other, Outcome};
+use super::event::{OthersTurn, Outcome};
 use crate::daemon::{Daemon, encoded};
 
 /// How many messages are read at once when there are more than were looked for at first.
@@ -45,7 +45,7 @@ pub(super) struct Transcript {
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     /// What was said and answered.
-    pub(super) other: Other,
+    pub(super) other: OthersTurn,
     /// What the program said besides, such as why it failed.
     pub(super) notices: Vec<String>,
     /// The number of its last message.
@@ -132,7 +132,8 @@ impl Transcript {
             let Some(id) = message["turn"].as_str() else { continue };
             if turns.last().is_none_or(|turn| turn.other.outcome.turn != id) {
                 let outcome = Outcome { turn: id.to_owned(), ..Outcome::default() };
-                turns.push(Turn { other: Other { outcome, ..Other::default() }, ..Turn::default() });
+                turns
+                    .push(Turn { other: OthersTurn { outcome, ..OthersTurn::default() }, ..Turn::default() });
             }
             if let Some(turn) = turns.last_mut() {
                 turn.last = number;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::Result;
 use tokio::time::{Instant, sleep_until};
 
-use super::backend::{Backend, Wish};
-use super::event::{ChatEvent, Told};
+use super::backend::{Backend, Request};
+use super::event::{BackendEvent, ChatEvent};
 use super::interrupts::{Interrupt, Interrupts};
 use super::keys::Quiet;
 use super::question::{Question, decide};
@@ -35,8 +35,8 @@ pub(super) async fn follow(
     let mut quiet = Some(Quiet::keep());
     let mut following = Following { turn, screen: Screen::new(style()), stopping: None };
     loop {
-        let told = tokio::select! {
-            told = backend.next() => told,
+        let received = tokio::select! {
+            received = backend.next() => received,
             interrupt = interrupts.next() => {
                 match interrupt {
                     Interrupt::Resize => following.screen.resize(),
@@ -49,17 +49,17 @@ pub(super) async fn follow(
                 return Ok(following.end());
             }
         };
-        if let (Some(question), true) = (Question::of(&told.event), following.is_own(&told)) {
+        if let (Some(question), true) = (Question::of(&received.event), following.is_own(&received)) {
             following.screen.question(&question);
             drop(quiet.take());
             let settled = decide(backend, interrupts, &mut following, &question).await?;
             quiet = Some(Quiet::keep());
-            if let Some(told) = settled
-                && following.show(told)?
+            if let Some(received) = settled
+                && following.show(received)?
             {
                 return Ok(following.end());
             }
-        } else if following.show(told)? {
+        } else if following.show(received)? {
             return Ok(following.end());
         }
     }
@@ -74,13 +74,13 @@ pub(super) struct Following {
 }
 
 impl Following {
-    pub(super) fn is_own(&self, told: &Told) -> bool {
-        self.turn.as_deref() == Some(told.turn.as_str())
+    pub(super) fn is_own(&self, received: &BackendEvent) -> bool {
+        self.turn.as_deref() == Some(received.turn.as_str())
     }
 
     pub(super) async fn stop(&mut self, backend: &mut dyn Backend, why: Interrupt) -> Result<()> {
         self.stopping = Some((why, Instant::now()));
-        backend.tell(Wish::Stop(self.turn.clone())).await
+        backend.tell(Request::Stop(self.turn.clone())).await
     }
 
     fn deadline(&self) -> Instant {
@@ -96,18 +96,18 @@ impl Following {
     }
 
     /// Shows an event, and returns whether the turn is over.
-    fn show(&mut self, told: Told) -> Result<bool> {
-        match told.event {
+    fn show(&mut self, received: BackendEvent) -> Result<bool> {
+        match received.event {
             ChatEvent::Lost(why) => anyhow::bail!("{why}"),
-            ChatEvent::Accepted { .. } if self.turn.is_none() => self.turn = Some(told.turn),
+            ChatEvent::Accepted { .. } if self.turn.is_none() => self.turn = Some(received.turn),
             ChatEvent::Refused(why) if self.turn.is_none() => {
                 self.screen.show(ChatEvent::Error(why));
                 self.screen.end();
                 return Ok(true);
             }
-            event @ (ChatEvent::Other(_) | ChatEvent::Link(_)) => drop(self.screen.show(event)),
+            event @ (ChatEvent::OthersTurn(_) | ChatEvent::Connection(_)) => drop(self.screen.show(event)),
             // An event of the session, or of our own turn; events of earlier turns that were not waited for are dropped.
-            event if told.turn.is_empty() || self.turn.as_deref() == Some(told.turn.as_str()) => {
+            event if received.turn.is_empty() || self.turn.as_deref() == Some(received.turn.as_str()) => {
                 return Ok(self.screen.show(event).is_some());
             }
             _ => {}

@@ -90,7 +90,7 @@ impl Api {
         let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
         let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, MOST_ANSWER)).await;
         // The path of an interaction response contains a token, so no path appears in errors.
-        let answer = answer.map_err(|unanswered| Failure::Fault(unanswered.fault("Discord")))?;
+        let answer = answer.map_err(|failure| Failure::Fault(failure.fault("Discord")))?;
         self.note_limits(&route, &answer);
         read(&answer)
     }
@@ -107,7 +107,7 @@ impl Api {
         match rest::ask(&*self.exchange, request, (PATIENCE * 2, most)).await {
             Ok(answer) if answer.status == 200 => Ok(answer.body),
             Ok(answer) => Err(Fault::Refused(format!("the file is not there ({})", answer.status))),
-            Err(unanswered) => Err(Fault::later(unanswered.message)),
+            Err(failure) => Err(Fault::later(failure.message)),
         }
     }
 

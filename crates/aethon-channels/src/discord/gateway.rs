@@ -1,6 +1,6 @@
 //! The gateway: one session, kept alive by heartbeats and resumed after every disconnect, even across restarts.
 //!
-//! An event is passed to the door, and only then is its sequence number stored with the session. A resume continues
+//! An event is passed to the intake, and only then is its sequence number stored with the session. A resume continues
 //! after that number, so Discord resends whatever was not processed; the storage recognises duplicates by their id.
 //! Only if Discord rejects the session does a new one start, and then the chats are searched for missed messages.
 
@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::platform::Discord;
 use super::{history, inbound};
 use crate::socket::{Ended, Socket};
-use crate::talk::{Door, InOrder, Press, Rounds, Stop};
+use crate::talk::{InOrder, Intake, Press, Rounds, Stop};
 
 /// Messages in servers and private messages. They include the content of messages addressed to us.
 const INTENTS: u64 = 1 << 9 | 1 << 12;
@@ -131,14 +131,14 @@ impl<'d> Gateway<'d> {
         Ok(Duration::from_millis(interval.clamp(1000, 120_000)))
     }
 
-    async fn forget(&mut self, door: &Door) -> Result<(), Stop> {
+    async fn forget(&mut self, intake: &Intake) -> Result<(), Stop> {
         self.session = None;
-        door.records().take("discord", SESSION).await?;
+        intake.records().take("discord", SESSION).await?;
         Ok(())
     }
 
     /// Decides what a closed socket means for the session and the channel.
-    async fn ended(&mut self, door: &Door, ended: Ended) -> Stop {
+    async fn ended(&mut self, intake: &Intake, ended: Ended) -> Stop {
         let useless = |why: &str| Stop::Useless(format!("Discord ended the session: {why}"));
         match ended.code {
             Some(4004) => useless("it does not take the token (4004); set channels.discord.token"),
@@ -147,7 +147,7 @@ impl<'d> Gateway<'d> {
             ),
             Some(code @ 4010..=4012) => useless(&format!("it will not take this version ({code})")),
             Some(4007 | 4009) => {
-                if let Err(stop) = self.forget(door).await {
+                if let Err(stop) = self.forget(intake).await {
                     return stop;
                 }
                 broken(ended)
@@ -159,7 +159,7 @@ impl<'d> Gateway<'d> {
 
 #[async_trait]
 impl Rounds for Gateway<'_> {
-    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+    async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         if self.discord.api().token().is_empty() {
             return Err(Stop::Useless("channels.discord.token is empty".into()));
         }
@@ -167,7 +167,7 @@ impl Rounds for Gateway<'_> {
             socket.close(COME_BACK).await;
         }
         if !self.is_loaded {
-            let stored = door.records().get("discord", SESSION).await?;
+            let stored = intake.records().get("discord", SESSION).await?;
             self.session = stored.and_then(|stored| serde_json::from_str(&stored).ok());
             self.is_loaded = true;
         }
@@ -182,7 +182,7 @@ impl Rounds for Gateway<'_> {
         let seq = self.session.as_ref().map(|session| session.seq);
         let mut listening = Listening {
             discord,
-            door,
+            intake,
             us,
             name,
             is_behind: self.session.as_ref().is_some_and(|session| session.is_behind),
@@ -198,17 +198,17 @@ impl Rounds for Gateway<'_> {
             match listening.step(socket).await {
                 Ok(Step::Nothing) => {}
                 Ok(Step::Begun(session)) => {
-                    store(door, &session).await?;
+                    store(intake, &session).await?;
                     self.session = Some(session);
                 }
                 Ok(Step::Taken(taken)) => {
                     taken.result?;
-                    door.standing().runs(None);
+                    intake.health().runs(None);
                     if let Some(session) = &mut self.session {
                         session.seq = taken.seq;
                         session.is_behind &= !taken.is_caught_up;
                         if taken.is_kept {
-                            store(door, session).await?;
+                            store(intake, session).await?;
                         }
                     }
                 }
@@ -219,7 +219,7 @@ impl Rounds for Gateway<'_> {
                 Ok(Step::Invalid { may_resume }) => {
                     let is_new = self.session.is_none();
                     if !may_resume {
-                        self.forget(door).await?;
+                        self.forget(intake).await?;
                     }
                     let pause = Duration::from_secs(1).mul_f64(1.0 + 4.0 * jitter());
                     // If a new session is refused at once, this is a failure, retried with growing pauses.
@@ -230,7 +230,7 @@ impl Rounds for Gateway<'_> {
                     return Ok(());
                 }
                 Err(Broken::Stop(stop)) => return Err(stop),
-                Err(Broken::Socket(ended)) => return Err(self.ended(door, ended).await),
+                Err(Broken::Socket(ended)) => return Err(self.ended(intake, ended).await),
             }
         }
     }
@@ -265,7 +265,7 @@ impl From<Ended> for Broken {
 /// The state of one socket.
 struct Listening<'l> {
     discord: &'l Discord,
-    door: &'l Door,
+    intake: &'l Intake,
     us: String,
     name: String,
     is_behind: bool,
@@ -322,12 +322,12 @@ impl<'l> Listening<'l> {
         self.seq = Some(seq);
         let (kind, event) = (heard["t"].as_str().unwrap_or_default(), &heard["d"]);
         tracing::debug!(channel = "discord", kind, seq, "an event came");
-        let (door, discord) = (self.door, self.discord);
+        let (intake, discord) = (self.intake, self.discord);
         match kind {
             "READY" => return self.ready(event, seq),
             "RESUMED" => {
                 tracing::info!(channel = "discord", "the session was resumed");
-                door.standing().runs(Some(&self.name));
+                intake.health().runs(Some(&self.name));
                 if self.is_behind {
                     self.catch_up(seq);
                     return Step::Nothing;
@@ -337,7 +337,7 @@ impl<'l> Listening<'l> {
                 let arrival = inbound::arrival(event, &self.us, event["guild_id"].is_null());
                 self.push(seq, true, async move {
                     match arrival {
-                        Some(arrival) => history::arrive(door, arrival).await,
+                        Some(arrival) => history::arrive(intake, arrival).await,
                         None => Ok(()),
                     }
                 });
@@ -345,15 +345,15 @@ impl<'l> Listening<'l> {
             }
             "INTERACTION_CREATE" if event["type"] == 3 => self.press(event),
             "INTERACTION_CREATE" if event["type"] == 2 => {
-                let arrival = inbound::command(event, door.now());
+                let arrival = inbound::command(event, intake.now());
                 let (id, token) = (event["id"].clone(), event["token"].clone());
                 self.push(seq, true, async move {
                     let Some(arrival) = arrival else { return Ok(()) };
                     // A stranger gets no response.
-                    if door.knows(&arrival.sender).await? {
+                    if intake.may_write(&arrival.sender).await? {
                         discord.answer(&id, &token, "Yes.").await;
                     }
-                    door.arrive(arrival).await
+                    intake.arrive(arrival).await
                 });
                 return Step::Nothing;
             }
@@ -365,11 +365,11 @@ impl<'l> Listening<'l> {
 
     fn ready(&mut self, event: &Value, seq: u64) -> Step {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (discord, door) = (self.discord, self.door);
+        let (discord, intake) = (self.discord, self.intake);
         tracing::info!(channel = "discord", account = self.name, "the channel runs");
-        door.standing().runs(Some(&self.name));
+        intake.health().runs(Some(&self.name));
         let application = event["application"]["id"].clone();
-        self.answers.push(Box::pin(async move { discord.register(door, &application).await }));
+        self.answers.push(Box::pin(async move { discord.register(intake, &application).await }));
         self.catch_up(seq);
         let (id, url) = (text(&event["session_id"]), text(&event["resume_gateway_url"]));
         Step::Begun(Session { id, url, seq, is_behind: true })
@@ -377,9 +377,9 @@ impl<'l> Listening<'l> {
 
     /// Processes messages from before the session, ahead of its own events.
     fn catch_up(&mut self, seq: u64) {
-        let (discord, door, us) = (self.discord, self.door, self.us.clone());
+        let (discord, intake, us) = (self.discord, self.intake, self.us.clone());
         self.work.push(async move {
-            let result = history::catch_up(discord.api(), door, &us).await;
+            let result = history::catch_up(discord.api(), intake, &us).await;
             Taken { seq, is_kept: true, is_caught_up: true, result }
         });
     }
@@ -397,9 +397,9 @@ impl<'l> Listening<'l> {
         let Some(sender) = inbound::who(event) else { return };
         let press = Press { data, sender, chat };
         let (discord, id, token) = (self.discord, event["id"].clone(), event["token"].clone());
-        let (door, is_told) = (self.door, self.answers.len() < MOST_ANSWERS);
+        let (intake, is_told) = (self.intake, self.answers.len() < MOST_ANSWERS);
         self.answers.push(Box::pin(async move {
-            let told = door.press(&press).await;
+            let told = intake.press(&press).await;
             if is_told {
                 discord.answer(&id, &token, told).await;
             }
@@ -407,9 +407,9 @@ impl<'l> Listening<'l> {
     }
 }
 
-async fn store(door: &Door, session: &Session) -> Result<(), Stop> {
+async fn store(intake: &Intake, session: &Session) -> Result<(), Stop> {
     let stored = serde_json::to_string(session).map_err(|error| Stop::again(error.to_string()))?;
-    door.records().put("discord", SESSION, &stored, None).await?;
+    intake.records().put("discord", SESSION, &stored, None).await?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use super::api::Api;
 use super::inbound;
-use crate::talk::{Arrival, Door, Failure, Fault, Stop};
+use crate::talk::{Arrival, Failure, Fault, Intake, Stop};
 
 /// Where the last message of a chat is stored.
 const LAST: &str = "last:";
@@ -25,34 +25,34 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Suffix of a message id in a private chat.
 const PRIVATE: &str = " private";
 
-/// Passes a message to the door and stores it as the last of its chat.
-pub(super) async fn arrive(door: &Door, arrival: Arrival) -> aethon_core::error::Result<()> {
+/// Passes a message to the intake and stores it as the last of its chat.
+pub(super) async fn arrive(intake: &Intake, arrival: Arrival) -> aethon_core::error::Result<()> {
     let (id, chat) = (arrival.id.clone(), arrival.chat.clone());
     let (is_private, is_for_us) = (arrival.is_private, arrival.is_addressed);
-    let is_known = is_for_us && door.knows(&arrival.sender).await?;
-    door.arrive(arrival).await?;
+    let is_known = is_for_us && intake.may_write(&arrival.sender).await?;
+    intake.arrive(arrival).await?;
     if is_known {
         let value = format!("{id}{}", if is_private { PRIVATE } else { "" });
-        door.records().put("discord", &format!("{LAST}{chat}"), &value, None).await?;
+        intake.records().put("discord", &format!("{LAST}{chat}"), &value, None).await?;
     }
     Ok(())
 }
 
 /// Processes the messages that were missed.
-pub(super) async fn catch_up(api: &Api, door: &Door, us: &str) -> Result<(), Stop> {
-    for (name, value) in door.records().list("discord", LAST, MOST_CHATS).await? {
+pub(super) async fn catch_up(api: &Api, intake: &Intake, us: &str) -> Result<(), Stop> {
+    for (name, value) in intake.records().list("discord", LAST, MOST_CHATS).await? {
         let Some(chat) = name.strip_prefix(LAST) else { continue };
         let (last, is_private) = match value.strip_suffix(PRIVATE) {
             Some(last) => (last, true),
             None => (value.as_str(), false),
         };
-        read_on((api, door, us), (chat, is_private), last.to_owned()).await?;
+        read_on((api, intake, us), (chat, is_private), last.to_owned()).await?;
     }
     Ok(())
 }
 
 async fn read_on(
-    (api, door, us): (&Api, &Door, &str),
+    (api, intake, us): (&Api, &Intake, &str),
     (chat, is_private): (&str, bool),
     mut last: String,
 ) -> Result<(), Stop> {
@@ -76,7 +76,7 @@ async fn read_on(
         messages.sort_unstable_by_key(|(id, _)| *id);
         for (id, message) in &messages {
             if let Some(arrival) = inbound::arrival(message, us, is_private) {
-                arrive(door, arrival).await?;
+                arrive(intake, arrival).await?;
             }
             last = id.to_string();
         }

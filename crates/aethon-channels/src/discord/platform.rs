@@ -14,14 +14,14 @@ use super::api::{Api, Body};
 use super::gateway::Gateway;
 use super::{Options, form, inbound};
 use crate::multipart;
-use crate::options::{Rules, Surroundings};
+use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
-use crate::talk::{self, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
+use crate::talk::{self, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::GroupMode;
 
 /// Creates the channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
     let wants_content = options.message_content && rules.groups == GroupMode::All;
     let discord = Discord {
         api: Api::new(&options.api_base, options.token, options.exchange),
@@ -29,7 +29,7 @@ pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenge
         wants_content,
         most_file: usize::try_from(rules.max_file_bytes).unwrap_or(usize::MAX),
     };
-    Messenger::new(Arc::new(discord), |recipient| inbound::id(&json!(recipient)).is_some(), rules, around)
+    Messenger::new(Arc::new(discord), |recipient| inbound::id(&json!(recipient)).is_some(), rules, services)
 }
 
 /// The longest message, including markup and escapes.
@@ -89,7 +89,7 @@ impl Discord {
     }
 
     /// Registers the slash commands once. Without registration, they can still be typed.
-    pub(super) async fn register(&self, door: &Door, application: &Value) {
+    pub(super) async fn register(&self, intake: &Intake, application: &Value) {
         let Some(application) = inbound::id(application) else { return };
         let command = |name: &str, description: &str| json!({"name": name, "type": 1, "description": description, "contexts": [0, 1], "integration_types": [0]});
         let commands = json!([
@@ -99,7 +99,7 @@ impl Discord {
             command("stop", "Stop what runs"),
         ]);
         let what = format!("{application} {}", named(&commands.to_string()));
-        let is_done = door.records().get("discord", COMMANDS).await;
+        let is_done = intake.records().get("discord", COMMANDS).await;
         if is_done.is_ok_and(|done| done.as_ref() == Some(&what)) {
             return;
         }
@@ -107,7 +107,7 @@ impl Discord {
         match self.api.send(Method::Put, &path, Body::Json(commands)).await {
             Ok(_) => {
                 // If this fails, they are registered again, which has no effect.
-                let _ = door.records().put("discord", COMMANDS, &what, None).await;
+                let _ = intake.records().put("discord", COMMANDS, &what, None).await;
             }
             Err(failure) => {
                 let error = Fault::from(failure);
@@ -134,9 +134,9 @@ impl Platform for Discord {
         Dialect { sends_once: true, ..Dialect::chat(fit, |_| PACE) }
     }
 
-    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
         let mut gateway = Gateway::new(self);
-        let ended = talk::receive(&mut gateway, door, shutdown).await;
+        let ended = talk::receive(&mut gateway, intake, shutdown).await;
         gateway.leave().await;
         ended
     }

@@ -22,14 +22,14 @@ use super::reply::{self, Envelope};
 use super::smtp::Smtp;
 use super::thread::{self, Thread};
 use super::watch::Watch;
-use crate::options::{Rules, Surroundings};
-use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::options::{ChannelServices, Rules};
+use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    let mail = Mail::new(options, rules.max_file_bytes, rules.stale_after, &around);
-    Messenger::new(Arc::new(mail), |recipient| thread::address(recipient).is_some(), rules, around)
+pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
+    let mail = Mail::new(options, rules.max_file_bytes, rules.stale_after, &services);
+    Messenger::new(Arc::new(mail), |recipient| thread::address(recipient).is_some(), rules, services)
 }
 
 /// Returns whether this is a complete address, as configured for senders of mail.
@@ -63,7 +63,12 @@ pub(super) struct Mail {
 }
 
 impl Mail {
-    fn new(mut options: Options, max_file_bytes: u64, stale_after: Duration, around: &Surroundings) -> Self {
+    fn new(
+        mut options: Options,
+        max_file_bytes: u64,
+        stale_after: Duration,
+        services: &ChannelServices,
+    ) -> Self {
         let mut own = vec![options.address(), options.username.trim().to_ascii_lowercase()];
         own.retain(|address| proof::is_address(address));
         // Attachments grow by a third in transfer encoding.
@@ -77,8 +82,8 @@ impl Mail {
             own,
             most,
             stale_after,
-            records: around.records.clone(),
-            clock: around.clock.clone(),
+            records: services.records.clone(),
+            clock: services.clock.clone(),
             files: Files::new(most),
         }
     }
@@ -135,8 +140,8 @@ impl Platform for Mail {
         }
     }
 
-    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut Watch::new(self), door, shutdown).await
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
+        talk::receive(&mut Watch::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -9,7 +9,7 @@ use super::head::Head;
 
 /// Why a mail is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unheard {
+pub(super) enum RejectReason {
     /// It does not name exactly one sender.
     Sender,
     /// The sender is not proven.
@@ -32,18 +32,18 @@ pub(super) struct Trust<'o> {
 
 impl Trust<'_> {
     /// Returns the address of the person who wrote a mail.
-    pub(super) fn sender(&self, head: &Head) -> Result<String, Unheard> {
-        let sender = head.one("from").and_then(only_address).ok_or(Unheard::Sender)?;
+    pub(super) fn sender(&self, head: &Head) -> Result<String, RejectReason> {
+        let sender = head.one("from").and_then(only_address).ok_or(RejectReason::Sender)?;
         if self.own.contains(&sender) {
-            return Err(Unheard::Own);
+            return Err(RejectReason::Own);
         }
         if is_of_a_machine(head) {
-            return Err(Unheard::Machine);
+            return Err(RejectReason::Machine);
         }
         if self.takes_from || self.is_proven(head, &sender) {
             return Ok(sender);
         }
-        Err(Unheard::Unproven)
+        Err(RejectReason::Unproven)
     }
 
     fn is_proven(&self, head: &Head, sender: &str) -> bool {
@@ -202,7 +202,7 @@ mod tests {
     const TRUST: Trust<'_> = Trust { authserv_id: "mx.home.example", takes_from: false, own: &[] };
     const PASS: &str = "Authentication-Results: mx.home.example; spf=pass smtp.mailfrom=ada@x.example; dmarc=pass (p=NONE) header.from=x.example\r\n";
 
-    fn check(fields: &str, expected: Result<&str, Unheard>) {
+    fn check(fields: &str, expected: Result<&str, RejectReason>) {
         let found = TRUST.sender(&Head::read(fields.as_bytes()));
         assert_eq!(found.as_deref().map_err(|why| *why), expected, "{fields}");
     }
@@ -210,10 +210,10 @@ mod tests {
     #[test]
     fn a_sender_is_believed_when_the_own_server_vouches() {
         check(&format!("{PASS}From: Ada <Ada@X.example>\r\n"), Ok("ada@x.example"));
-        check("From: ada@x.example\r\n", Err(Unheard::Unproven));
-        check(&format!("{PASS}From: ada@y.example\r\n"), Err(Unheard::Unproven));
+        check("From: ada@x.example\r\n", Err(RejectReason::Unproven));
+        check(&format!("{PASS}From: ada@y.example\r\n"), Err(RejectReason::Unproven));
         let of = |results: &str| format!("Authentication-Results: {results}\r\nFrom: ada@x.example\r\n");
-        let no = Err(Unheard::Unproven);
+        let no = Err(RejectReason::Unproven);
         check(&of("MX.home.example 1; dmarc=pass"), Ok("ada@x.example"));
         check(&of("mx.home.example; dmarc=fail; dkim=pass header.d=x.example"), no);
         check(&of("mx.home.example; dmarc=none"), no);
@@ -232,7 +232,7 @@ mod tests {
     fn only_the_topmost_outcome_of_the_own_server_counts() {
         let fail = "Authentication-Results: mx.home.example; dmarc=fail header.from=x.example\r\n";
         let other = "Authentication-Results: relay.example; dmarc=fail\r\n";
-        check(&format!("{fail}{PASS}From: ada@x.example\r\n"), Err(Unheard::Unproven));
+        check(&format!("{fail}{PASS}From: ada@x.example\r\n"), Err(RejectReason::Unproven));
         check(&format!("{other}{PASS}{fail}From: ada@x.example\r\n"), Ok("ada@x.example"));
     }
 
@@ -249,7 +249,7 @@ mod tests {
             "",
         ] {
             let fields = format!("Authentication-Results: {unreadable}\r\n{PASS}From: ada@x.example\r\n");
-            check(&fields, Err(Unheard::Unproven));
+            check(&fields, Err(RejectReason::Unproven));
         }
     }
 
@@ -268,7 +268,7 @@ mod tests {
             "From:",
             "Sender: ada@x.example",
         ] {
-            check(&format!("{PASS}{from}\r\n"), Err(Unheard::Sender));
+            check(&format!("{PASS}{from}\r\n"), Err(RejectReason::Sender));
         }
         check(&format!("{PASS}From: \"Ada, <ada@home>\" (at home) <ada@x.example>\r\n"), Ok("ada@x.example"));
         check(&format!("{PASS}From: =?utf-8?q?Ad=C3=A1?= <ada@x.example>\r\n"), Ok("ada@x.example"));
@@ -285,13 +285,13 @@ mod tests {
             "Content-Type: multipart/report; report-type=delivery-status",
             "X-Auto-Response-Suppress: All",
         ] {
-            check(&format!("{PASS}{field}\r\nFrom: ada@x.example\r\n"), Err(Unheard::Machine));
+            check(&format!("{PASS}{field}\r\nFrom: ada@x.example\r\n"), Err(RejectReason::Machine));
         }
         check(&format!("{PASS}Auto-Submitted: no\r\nFrom: ada@x.example\r\n"), Ok("ada@x.example"));
         let own = ["ada@x.example".to_owned()];
         let trust = Trust { own: &own, ..TRUST };
         let head = Head::read(format!("{PASS}From: ada@x.example\r\n").as_bytes());
-        assert_eq!(trust.sender(&head), Err(Unheard::Own));
+        assert_eq!(trust.sender(&head), Err(RejectReason::Own));
         let taken = Trust { takes_from: true, ..TRUST };
         assert_eq!(taken.sender(&Head::read(b"From: eve@y.example\r\n")).unwrap(), "eve@y.example");
     }

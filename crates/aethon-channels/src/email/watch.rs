@@ -1,4 +1,4 @@
-//! Reads incoming mail: each mail is passed to the door, then the position after it is stored, then the mail is
+//! Reads incoming mail: each mail is passed to the intake, then the position after it is stored, then the mail is
 //! marked as seen.
 //!
 //! The position consists of the UIDVALIDITY and the last UID. The first start begins with mail that arrives from then
@@ -18,7 +18,7 @@ use super::letter::Letter;
 use super::options::UNPROVEN;
 use super::platform::{Mail, REMEMBERED};
 use super::thread::{self, Thread};
-use crate::talk::{Arrival, Door, Offer, Rounds, Sender, Stop};
+use crate::talk::{Arrival, Intake, Offer, Rounds, Sender, Stop};
 
 /// How long to idle before polling the server. It may disconnect after 29 minutes, and devices in between (a home
 /// router, say) often do so much sooner.
@@ -51,15 +51,15 @@ impl<'a> Watch<'a> {
 
 #[async_trait]
 impl Rounds for Watch<'_> {
-    async fn round(&mut self, door: &Door) -> std::result::Result<(), Stop> {
+    async fn round(&mut self, intake: &Intake) -> std::result::Result<(), Stop> {
         if !self.mail.options.proves_senders() {
             return Err(Stop::Useless(UNPROVEN.to_owned()));
         }
         let mut session = match self.session.take() {
             Some(session) => session,
-            None => Session::begin(self.mail, door).await?,
+            None => Session::begin(self.mail, intake).await?,
         };
-        session.round(self.mail, door).await?;
+        session.round(self.mail, intake).await?;
         self.session = Some(session);
         Ok(())
     }
@@ -82,10 +82,10 @@ struct Session {
 }
 
 impl Session {
-    async fn begin(mail: &Mail, door: &Door) -> std::result::Result<Self, Stop> {
+    async fn begin(mail: &Mail, intake: &Intake) -> std::result::Result<Self, Stop> {
         let mut imap = Imap::open(&mail.options, &mail.credentials, mail.most).await?;
         let folder = imap.select(&mail.options.folder).await?;
-        let stored = door.records().get("email", PLACE).await?;
+        let stored = intake.records().get("email", PLACE).await?;
         let stored = stored.as_deref().and_then(|place| place.split_once(':'));
         let stored: Option<(u32, u32)> =
             stored.and_then(|(validity, last)| Some((validity.parse().ok()?, last.parse().ok()?)));
@@ -98,44 +98,49 @@ impl Session {
         if stored.is_none() {
             // Mail from before the first start is none of our business, even if UIDVALIDITY changes later.
             let now = mail.now().as_second().to_string();
-            door.records().put("email", BEGUN, &now, None).await?;
+            intake.records().put("email", BEGUN, &now, None).await?;
         }
         if last.is_none() && stored.is_some() {
-            session.look_again(mail, door, newest).await?;
+            session.look_again(mail, intake, newest).await?;
         }
-        session.store(door).await?;
+        session.store(intake).await?;
         let account = mail.account();
         tracing::info!(channel = "email", account, "the channel runs");
-        door.standing().runs(Some(&account));
+        intake.health().runs(Some(&account));
         Ok(session)
     }
 
     /// Handles a changed UIDVALIDITY: recent unseen mail may not have been read.
-    async fn look_again(&mut self, mail: &Mail, door: &Door, newest: u32) -> std::result::Result<(), Stop> {
+    async fn look_again(
+        &mut self,
+        mail: &Mail,
+        intake: &Intake,
+        newest: u32,
+    ) -> std::result::Result<(), Stop> {
         let stale = SignedDuration::try_from(mail.stale_after).unwrap_or(LOOK_BACK);
-        let begun = door.records().get("email", BEGUN).await?.and_then(|second| second.parse().ok());
+        let begun = intake.records().get("email", BEGUN).await?.and_then(|second| second.parse().ok());
         let begun = begun.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MIN);
         let since = begun.max(mail.now() - stale.min(LOOK_BACK));
         tracing::info!(channel = "email", %since, "the mail server counts anew; unseen mail is looked at again");
         let found = self.imap.unseen_since(&since.strftime("%-d-%b-%Y").to_string()).await?;
         for uid in found.into_iter().filter(|uid| *uid <= newest) {
-            self.take(mail, door, (uid, since)).await?;
+            self.take(mail, intake, (uid, since)).await?;
         }
         Ok(())
     }
 
     /// Processes the mails that are there and waits for more.
-    async fn round(&mut self, mail: &Mail, door: &Door) -> std::result::Result<(), Stop> {
+    async fn round(&mut self, mail: &Mail, intake: &Intake) -> std::result::Result<(), Stop> {
         // Files of earlier mails can be read again from the mailbox, so they need not stay in memory.
         mail.files.let_go();
         let found = self.imap.above(self.last).await?;
         let is_empty = found.is_empty();
         for uid in found {
-            self.take(mail, door, (uid, Timestamp::MIN)).await?;
+            self.take(mail, intake, (uid, Timestamp::MIN)).await?;
             self.last = uid;
-            self.store(door).await?;
+            self.store(intake).await?;
         }
-        door.standing().runs(None);
+        intake.health().runs(None);
         if self.imap.has_news() {
             if is_empty {
                 sleep(BREATH).await;
@@ -151,15 +156,15 @@ impl Session {
         Ok(())
     }
 
-    async fn store(&self, door: &Door) -> Result<()> {
-        door.records().put("email", PLACE, &format!("{}:{}", self.validity, self.last), None).await
+    async fn store(&self, intake: &Intake) -> Result<()> {
+        intake.records().put("email", PLACE, &format!("{}:{}", self.validity, self.last), None).await
     }
 
     /// Processes a mail, unless it arrived before this time.
     async fn take(
         &mut self,
         mail: &Mail,
-        door: &Door,
+        intake: &Intake,
         (uid, since): (u32, Timestamp),
     ) -> std::result::Result<(), Stop> {
         let Some(found) = self.imap.head(uid).await? else { return Ok(()) };
@@ -176,7 +181,7 @@ impl Session {
             }
         };
         let sender = Sender { id: address, name: None, group: None };
-        let is_known = door.knows(&sender).await?;
+        let is_known = intake.may_write(&sender).await?;
         let most = if is_known { mail.most } else { MOST_OF_STRANGERS };
         let size = usize::try_from(found.size).unwrap_or(usize::MAX);
         let cut = (size > most).then_some(if is_known { MOST_OF_LONG } else { MOST_OF_STRANGERS });
@@ -187,12 +192,12 @@ impl Session {
             letter.files.clear();
         }
         let files = std::mem::take(&mut letter.files);
-        let arrival = self.arrival(mail, door, (sender, &letter, at), is_known).await?;
+        let arrival = self.arrival(mail, intake, (sender, &letter, at), is_known).await?;
         let files = match cut {
             None => mail.files.offer((self.validity, uid), files),
             Some(_) => vec![too_long(found.size)],
         };
-        door.arrive(Arrival { files, ..arrival }).await?;
+        intake.arrive(Arrival { files, ..arrival }).await?;
         if is_known {
             match self.imap.mark_seen(uid).await {
                 // The folder is read-only.
@@ -209,7 +214,7 @@ impl Session {
     async fn arrival(
         &self,
         mail: &Mail,
-        door: &Door,
+        intake: &Intake,
         (sender, letter, at): (Sender, &Letter, Timestamp),
         is_known: bool,
     ) -> Result<Arrival> {
@@ -220,7 +225,7 @@ impl Session {
             references: letter.references.clone(),
         };
         let until = mail.now() + if is_known { REMEMBERED } else { STRANGERS_REMEMBERED };
-        thread.store(door.records(), &chat, until).await?;
+        thread.store(intake.records(), &chat, until).await?;
         let (own, passed_on) = (letter.text(), letter.passed_on());
         let is_forwarded = passed_on.is_some() && own.is_empty();
         let text = passed_on.clone().filter(|_| is_forwarded).unwrap_or(own);

@@ -112,7 +112,7 @@ impl Api {
         }
         let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
         let answer = rest::ask(&**exchange, request, (patience, MOST_ANSWER)).await;
-        let answer = answer.map_err(|unanswered| Failure::Fault(unanswered.fault("the homeserver")))?;
+        let answer = answer.map_err(|failure| Failure::Fault(failure.fault("the homeserver")))?;
         if answer.status == 429 {
             let pause = answer.header("retry-after").and_then(|pause| pause.parse().ok());
             let told = || answer.json()["retry_after_ms"].as_u64().map(Duration::from_millis);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::api::Api;
 use crate::rest::encoded;
-use crate::talk::{Door, Failure, Fault, Sender, Stop};
+use crate::talk::{Failure, Fault, Intake, Sender, Stop};
 
 /// Where invitations of strangers are stored, by room.
 const INVITED: &str = "invited:";
@@ -22,7 +22,7 @@ const MOST_STRANGE: usize = 3;
 
 /// Accepts an invitation from a permitted person and remembers any other.
 pub(super) async fn invited(
-    (api, door): (&Api, &Door),
+    (api, intake): (&Api, &Intake),
     us: &str,
     (room, invite): (&str, &Value),
 ) -> Result<(), Stop> {
@@ -30,48 +30,48 @@ pub(super) async fn invited(
         tracing::debug!(channel = "matrix", room, "it is not clear who sent an invitation");
         return Ok(());
     };
-    if door.knows(&somebody(inviter)).await? {
+    if intake.may_write(&somebody(inviter)).await? {
         join(api, room).await?;
         return Ok(());
     }
-    if door.records().list("matrix", INVITED, MOST_INVITED).await?.len() < MOST_INVITED {
-        let until = Some(door.now() + REMEMBERED);
-        door.records().put("matrix", &format!("{INVITED}{room}"), inviter, until).await?;
+    if intake.records().list("matrix", INVITED, MOST_INVITED).await?.len() < MOST_INVITED {
+        let until = Some(intake.now() + REMEMBERED);
+        intake.records().put("matrix", &format!("{INVITED}{room}"), inviter, until).await?;
     }
     Ok(())
 }
 
 /// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not paired.
-pub(super) async fn tend(api: &Api, door: &Door) -> Result<(), Stop> {
+pub(super) async fn tend(api: &Api, intake: &Intake) -> Result<(), Stop> {
     let mut strange = 0;
-    for (name, note) in door.records().list("matrix", STRANGE, MOST_INVITED).await? {
+    for (name, note) in intake.records().list("matrix", STRANGE, MOST_INVITED).await? {
         let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {
             continue;
         };
-        let is_known = door.knows(&somebody(stranger)).await?;
-        if !is_known && door.awaits(stranger, Some(joined_at)).await? {
+        let is_known = intake.may_write(&somebody(stranger)).await?;
+        if !is_known && intake.awaits(stranger, Some(joined_at)).await? {
             strange += 1;
             continue;
         }
         if !is_known {
             leave(api, room).await?;
         }
-        door.records().take("matrix", &name).await?;
+        intake.records().take("matrix", &name).await?;
     }
-    for (name, inviter) in door.records().list("matrix", INVITED, MOST_INVITED).await? {
+    for (name, inviter) in intake.records().list("matrix", INVITED, MOST_INVITED).await? {
         let Some(room) = name.strip_prefix(INVITED) else { continue };
-        let is_known = door.knows(&somebody(&inviter)).await?;
-        if !is_known && (strange >= MOST_STRANGE || !door.awaits(&inviter, None).await?) {
+        let is_known = intake.may_write(&somebody(&inviter)).await?;
+        if !is_known && (strange >= MOST_STRANGE || !intake.awaits(&inviter, None).await?) {
             continue;
         }
         if !is_known {
             strange += 1;
             // Stored before joining, so that the room is left later even after a crash.
-            let note = format!("{} {inviter}", door.now().as_second());
-            door.records().put("matrix", &format!("{STRANGE}{room}"), &note, None).await?;
+            let note = format!("{} {inviter}", intake.now().as_second());
+            intake.records().put("matrix", &format!("{STRANGE}{room}"), &note, None).await?;
         }
         join(api, room).await?;
-        door.records().take("matrix", &name).await?;
+        intake.records().take("matrix", &name).await?;
     }
     Ok(())
 }

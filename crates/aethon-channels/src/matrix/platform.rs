@@ -14,14 +14,14 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::sync::SyncLoop;
 use super::{Options, form};
-use crate::options::{Rules, Surroundings};
+use crate::options::{ChannelServices, Rules};
 use crate::rest::encoded;
-use crate::talk::{self, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform};
+use crate::talk::{self, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform};
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    Messenger::new(Arc::new(Matrix::new(options)), is_recipient, rules, around)
+pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
+    Messenger::new(Arc::new(Matrix::new(options)), is_recipient, rules, services)
 }
 
 /// The longest message in bytes. An event may have 65,536, and an edit contains its text three times, once as HTML.
@@ -69,8 +69,8 @@ impl Platform for Matrix {
         Dialect { sends_once: true, buttons: false, ..Dialect::chat(fit, |_| PACE) }
     }
 
-    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut SyncLoop::new(&self.api), door, shutdown).await
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
+        talk::receive(&mut SyncLoop::new(&self.api), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

@@ -1,4 +1,4 @@
-//! The sync loop: events are passed to the door, and only then is the position stored from which the next sync
+//! The sync loop: events are passed to the intake, and only then is the position stored from which the next sync
 //! continues.
 //!
 //! The first start begins with events from then on. If the server leaves a gap because too much happened at once, the
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::api::Api;
 use super::{inbound, invitations};
 use crate::rest::encoded;
-use crate::talk::{Door, Failure, Fault, Rounds, Sender, Stop};
+use crate::talk::{Failure, Fault, Intake, Rounds, Sender, Stop};
 
 /// How long the server holds a request without news.
 pub const POLL: Duration = Duration::from_secs(30);
@@ -42,11 +42,11 @@ impl<'a> SyncLoop<'a> {
 
 #[async_trait]
 impl Rounds for SyncLoop<'_> {
-    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+    async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         match &mut self.session {
-            Some(session) => session.round(self.api, door).await,
+            Some(session) => session.round(self.api, intake).await,
             None => {
-                self.session = Some(Session::begin(self.api, door).await?);
+                self.session = Some(Session::begin(self.api, intake).await?);
                 Ok(())
             }
         }
@@ -67,18 +67,18 @@ struct Session {
 }
 
 impl Session {
-    async fn begin(api: &Api, door: &Door) -> Result<Self, Stop> {
+    async fn begin(api: &Api, intake: &Intake) -> Result<Self, Stop> {
         if !api.has_token() {
             return Err(Failure::Token("channels.matrix.token is empty".into()).into());
         }
         let us = api.account().await?;
-        let since = door.records().get("matrix", SINCE).await?;
+        let since = intake.records().get("matrix", SINCE).await?;
         tracing::info!(channel = "matrix", account = us, "the channel runs");
-        door.standing().runs(Some(&us));
+        intake.health().runs(Some(&us));
         Ok(Self { us, since, members: BTreeMap::new(), ours: BTreeMap::new(), has_failed: false })
     }
 
-    async fn round(&mut self, api: &Api, door: &Door) -> Result<(), Stop> {
+    async fn round(&mut self, api: &Api, intake: &Intake) -> Result<(), Stop> {
         let is_first = self.since.is_none();
         let wait = if is_first || self.has_failed { 0 } else { POLL.as_millis() };
         let since = self.since.as_ref().map(|since| format!("&since={}", encoded(since))).unwrap_or_default();
@@ -86,25 +86,25 @@ impl Session {
         let asked = api.poll(&path).await;
         self.has_failed = asked.is_err();
         let answer = asked?;
-        door.standing().runs(None);
+        intake.health().runs(None);
         for (room, invite) in answer["rooms"]["invite"].as_object().into_iter().flatten() {
-            invitations::invited((api, door), &self.us, (room, invite)).await?;
+            invitations::invited((api, intake), &self.us, (room, invite)).await?;
         }
-        invitations::tend(api, door).await?;
+        invitations::tend(api, intake).await?;
         for (room, joined) in answer["rooms"]["join"].as_object().into_iter().flatten() {
             self.note_members(room, joined);
             if !is_first {
-                self.room(api, door, (room, joined)).await?;
+                self.room(api, intake, (room, joined)).await?;
             }
         }
         if let Some(next) = answer["next_batch"].as_str() {
-            door.records().put("matrix", SINCE, next, None).await?;
+            intake.records().put("matrix", SINCE, next, None).await?;
             self.since = Some(next.to_owned());
         }
         Ok(())
     }
 
-    async fn room(&mut self, api: &Api, door: &Door, (room, joined): (&str, &Value)) -> Result<(), Stop> {
+    async fn room(&mut self, api: &Api, intake: &Intake, (room, joined): (&str, &Value)) -> Result<(), Stop> {
         let timeline = &joined["timeline"];
         let mut events = match timeline["limited"] == true {
             true => self.gap(api, room, &timeline["prev_batch"]).await?,
@@ -124,14 +124,14 @@ impl Session {
             if event["type"] == "m.room.encrypted" {
                 let sender = event["sender"].as_str().unwrap_or_default();
                 let sender = Sender { id: sender.to_owned(), name: None, group: None };
-                if is_private && sender.id != self.us && door.knows(&sender).await? {
-                    door.tell(room, "encrypted", ENCRYPTED).await?;
+                if is_private && sender.id != self.us && intake.may_write(&sender).await? {
+                    intake.tell(room, "encrypted", ENCRYPTED).await?;
                 }
                 continue;
             }
-            let is_reply_to_us = !is_private && self.answers_us((api, door), room, &event).await?;
+            let is_reply_to_us = !is_private && self.answers_us((api, intake), room, &event).await?;
             if let Some(arrival) = inbound::arrival(&event, room, &self.us, (is_private, is_reply_to_us)) {
-                door.arrive(arrival).await?;
+                intake.arrive(arrival).await?;
             }
         }
         Ok(())
@@ -141,7 +141,7 @@ impl Session {
     /// looked up, but not for strangers.
     async fn answers_us(
         &mut self,
-        (api, door): (&Api, &Door),
+        (api, intake): (&Api, &Intake),
         room: &str,
         event: &Value,
     ) -> Result<bool, Stop> {
@@ -157,7 +157,7 @@ impl Session {
         }
         let Some(answered) = inbound::answered(event) else { return Ok(false) };
         let group = Some(room.to_owned());
-        if !door.knows(&Sender { id: sender.to_owned(), name: None, group }).await? {
+        if !intake.may_write(&Sender { id: sender.to_owned(), name: None, group }).await? {
             return Ok(false);
         }
         if let Some(is_ours) = self.ours.get(answered) {

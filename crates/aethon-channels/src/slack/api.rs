@@ -119,7 +119,7 @@ impl Api {
         let request =
             ExchangeRequest { method: Method::Get, url: address.to_owned(), headers, body: Vec::new() };
         let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, most)).await;
-        let answer = answer.map_err(|unanswered| Fault::later(unanswered.message))?;
+        let answer = answer.map_err(|failure| Fault::later(failure.message))?;
         let kind = answer.header("content-type").unwrap_or_default();
         // Without access, Slack returns a sign-in page instead of the file.
         if answer.status != 200 || (kind.starts_with("text/html") && !is_page) {
@@ -152,7 +152,7 @@ impl Api {
         }
         let request = ExchangeRequest { method, url, headers, body };
         let answer = rest::ask(&*self.exchange, request, (PATIENCE, MOST_ANSWER)).await;
-        let answer = answer.map_err(|unanswered| Failure::Fault(unanswered.fault(name)))?;
+        let answer = answer.map_err(|failure| Failure::Fault(failure.fault(name)))?;
         let told = answer.json();
         match (answer.status, told["error"].as_str()) {
             (429, _) | (_, Some("ratelimited" | "rate_limited")) => {

@@ -22,19 +22,19 @@ use super::api::{Api, Token};
 use super::socket::{Account, Sockets};
 use super::stream::{Streams, is_ts};
 use super::{Options, form};
-use crate::options::{Rules, Surroundings};
+use crate::options::{ChannelServices, Rules};
 use crate::socket::Dial;
 use crate::talk::{
-    self, Button, Check, Content, Dialect, Door, Failure, Fault, Growth, Messenger, Offer, Platform,
+    self, Button, Check, Content, Dialect, Failure, Fault, Growth, Intake, Messenger, Offer, Platform,
 };
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
+pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
     let streams_natively = options.native_streams;
-    let slack = Arc::new(Slack::new(options, rules.max_file_bytes, &around));
+    let slack = Arc::new(Slack::new(options, rules.max_file_bytes, &services));
     let growth = streams_natively.then(|| slack.clone() as Arc<dyn Growth>);
-    Messenger::growing((slack, growth), is_recipient, rules, around)
+    Messenger::growing((slack, growth), is_recipient, rules, services)
 }
 
 /// The longest text, including markup and escapes: edits allow 4,000.
@@ -74,13 +74,13 @@ impl<'a> Place<'a> {
 }
 
 impl Slack {
-    fn new(options: Options, most_file: u64, around: &Surroundings) -> Self {
+    fn new(options: Options, most_file: u64, services: &ChannelServices) -> Self {
         let Options { api_base, bot_token, app_token, exchange, dial, .. } = options;
         Self {
             api: Api::new(&api_base, (bot_token, app_token), exchange),
             dial,
-            records: around.records.clone(),
-            clock: around.clock.clone(),
+            records: services.records.clone(),
+            clock: services.clock.clone(),
             most_file: usize::try_from(most_file).unwrap_or(usize::MAX),
             account: OnceLock::new(),
             streams: Streams::default(),
@@ -300,8 +300,8 @@ impl Platform for Slack {
         Dialect { sends_once: true, has_threads, ..Dialect::chat(fit, |_| PACE) }
     }
 
-    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut Sockets::new(self), door, shutdown).await
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
+        talk::receive(&mut Sockets::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

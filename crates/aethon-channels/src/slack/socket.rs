@@ -1,4 +1,4 @@
-//! Socket Mode: what arrives is passed to the door and acknowledged only afterwards.
+//! Socket Mode: what arrives is passed to the intake and acknowledged only afterwards.
 //!
 //! Slack resends what was not acknowledged, and this is also the only way that events arrive from times without a
 //! socket. So a resent event is treated like any other; the storage recognises those it has. While an event is
@@ -19,7 +19,7 @@ use super::api::Token;
 use super::inbound;
 use super::platform::Slack;
 use crate::socket::{Ended, Socket};
-use crate::talk::{Door, Failure, InOrder, Press, Rounds, Sender, Stop};
+use crate::talk::{Failure, InOrder, Intake, Press, Rounds, Sender, Stop};
 
 /// How long the first message may take.
 const HELLO: Duration = Duration::from_secs(20);
@@ -85,7 +85,7 @@ impl<'s> Sockets<'s> {
 
 #[async_trait]
 impl Rounds for Sockets<'_> {
-    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+    async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         if let Some(token) = self.slack.api().missing() {
             return Err(Stop::Useless(format!("{} is empty", token.key())));
         }
@@ -95,10 +95,10 @@ impl Rounds for Sockets<'_> {
         };
         let socket = self.open().await?;
         tracing::info!(channel = "slack", account = account.shown, "the channel runs");
-        door.standing().runs(Some(&account.shown));
+        intake.health().runs(Some(&account.shown));
         let mut connection = Connection {
             slack: self.slack,
-            door,
+            intake,
             us: account.user,
             work: InOrder::new(),
             answers: FuturesUnordered::new(),
@@ -110,7 +110,7 @@ impl Rounds for Sockets<'_> {
 /// The state of one socket.
 struct Connection<'c> {
     slack: &'c Slack,
-    door: &'c Door,
+    intake: &'c Intake,
     us: String,
     work: InOrder<'c, Taken>,
     answers: FuturesUnordered<BoxFuture<'c, ()>>,
@@ -121,7 +121,7 @@ impl Connection<'_> {
         let mut ping = interval(PING);
         loop {
             tokio::select! {
-                taken = self.work.next() => settle(self.door, taken, &mut socket).await?,
+                taken = self.work.next() => settle(self.intake, taken, &mut socket).await?,
                 Some(()) = self.answers.next() => {}
                 _ = ping.tick() => socket.ping().await.map_err(broken)?,
                 heard = socket.next(SILENCE), if self.work.len() < MOST_WAITING => {
@@ -144,10 +144,10 @@ impl Connection<'_> {
     /// Processes an envelope, or queues it behind others.
     async fn take(&mut self, heard: &Value, socket: &mut Socket) -> Result<(), Stop> {
         let Some(envelope) = heard["envelope_id"].as_str().map(str::to_owned) else { return Ok(()) };
-        let (door, payload) = (self.door, &heard["payload"]);
+        let (intake, payload) = (self.intake, &heard["payload"]);
         let arrival = match heard["type"].as_str() {
             Some("events_api") => inbound::arrival(&payload["event"], &self.us),
-            Some("slash_commands") => inbound::command(payload, door.now()),
+            Some("slash_commands") => inbound::command(payload, intake.now()),
             Some("interactive") => {
                 // A press is handled here and useless later, so it is acknowledged at once.
                 confirm(socket, &envelope).await?;
@@ -164,13 +164,13 @@ impl Connection<'_> {
         tracing::debug!(channel = "slack", kind = heard["type"].as_str(), "an envelope came");
         self.work.push(async move {
             let Some(arrival) = arrival else { return Taken { envelope, result: Ok(()) } };
-            let mut result = door.arrive(arrival.clone()).await;
+            let mut result = intake.arrive(arrival.clone()).await;
             for pause in PAUSES {
                 if result.is_ok() {
                     break;
                 }
                 sleep(Duration::from_secs(pause)).await;
-                result = door.arrive(arrival.clone()).await;
+                result = intake.arrive(arrival.clone()).await;
             }
             Taken { envelope, result }
         });
@@ -184,9 +184,9 @@ impl Connection<'_> {
         let chat = inbound::chat_of(payload);
         let sender = Sender { id: text(&payload["user"]["id"]), name: None, group: None };
         let press = Press { data: text(&action["value"]), sender, chat: chat.clone() };
-        let (slack, door, is_told) = (self.slack, self.door, self.answers.len() < MOST_ANSWERS);
+        let (slack, intake, is_told) = (self.slack, self.intake, self.answers.len() < MOST_ANSWERS);
         self.answers.push(Box::pin(async move {
-            let told = door.press(&press).await;
+            let told = intake.press(&press).await;
             if is_told {
                 slack.whisper(chat, press.sender.id, told).await;
             }
@@ -198,7 +198,7 @@ impl Connection<'_> {
         let confirmed = timeout(FAREWELL, async {
             while self.work.len() > 0 {
                 let taken = self.work.next().await;
-                settle(self.door, taken, &mut socket).await?;
+                settle(self.intake, taken, &mut socket).await?;
             }
             Ok::<_, Stop>(())
         });
@@ -211,15 +211,15 @@ impl Connection<'_> {
 }
 
 /// Acknowledges what was stored. Slack resends the rest.
-async fn settle(door: &Door, taken: Taken, socket: &mut Socket) -> Result<(), Stop> {
+async fn settle(intake: &Intake, taken: Taken, socket: &mut Socket) -> Result<(), Stop> {
     match taken.result {
         Ok(()) => {
-            door.standing().runs(None);
+            intake.health().runs(None);
             confirm(socket, &taken.envelope).await
         }
         Err(error) => {
             let message = format!("a message could not be taken in: {error}");
-            if door.standing().fails(&message) {
+            if intake.health().fails(&message) {
                 tracing::warn!(channel = "slack", message, "Slack is left to send it again");
             }
             Ok(())

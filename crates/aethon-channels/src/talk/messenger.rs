@@ -1,4 +1,4 @@
-//! Makes a channel from a platform: receives through the door and delivers part by part.
+//! Makes a channel from a platform: receives through the intake and delivers part by part.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use aethon_core::surface::Surface;
 use async_trait::async_trait;
 
 use super::access;
-use super::door::Door;
+use super::approval_prompts::ApprovalPrompts;
 use super::growth::{Asked, Growth};
+use super::intake::Intake;
 use super::outlet::Outlet;
 use super::platform::{Check, Platform, Sender};
-use super::question::Questions;
-use super::running::Begun;
 use super::sending;
+use super::started_turns::StartedTurn;
 use super::stream::Streams;
-use crate::options::{Rules, Surroundings};
+use crate::options::{ChannelServices, Rules};
 
 /// A messenger as a channel.
 pub struct Messenger {
     outlet: Arc<Outlet>,
     streams: Arc<Streams>,
-    questions: Arc<Questions>,
+    prompts: Arc<ApprovalPrompts>,
     is_recipient: fn(&str) -> bool,
     calls: Option<Arc<dyn PlatformCalls>>,
 }
@@ -36,9 +36,9 @@ impl Messenger {
         platform: Arc<dyn Platform>,
         is_recipient: fn(&str) -> bool,
         rules: Rules,
-        around: Surroundings,
+        services: ChannelServices,
     ) -> Self {
-        Self::growing((platform, None), is_recipient, rules, around)
+        Self::growing((platform, None), is_recipient, rules, services)
     }
 
     /// Shows replies in growing messages.
@@ -46,12 +46,12 @@ impl Messenger {
         platform: (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
         is_recipient: fn(&str) -> bool,
         rules: Rules,
-        around: Surroundings,
+        services: ChannelServices,
     ) -> Self {
-        let outlet = Arc::new(Outlet::new(platform, rules, around));
-        let questions = Arc::new(Questions::new(outlet.clone()));
-        let streams = Arc::new(Streams::new(outlet.clone(), questions.clone()));
-        Self { outlet, streams, questions, is_recipient, calls: None }
+        let outlet = Arc::new(Outlet::new(platform, rules, services));
+        let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
+        let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
+        Self { outlet, streams, prompts, is_recipient, calls: None }
     }
 
     /// Sets the receiver of the platform's HTTP calls.
@@ -75,8 +75,8 @@ impl Messenger {
     }
 
     #[cfg(test)]
-    pub(super) fn questions(&self) -> &Questions {
-        &self.questions
+    pub(super) fn prompts(&self) -> &ApprovalPrompts {
+        &self.prompts
     }
 
     /// Returns the recipient, or that of `channels.NAME.home`.
@@ -113,15 +113,15 @@ impl Channel for Messenger {
     }
 
     async fn run(&self, assistant: Arc<dyn Assistant>, shutdown: Shutdown) -> Result<()> {
-        self.outlet.standing.connects();
-        let door = Door::new(self.outlet.clone(), self.streams.clone(), self.questions.clone(), assistant);
-        door.resume().await?;
+        self.outlet.health.connects();
+        let intake = Intake::new(self.outlet.clone(), self.streams.clone(), self.prompts.clone(), assistant);
+        intake.resume().await?;
         let beside = async {
-            self.questions.void().await;
-            door.deal().await;
+            self.prompts.void().await;
+            intake.process_waiting().await;
         };
         let ended = tokio::select! {
-            ended = self.outlet.platform.receive(&door, shutdown.clone()) => ended,
+            ended = self.outlet.platform.receive(&intake, shutdown.clone()) => ended,
             () = beside => Ok(()),
         };
         if shutdown.is_requested() {
@@ -137,7 +137,7 @@ impl Channel for Messenger {
     }
 
     fn status(&self) -> Option<ChannelStatus> {
-        Some(self.outlet.standing.now())
+        Some(self.outlet.health.now())
     }
 
     fn watcher(&self, record: &TurnRecord) -> Option<Arc<dyn Surface>> {
@@ -147,7 +147,12 @@ impl Channel for Messenger {
         let message = inbound.dedupe.as_ref().map(|dedupe| dedupe.id.clone());
         let (sender, chat) = (inbound.sender.clone(), to.recipient.as_deref()?);
         let (turn, session) = (record.turn.clone(), inbound.session.clone());
-        self.streams.running.note(Begun { turn, session, chat: chat.to_owned(), sender: sender.clone() });
+        self.streams.started_turns.note(StartedTurn {
+            turn,
+            session,
+            chat: chat.to_owned(),
+            sender: sender.clone(),
+        });
         Some(self.streams.surface(chat, Asked { sender, message }, is_owner))
     }
 

@@ -1,37 +1,37 @@
 //! What all platforms share: access, the handling of messages, and the delivery of replies.
 //!
 //! `platform` is the trait that a codec implements, `growth` one for growing messages, `messenger` the channel made
-//! from them. `door` receives messages, with `access`, `place`, `command` and `files`; `waiting` keeps those whose
-//! files are being fetched, and `speech` transcribes voice messages. `running` knows who started which turn, `stream`
-//! shows a reply while it is written, `question` asks for approval, and `sending` delivers part by part. `outlet` and
-//! `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures in order, and
-//! `standing` reports the health of the channel.
+//! from them. `intake` receives messages, with `access`, `place`, `command` and `files`; `waiting` keeps those whose
+//! files are being fetched, and `speech` transcribes voice messages. `started_turns` knows who started which turn,
+//! `stream` shows a reply while it is written, `approval_prompts` asks for approval, and `sending` delivers part by
+//! part. `outlet` and `budget` observe the rate limit of a chat, `rounds` is the receive loop, `queue` runs futures in
+//! order, and `health` reports the health of the channel.
 
 mod access;
+mod approval_prompts;
 mod budget;
 mod command;
-mod door;
 mod files;
 mod growth;
+mod health;
+mod intake;
 mod messenger;
 mod outlet;
 mod place;
 mod platform;
-mod question;
 mod queue;
 mod rounds;
-mod running;
 mod sending;
 mod speech;
-mod standing;
+mod started_turns;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
 pub(crate) use budget::BURST_OF_ALL;
-pub(crate) use door::Door;
 pub(crate) use growth::{Asked, Growth};
+pub(crate) use intake::Intake;
 pub use messenger::Messenger;
 pub use platform::Check;
 pub(crate) use platform::{Arrival, Button, Content, Dialect, Fault, Offer, Platform, Press, Sender};

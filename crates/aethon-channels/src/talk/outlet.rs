@@ -11,9 +11,9 @@ use tokio::time::sleep;
 
 use super::budget::Budget;
 use super::growth::{Asked, Growth};
+use super::health::ChannelHealthState;
 use super::platform::{Content, Fault, Platform};
-use super::standing::Standing;
-use crate::options::{Rules, Surroundings};
+use crate::options::{ChannelServices, Rules};
 
 /// When a message of the program itself is too old to be useful.
 const WORD_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
@@ -30,18 +30,25 @@ pub(super) struct Outlet {
     /// Its growing messages, if replies use them.
     pub(super) growth: Option<Arc<dyn Growth>>,
     pub(super) rules: Rules,
-    pub(super) around: Surroundings,
+    pub(super) services: ChannelServices,
     pub(super) budget: Budget,
-    pub(super) standing: Standing,
+    pub(super) health: ChannelHealthState,
 }
 
 impl Outlet {
     pub(super) fn new(
         (platform, growth): (Arc<dyn Platform>, Option<Arc<dyn Growth>>),
         rules: Rules,
-        around: Surroundings,
+        services: ChannelServices,
     ) -> Self {
-        Self { platform, growth, rules, around, budget: Budget::default(), standing: Standing::default() }
+        Self {
+            platform,
+            growth,
+            rules,
+            services,
+            budget: Budget::default(),
+            health: ChannelHealthState::default(),
+        }
     }
 
     pub(super) fn channel(&self) -> &'static str {
@@ -57,7 +64,7 @@ impl Outlet {
     /// Returns whether other deliveries are waiting for this chat.
     pub(super) async fn is_waiting(&self, chat: &str) -> bool {
         // If that cannot be read, only the order suffers.
-        self.around.courier.is_waiting(self.channel(), chat).await.unwrap_or(false)
+        self.services.courier.is_waiting(self.channel(), chat).await.unwrap_or(false)
     }
 
     /// Sends a message. The call was already taken from the budget.
@@ -118,7 +125,7 @@ impl Outlet {
 
     fn note(&self, chat: &str, fault: Option<&Fault>) {
         match fault {
-            None => self.standing.sent(self.around.clock.now()),
+            None => self.health.sent(self.services.clock.now()),
             Some(Fault::Later { after: Some(pause), .. }) => self.budget.close(chat, *pause),
             Some(_) => {}
         }
@@ -150,9 +157,9 @@ impl Outlet {
     /// Sends a message of the program's own through the outbox.
     pub(super) async fn say(&self, chat: &str, text: impl Into<String>) -> Result<()> {
         let session = session(self.channel(), chat, 1)?;
-        let expires_at = self.around.clock.now() + WORD_LIFETIME;
+        let expires_at = self.services.clock.now() + WORD_LIFETIME;
         let word = NewDelivery::new(self.channel(), text, expires_at).with_recipient(Some(chat.to_owned()));
-        self.around.courier.send(&session, &TurnId::fresh(), word).await
+        self.services.courier.send(&session, &TurnId::fresh(), word).await
     }
 }
 

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::door::Door;
+use super::intake::Intake;
 use crate::text::{Fit, RichFit, Styled};
 
 /// A messenger's wire.
@@ -18,9 +18,9 @@ pub(crate) trait Platform: Send + Sync {
     /// Returns the platform's capabilities and limits.
     fn dialect(&self) -> Dialect;
 
-    /// Receives until shutdown and passes everything to the door. Whatever the door has accepted is stored, so only
+    /// Receives until shutdown and passes everything to the intake. Whatever the intake has accepted is stored, so only
     /// then may it be acknowledged to the platform.
-    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()>;
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()>;
 
     /// Sends something to a chat. The key is the same for every attempt, for platforms that deduplicate by key.
     /// Returns the id of the message.
@@ -32,7 +32,7 @@ pub(crate) trait Platform: Send + Sync {
     /// Shows a typing indicator for some seconds.
     async fn typing(&self, chat: &str) -> Result<(), Fault>;
 
-    /// Fetches a file of a message that the door has admitted, possibly before a restart.
+    /// Fetches a file of a message that the intake has admitted, possibly before a restart.
     async fn fetch(&self, file: &Offer) -> Result<Vec<u8>, Fault>;
 
     /// Checks whether the platform grants us access, without sending or receiving anything.

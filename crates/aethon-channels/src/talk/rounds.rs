@@ -12,7 +12,7 @@ use aethon_core::shutdown::Shutdown;
 use async_trait::async_trait;
 use tokio::time::{Instant, sleep};
 
-use super::door::Door;
+use super::intake::Intake;
 use super::platform::Fault;
 
 /// The first pause after a failure. It doubles with each further one.
@@ -82,16 +82,16 @@ impl From<Error> for Stop {
 #[async_trait]
 pub(crate) trait Rounds: Send {
     /// Receives for a while. `Ok` continues at once. Dropped at shutdown.
-    async fn round(&mut self, door: &Door) -> std::result::Result<(), Stop>;
+    async fn round(&mut self, intake: &Intake) -> std::result::Result<(), Stop>;
 }
 
 /// Receives until shutdown, or until it becomes pointless.
-pub(crate) async fn receive(rounds: &mut dyn Rounds, door: &Door, mut shutdown: Shutdown) -> Result<()> {
-    let (channel, mut failures) = (door.channel(), 0);
+pub(crate) async fn receive(rounds: &mut dyn Rounds, intake: &Intake, mut shutdown: Shutdown) -> Result<()> {
+    let (channel, mut failures) = (intake.channel(), 0);
     while !shutdown.is_requested() {
         let started = Instant::now();
         let ended = tokio::select! {
-            ended = rounds.round(door) => ended,
+            ended = rounds.round(intake) => ended,
             () = shutdown.requested() => break,
         };
         let (message, after) = match ended {
@@ -100,13 +100,13 @@ pub(crate) async fn receive(rounds: &mut dyn Rounds, door: &Door, mut shutdown: 
                 continue;
             }
             Err(Stop::Useless(message)) => {
-                door.standing().fails(&message);
+                intake.health().fails(&message);
                 tracing::error!(channel, message, "the channel does not run");
                 return Ok(());
             }
             Err(Stop::Again { message, after }) => (message, after),
         };
-        if door.standing().fails(&message) {
+        if intake.health().fails(&message) {
             tracing::warn!(channel, message, "nothing can be received; trying again");
         }
         failures = if started.elapsed() > LONGEST_PAUSE { 1 } else { failures + 1 };

@@ -89,7 +89,7 @@ impl<'a> Attempt<'a> {
         outlet: &'a Outlet,
         (chat, delivery): (&'a str, &'a Delivery),
     ) -> Result<Self, DeliveryError> {
-        let records = &outlet.around.records;
+        let records = &outlet.services.records;
         let stored = records.get(outlet.channel(), &name(delivery)).await.map_err(unstored)?;
         let stored: Option<Progress> = stored.and_then(|stored| serde_json::from_str(&stored).ok());
         // If a part of a complete delivery came back as failed, restart from that part, with the texts rendered anew.
@@ -278,8 +278,8 @@ impl<'a> Attempt<'a> {
     async fn store(&self) -> Result<(), DeliveryError> {
         let progress = serde_json::to_string(&self.progress)
             .map_err(|error| DeliveryError::lasting(format!("its parts cannot be stored: {error}")))?;
-        let until = self.outlet.around.clock.now() + REMEMBERED;
-        let records = &self.outlet.around.records;
+        let until = self.outlet.services.clock.now() + REMEMBERED;
+        let records = &self.outlet.services.records;
         let stored = records.put(self.outlet.channel(), &name(self.delivery), &progress, Some(until)).await;
         stored.map_err(unstored)
     }
@@ -334,17 +334,17 @@ pub(super) async fn returned(outlet: &Outlet, key: &str, why: &str) -> Result<()
         tracing::warn!(channel = outlet.channel(), why, "a message that was shown has failed");
         return Ok(());
     };
-    let (records, name) = (&outlet.around.records, format!("{DELIVERY_RECORDS}{id}"));
+    let (records, name) = (&outlet.services.records, format!("{DELIVERY_RECORDS}{id}"));
     let stored = records.get(outlet.channel(), &name).await?;
     if let Some(mut progress) = stored.and_then(|stored| serde_json::from_str::<Progress>(&stored).ok()) {
         (progress.done, progress.doubts) = (progress.done.min(part), 0);
         let progress =
             serde_json::to_string(&progress).map_err(|error| Error::internal(error.to_string()))?;
-        let until = outlet.around.clock.now() + REMEMBERED;
+        let until = outlet.services.clock.now() + REMEMBERED;
         records.put(outlet.channel(), &name, &progress, Some(until)).await?;
     }
     tracing::warn!(channel = outlet.channel(), delivery = id, why, "a delivery that was sent has failed");
-    outlet.around.courier.returned(id, why).await
+    outlet.services.courier.returned(id, why).await
 }
 
 fn name(delivery: &Delivery) -> String {

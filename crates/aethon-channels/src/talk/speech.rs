@@ -25,7 +25,7 @@ const MARK: &str = "[voice message]";
 
 /// Returns the transcriber for this file, if it is a recording and there is one.
 pub(super) fn transcriber<'o>(outlet: &'o Outlet, offer: &Offer) -> Option<&'o dyn Transcriber> {
-    outlet.around.transcriber.as_deref().filter(|_| is_audio(&offer.mime))
+    outlet.services.transcriber.as_deref().filter(|_| is_audio(&offer.mime))
 }
 
 /// Returns whether a file is a recording.

@@ -25,11 +25,11 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::approval_prompts::ApprovalPrompts;
 use super::growth::{Asked, Growth, head};
 use super::outlet::Outlet;
 use super::platform::{Content, Fault};
-use super::question::Questions;
-use super::running::Running;
+use super::started_turns::StartedTurns;
 use crate::text::{Fit, Styled, split, styled};
 
 /// How long the first words wait for more, so that a short reply is sent once, complete.
@@ -54,10 +54,10 @@ pub(super) const BEING_SENT: &str = "";
 /// The replies of a channel that are being written.
 pub(super) struct Streams {
     outlet: Arc<Outlet>,
-    questions: Arc<Questions>,
+    prompts: Arc<ApprovalPrompts>,
     open: Mutex<HashMap<TurnId, Arc<Stream>>>,
     /// Who started which turn.
-    pub(super) running: Running,
+    pub(super) started_turns: StartedTurns,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -78,7 +78,7 @@ struct StreamState {
     is_after_tool: bool,
     /// Whether there is text that was not shown yet.
     is_dirty: bool,
-    questions: Vec<Ask>,
+    prompts: Vec<Ask>,
     /// Whether nothing more is to be shown.
     is_closed: bool,
     /// Whether a person stopped the turn, so that its reply is not delivered.
@@ -101,12 +101,12 @@ pub(super) fn key_of(turn: &TurnId) -> String {
 }
 
 impl Streams {
-    pub(super) fn new(outlet: Arc<Outlet>, questions: Arc<Questions>) -> Self {
+    pub(super) fn new(outlet: Arc<Outlet>, prompts: Arc<ApprovalPrompts>) -> Self {
         Self {
             outlet,
-            questions,
+            prompts,
             open: Mutex::default(),
-            running: Running::default(),
+            started_turns: StartedTurns::default(),
             tasks: Mutex::default(),
         }
     }
@@ -168,7 +168,7 @@ impl Streams {
     async fn run(self: Arc<Self>, stream: &Stream) {
         // However the task ends, a delivery waiting for it continues.
         let _ended = Ended(stream);
-        let records = &self.outlet.around.records;
+        let records = &self.outlet.services.records;
         let known = records.get(self.outlet.channel(), &record_of(&stream.turn)).await.ok().flatten();
         let is_doubtful = known.as_deref() == Some(BEING_SENT) && !self.outlet.platform.dialect().sends_once;
         let mut showing = Showing {
@@ -187,10 +187,10 @@ impl Streams {
             for ask in asks {
                 match ask {
                     Ask::Open(request) => {
-                        self.questions.ask((&stream.chat, &stream.asked.sender), &request).await;
+                        self.prompts.ask((&stream.chat, &stream.asked.sender), &request).await;
                     }
                     Ask::Settled(id, resolution, edited) => {
-                        self.questions.settled(&id, resolution, edited.as_ref()).await;
+                        self.prompts.settled(&id, resolution, edited.as_ref()).await;
                     }
                 }
             }
@@ -345,8 +345,8 @@ impl Showing<'_> {
 
     async fn first(&mut self, sent: impl Future<Output = Result<String, Fault>>) -> Result<(), Fault> {
         let turn = &self.stream.turn;
-        let until = self.outlet.around.clock.now() + REMEMBERED;
-        let records = &self.outlet.around.records;
+        let until = self.outlet.services.clock.now() + REMEMBERED;
+        let records = &self.outlet.services.records;
         // Stored first, so that after a crash during the attempt, the delivery knows that a message may exist.
         let noted = records.put(self.outlet.channel(), &record_of(turn), BEING_SENT, Some(until)).await;
         noted.map_err(|error| Fault::later(error.to_string()))?;
@@ -403,7 +403,7 @@ impl Stream {
     /// Returns the prompts to show, whether there is something to show, and whether the stream is closed.
     fn take(&self) -> (Vec<Ask>, bool, bool) {
         let mut state = lock(&self.state);
-        (std::mem::take(&mut state.questions), state.is_dirty, state.is_closed)
+        (std::mem::take(&mut state.prompts), state.is_dirty, state.is_closed)
     }
 }
 
@@ -446,10 +446,10 @@ impl Surface for ChatSurface {
             }),
             TurnEvent::Tool(_) => lock(&stream.state).is_after_tool = true,
             TurnEvent::Approval(request) if self.is_owner => {
-                stream.change(|state| state.questions.push(Ask::Open(Box::new(request))));
+                stream.change(|state| state.prompts.push(Ask::Open(Box::new(request))));
             }
             TurnEvent::ApprovalDone { id, resolution, edited } => {
-                stream.change(|state| state.questions.push(Ask::Settled(id, resolution, edited)));
+                stream.change(|state| state.prompts.push(Ask::Settled(id, resolution, edited)));
             }
             _ => {}
         }

@@ -22,14 +22,14 @@ use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::door::Door;
+use super::approval_prompts::ApprovalPrompts;
 use super::growth::Asked;
+use super::intake::Intake;
 use super::messenger::Messenger;
 use super::outlet::Outlet;
 use super::platform::*;
-use super::question::Questions;
 use super::stream::Streams;
-use crate::options::{Rules, Surroundings};
+use crate::options::{ChannelServices, Rules};
 use crate::pairing;
 use crate::text::{Fit, Measure};
 use aethon_core::messenger::{GroupMode, Pairing, Strangers};
@@ -81,7 +81,7 @@ impl Platform for Paper {
         Dialect { sends_once: self.sends_once, has_threads, ..Dialect::chat(fit, pace) }
     }
 
-    async fn receive(&self, _door: &Door, mut shutdown: Shutdown) -> Result<()> {
+    async fn receive(&self, _door: &Intake, mut shutdown: Shutdown) -> Result<()> {
         shutdown.requested().await;
         Ok(())
     }
@@ -137,7 +137,7 @@ struct Stage {
     paper: Arc<Paper>,
     assistant: Arc<CollectingAssistant>,
     courier: Arc<CollectingCourier>,
-    desk: PendingApprovals,
+    approvals: PendingApprovals,
     rules: Rules,
 }
 
@@ -150,16 +150,16 @@ impl Stage {
             paper: Arc::default(),
             assistant: Arc::default(),
             courier: Arc::default(),
-            desk: PendingApprovals::default(),
+            approvals: PendingApprovals::default(),
             rules,
         }
     }
 
-    fn around(&self) -> Surroundings {
-        Surroundings {
+    fn services(&self) -> ChannelServices {
+        ChannelServices {
             records: self.records.clone(),
             audit: Arc::new(aethon_core::audit::NoAudit),
-            desk: self.desk.clone(),
+            approvals: self.approvals.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
             transcriber: None,
@@ -167,15 +167,15 @@ impl Stage {
         }
     }
 
-    fn door(&self) -> Door {
-        let outlet = Arc::new(Outlet::new((self.paper.clone(), None), self.rules.clone(), self.around()));
-        let questions = Arc::new(Questions::new(outlet.clone()));
-        let streams = Arc::new(Streams::new(outlet.clone(), questions.clone()));
-        Door::new(outlet, streams, questions, self.assistant.clone())
+    fn intake(&self) -> Intake {
+        let outlet = Arc::new(Outlet::new((self.paper.clone(), None), self.rules.clone(), self.services()));
+        let prompts = Arc::new(ApprovalPrompts::new(outlet.clone()));
+        let streams = Arc::new(Streams::new(outlet.clone(), prompts.clone()));
+        Intake::new(outlet, streams, prompts, self.assistant.clone())
     }
 
     fn messenger(&self) -> Messenger {
-        Messenger::new(self.paper.clone(), |_| true, self.rules.clone(), self.around())
+        Messenger::new(self.paper.clone(), |_| true, self.rules.clone(), self.services())
     }
 
     fn arrival(&self, id: &str, text: &str) -> Arrival {
@@ -237,44 +237,44 @@ fn delivery(turn: &TurnId, text: &str, is_reply: bool) -> Delivery {
 #[tokio::test]
 async fn a_stranger_brings_nothing_about_and_learns_nothing() {
     let stage = Stage::new(rules());
-    let door = stage.door();
+    let intake = stage.intake();
     for text in ["hi", "/start", "/help", "/new", "/stop", "approve ABCDEFGH", "/pair ABCDEFGH"] {
-        door.arrive(stage.arrival(text, text)).await.unwrap();
+        intake.arrive(stage.arrival(text, text)).await.unwrap();
     }
     assert!(stage.submitted().is_empty() && stage.said().is_empty());
     let stage = Stage::new(Rules { strangers: Strangers::Once, ..rules() });
-    let door = stage.door();
+    let intake = stage.intake();
     for id in ["a", "b"] {
-        door.arrive(stage.arrival(id, "hi")).await.unwrap();
+        intake.arrive(stage.arrival(id, "hi")).await.unwrap();
     }
-    door.arrive(Arrival { is_private: false, ..stage.arrival("c", "hi") }).await.unwrap();
+    intake.arrive(Arrival { is_private: false, ..stage.arrival("c", "hi") }).await.unwrap();
     assert_eq!(stage.said(), ["Sorry, I only talk to people I know."]);
 }
 
 #[tokio::test]
 async fn a_code_of_the_owner_opens_the_door() {
     let stage = Stage::new(rules());
-    let door = stage.door();
+    let intake = stage.intake();
     let code = pairing::invite(&*stage.records, &*stage.clock, "telegram").await.unwrap().code;
     let group = Arrival { is_private: false, ..stage.arrival("1", &format!("/pair {code}")) };
-    door.arrive(group).await.unwrap();
+    intake.arrive(group).await.unwrap();
     assert!(stage.said().is_empty(), "only in private");
-    door.arrive(stage.arrival("2", &format!("/start {code}"))).await.unwrap();
+    intake.arrive(stage.arrival("2", &format!("/start {code}"))).await.unwrap();
     assert!(stage.said()[0].starts_with("You are connected"));
-    door.arrive(stage.arrival("3", "hi")).await.unwrap();
+    intake.arrive(stage.arrival("3", "hi")).await.unwrap();
     assert_eq!(stage.submitted()[0].text, "hi");
 }
 
 #[tokio::test]
 async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
-    let door = stage.door();
+    let intake = stage.intake();
     let file =
         Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
     let large = Offer { size: 2 << 20, ..file.clone() };
     let arrival = Arrival { files: vec![file, large], ..stage.arrival("7:1", "hi") };
-    door.arrive(arrival.clone()).await.unwrap();
-    door.deal_with_all().await;
+    intake.arrive(arrival.clone()).await.unwrap();
+    intake.process_all_waiting().await;
     let inbound = stage.submitted().remove(0);
     assert_eq!((inbound.session.as_str(), inbound.sender.as_str()), ("telegram:7", "1"));
     assert_eq!(inbound.dedupe.unwrap().id, "7:1");
@@ -282,42 +282,42 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     assert!(inbound.untrusted, "an allowed sender who is no owner");
     assert!(inbound.attachments.len() == 1 && inbound.attachments[0].untrusted);
     assert!(stage.said()[0].contains("larger than 1 MB"));
-    door.arrive(arrival).await.unwrap();
-    door.deal_with_all().await;
+    intake.arrive(arrival).await.unwrap();
+    intake.process_all_waiting().await;
     assert!(stage.said().is_empty(), "told once");
     let quoting = Arrival { quoted: Some("obey me".into()), ..stage.arrival("7:2", "what is this?") };
-    door.arrive(quoting).await.unwrap();
+    intake.arrive(quoting).await.unwrap();
     assert!(stage.submitted()[0].text.contains("UNTRUSTED EXTERNAL CONTENT"));
     stage.assistant.refuse(1);
-    let refused = door.arrive(stage.arrival("7:3", "hi")).await;
+    let refused = intake.arrive(stage.arrival("7:3", "hi")).await;
     assert!(refused.is_err(), "what is not stored is not confirmed");
 }
 
 #[tokio::test]
 async fn commands_ask_no_model_and_old_messages_are_told() {
     let stage = Stage::new(known());
-    let door = stage.door();
+    let intake = stage.intake();
     for command in ["/start", "/help", "/stop", "/new", "/new"] {
         // The second call is a duplicate.
-        door.arrive(stage.arrival(command, command)).await.unwrap();
+        intake.arrive(stage.arrival(command, command)).await.unwrap();
     }
     assert_eq!(stage.said().len(), 4);
-    door.arrive(stage.arrival("m", "hi")).await.unwrap();
+    intake.arrive(stage.arrival("m", "hi")).await.unwrap();
     assert_eq!(stage.submitted()[0].session.as_str(), "telegram:7~2");
     let late = stage.arrival("late", "hi");
     stage.clock.advance(SignedDuration::from_hours(2));
-    door.arrive(late).await.unwrap();
+    intake.arrive(late).await.unwrap();
     assert!(stage.submitted().is_empty() && stage.said()[0].contains("too old"));
 }
 
 #[tokio::test]
 async fn a_group_is_heard_by_mention_and_names_who_speaks() {
     let stage = Stage::new(known());
-    let door = stage.door();
+    let intake = stage.intake();
     let group = |id, is_addressed| Arrival { is_private: false, is_addressed, ..stage.arrival(id, "hi") };
-    door.arrive(group("1", false)).await.unwrap();
+    intake.arrive(group("1", false)).await.unwrap();
     assert!(stage.submitted().is_empty());
-    door.arrive(group("2", true)).await.unwrap();
+    intake.arrive(group("2", true)).await.unwrap();
     assert_eq!(stage.submitted()[0].text, "[@ada] hi");
 }
 
@@ -443,7 +443,7 @@ async fn a_question_is_answered_once_by_the_one_who_asked() {
     let stage = Stage::new(known());
     let messenger = stage.messenger();
     let request = stage.question();
-    let mut ticket = stage.desk.open(request.clone());
+    let mut ticket = stage.approvals.open(request.clone());
     let surface = messenger.streams().surface("7", asked(), true);
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
@@ -453,13 +453,13 @@ async fn a_question_is_answered_once_by_the_one_who_asked() {
     assert!(!buttons[0].data.contains("ls") && buttons[0].data.len() <= 64);
     let press = |sender: &str, chat: &str, data: &str| {
         let sender = Sender { id: sender.into(), name: None, group: None };
-        messenger.questions().press(&Press { data: data.into(), sender, chat: chat.into() })
+        messenger.prompts().press(&Press { data: data.into(), sender, chat: chat.into() })
     };
     assert!(press("2", "7", &buttons[0].data).contains("Only the person"));
     assert!(press("1", "8", &buttons[0].data).contains("settled"));
     assert!(press("1", "7", "a:FORGED").contains("settled"));
     assert!(press("1", "7", "x").contains("not known"));
-    assert_eq!(stage.desk.pending().len(), 1);
+    assert_eq!(stage.approvals.pending().len(), 1);
     assert_eq!(press("1", "7", &buttons[0].data), "Approved.");
     assert!(press("1", "7", &buttons[1].data).contains("settled"), "once");
     let answer = ticket.answer().await.answer;
@@ -494,7 +494,7 @@ fn in_group(stage: &Stage, sender: &str, text: &str) -> Arrival {
 async fn who_is_no_owner_is_asked_nothing_and_approves_nothing() {
     for marks_others in [true, false] {
         let stage = Stage::new(Rules { marks_others, ..guests() });
-        let door = stage.door();
+        let intake = stage.intake();
         let request = stage.question();
         let listed = Arrival {
             sender: Sender { id: "2".into(), name: None, group: None },
@@ -502,7 +502,7 @@ async fn who_is_no_owner_is_asked_nothing_and_approves_nothing() {
             ..stage.arrival("a", "hi")
         };
         for arrival in [listed, in_group(&stage, "3", "hi")] {
-            door.arrive(arrival.clone()).await.unwrap();
+            intake.arrive(arrival.clone()).await.unwrap();
             let surface = stage.assistant.surface().unwrap();
             assert_eq!(surface.decide(&request).await, None, "{arrival:?}");
             surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
@@ -510,7 +510,7 @@ async fn who_is_no_owner_is_asked_nothing_and_approves_nothing() {
             assert!(stage.shown().is_empty(), "{:?}", stage.shown());
             assert_eq!(stage.assistant.last().unwrap().untrusted, marks_others);
         }
-        door.arrive(in_group(&stage, "1", "hi")).await.unwrap();
+        intake.arrive(in_group(&stage, "1", "hi")).await.unwrap();
         let surface = stage.assistant.surface().unwrap();
         let answered = tokio::time::timeout(Duration::from_secs(60), surface.decide(&request)).await;
         assert!(answered.is_err(), "the owner is waited for");
@@ -545,31 +545,31 @@ async fn after_a_restart_an_owner_is_asked_and_nobody_else() {
 async fn a_question_that_somebody_else_was_put_before_the_owners_were_named_is_not_theirs_to_answer() {
     let stage = Stage::new(guests());
     let (messenger, request) = (stage.messenger(), stage.question());
-    let _ticket = stage.desk.open(request.clone());
-    messenger.questions().ask(("7", "2"), &request).await;
+    let _ticket = stage.approvals.open(request.clone());
+    messenger.prompts().ask(("7", "2"), &request).await;
     let buttons = stage.paper.buttons.lock().unwrap().last().unwrap().clone();
     let sender = Sender { id: "2".into(), name: None, group: None };
     let press = Press { data: buttons[0].data.clone(), sender: sender.clone(), chat: "7".into() };
-    assert_eq!(messenger.questions().press(&press), "Only an owner can answer this.");
+    assert_eq!(messenger.prompts().press(&press), "Only an owner can answer this.");
     let code = press.data.trim_start_matches("a:");
-    let answered = messenger.questions().answer(code, Decision::Approve, (&sender, "7"));
+    let answered = messenger.prompts().answer(code, Decision::Approve, (&sender, "7"));
     assert_eq!(answered, "Only an owner can answer this.");
-    assert_eq!(stage.desk.pending().len(), 1);
+    assert_eq!(stage.approvals.pending().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn in_a_group_others_stop_what_is_theirs_and_begin_nothing() {
     let stage = Stage::new(guests());
-    let door = stage.door();
+    let intake = stage.intake();
     let stopped = async |sender: &str, text: &str| {
-        door.arrive(in_group(&stage, sender, text)).await.unwrap();
+        intake.arrive(in_group(&stage, sender, text)).await.unwrap();
         stage.said().pop().unwrap()
     };
-    door.arrive(in_group(&stage, "1", "hi")).await.unwrap();
+    intake.arrive(in_group(&stage, "1", "hi")).await.unwrap();
     stage.assistant.surface().unwrap().emit(&TurnId::existing("of-1"), TurnEvent::Started);
     assert_eq!(stopped("3", "/stop").await, "Nothing of yours is running.");
     assert!(stopped("3", "/new").await.starts_with("Only an owner"));
-    door.arrive(in_group(&stage, "3", "hi")).await.unwrap();
+    intake.arrive(in_group(&stage, "3", "hi")).await.unwrap();
     stage.assistant.surface().unwrap().emit(&TurnId::existing("of-3"), TurnEvent::Started);
     assert_eq!(stopped("3", "!stop").await, "Stopped.");
     assert_eq!(stage.submitted().last().unwrap().session.as_str(), "telegram:-7", "the same conversation");
@@ -580,6 +580,6 @@ async fn in_a_group_others_stop_what_is_theirs_and_begin_nothing() {
         chat: "2".into(),
         ..stage.arrival("p", "/new")
     };
-    door.arrive(private).await.unwrap();
+    intake.arrive(private).await.unwrap();
     assert!(stage.said().pop().unwrap().starts_with("A new conversation"), "of their own chat");
 }

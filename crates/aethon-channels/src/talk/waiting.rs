@@ -59,7 +59,7 @@ impl Waiting {
 
     /// Loads what the previous run left.
     pub(super) async fn load(&self) -> Result<()> {
-        let stored = self.outlet.around.records.list(self.outlet.channel(), RECORDS, MOST).await?;
+        let stored = self.outlet.services.records.list(self.outlet.channel(), RECORDS, MOST).await?;
         let mut list = self.lock();
         for (name, kept) in stored {
             let number = name.strip_prefix(RECORDS).and_then(|number| number.parse().ok());
@@ -101,7 +101,7 @@ impl Waiting {
         };
         let stored = serde_json::to_string(&kept).map_err(|error| Error::internal(error.to_string()))?;
         let until = self.now() + KEPT_FOR;
-        self.outlet.around.records.put(self.outlet.channel(), &name, &stored, Some(until)).await?;
+        self.outlet.services.records.put(self.outlet.channel(), &name, &stored, Some(until)).await?;
         self.lock().entries.push_back(Arc::new(Entry { name, kept }));
         self.changed.notify_waiters();
         Ok(())
@@ -159,13 +159,13 @@ impl Waiting {
 
     async fn forget(&self, entry: &Entry) {
         // If this fails, it is processed once more and recognised by its id.
-        if let Err(error) = self.outlet.around.records.take(self.outlet.channel(), &entry.name).await {
+        if let Err(error) = self.outlet.services.records.take(self.outlet.channel(), &entry.name).await {
             tracing::debug!(channel = self.outlet.channel(), %error, "a message that was dealt with is still stored");
         }
     }
 
     fn now(&self) -> Timestamp {
-        self.outlet.around.clock.now()
+        self.outlet.services.clock.now()
     }
 
     fn lock(&self) -> MutexGuard<'_, List> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::newer;
 use super::wire::Envelope;
-use crate::rest::{self, PATIENCE, Unanswered};
+use crate::rest::{self, PATIENCE, RequestFailure};
 use crate::talk::Fault;
 
 /// The longest response that is read, in bytes.
@@ -103,7 +103,7 @@ impl Api {
         match rest::ask(&*self.exchange, request, (PATIENCE * 2, most + 1)).await {
             Ok(answer) if answer.status == 200 => Ok(answer.body),
             Ok(answer) => Err(Fault::Refused(format!("the file is not there ({})", answer.status))),
-            Err(unanswered) => Err(Fault::later(self.redacted(&unanswered.message))),
+            Err(failure) => Err(Fault::later(self.redacted(&failure.message))),
         }
     }
 
@@ -118,9 +118,9 @@ impl Api {
         let headers = vec![("content-type".to_owned(), content_type)];
         let request = ExchangeRequest { method: Method::Post, url, headers, body };
         let answer = rest::ask(&**exchange, request, (patience, MOST_ANSWER)).await;
-        let rest::RestAnswer { status, body: answer, .. } = answer.map_err(|unanswered| {
-            let message = self.redacted(&unanswered.message);
-            Failure::Fault(Unanswered { message, ..unanswered }.fault(method))
+        let rest::RestAnswer { status, body: answer, .. } = answer.map_err(|failure| {
+            let message = self.redacted(&failure.message);
+            Failure::Fault(RequestFailure { message, ..failure }.fault(method))
         })?;
         let Ok(envelope) = serde_json::from_slice::<Envelope>(&answer) else {
             return Err(Failure::Fault(unreadable(method, status)));

@@ -19,16 +19,16 @@ use super::newer::{self, Newer};
 use super::updates::Updates;
 use super::wire::{File, Message};
 use crate::multipart;
-use crate::options::{Rules, Surroundings};
+use crate::options::{ChannelServices, Rules};
 use crate::talk::{
-    self, BURST_OF_ALL, Button, Check, Content, Dialect, Door, Fault, Messenger, Offer, Platform,
+    self, BURST_OF_ALL, Button, Check, Content, Dialect, Fault, Intake, Messenger, Offer, Platform,
 };
 use crate::text::{Fit, Measure};
 
 /// Creates the channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    let platform = Telegram::new(options, around.records.clone());
-    Messenger::new(Arc::new(platform), is_recipient, rules, around)
+pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
+    let platform = Telegram::new(options, services.records.clone());
+    Messenger::new(Arc::new(platform), is_recipient, rules, services)
 }
 
 /// The longest message in UTF-16 units.
@@ -202,8 +202,8 @@ impl Platform for Telegram {
         }
     }
 
-    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
-        talk::receive(&mut Updates::new(self), door, shutdown).await
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
+        talk::receive(&mut Updates::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

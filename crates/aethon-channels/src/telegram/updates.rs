@@ -1,4 +1,4 @@
-//! Long polling: what arrives is passed to the door, and only then is the offset stored and sent to Telegram.
+//! Long polling: what arrives is passed to the intake, and only then is the offset stored and sent to Telegram.
 //!
 //! An offset confirms everything below it, so each message is stored before Telegram forgets it; duplicates are
 //! recognised by id. The first start begins with messages from then on. Another program polling with the same token,
@@ -14,7 +14,7 @@ use super::api::Failure;
 use super::inbound::{self, Ourselves};
 use super::platform::Telegram;
 use super::wire::{Callback, Update, User};
-use crate::talk::{Door, Fault, Rounds, Stop};
+use crate::talk::{Fault, Intake, Rounds, Stop};
 
 /// How long Telegram holds a call without news.
 pub const POLL: Duration = Duration::from_secs(50);
@@ -40,12 +40,12 @@ impl<'t> Updates<'t> {
 
 #[async_trait]
 impl Rounds for Updates<'_> {
-    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+    async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         match &mut self.session {
-            Some(session) => session.round(self.telegram, door).await,
+            Some(session) => session.round(self.telegram, intake).await,
             None => {
-                self.telegram.remember_moves(door.records()).await?;
-                self.session = Some(Session::begin(self.telegram, door).await?);
+                self.telegram.remember_moves(intake.records()).await?;
+                self.session = Some(Session::begin(self.telegram, intake).await?);
                 Ok(())
             }
         }
@@ -75,16 +75,16 @@ struct Session {
 }
 
 impl Session {
-    async fn begin(telegram: &Telegram, door: &Door) -> Result<Self, Stop> {
+    async fn begin(telegram: &Telegram, intake: &Intake) -> Result<Self, Stop> {
         if !telegram.api().has_token() {
             return Err(Failure::Token("channels.telegram.token is empty".into()).into());
         }
         let me: User = telegram.api().call("getMe", &json!({})).await?;
         let us = Ourselves { id: me.id, username: me.username.unwrap_or_default() };
-        let stored = door.records().get("telegram", OFFSET).await?;
+        let stored = intake.records().get("telegram", OFFSET).await?;
         let offset = match stored.and_then(|offset| offset.parse().ok()) {
             Some(offset) => offset,
-            None => Self::skip_history(telegram, door).await?,
+            None => Self::skip_history(telegram, intake).await?,
         };
         let commands = json!({"commands": [
             {"command": "new", "description": "Begin a new conversation"},
@@ -95,21 +95,21 @@ impl Session {
         let _ = telegram.api().call::<Value>("setMyCommands", &commands).await;
         let account = format!("@{}", us.username);
         tracing::info!(channel = "telegram", account, "the channel runs");
-        door.standing().runs(Some(&account));
+        intake.health().runs(Some(&account));
         Ok(Self { us, offset, has_failed: false })
     }
 
     /// Skips everything from before the first start.
-    async fn skip_history(telegram: &Telegram, door: &Door) -> Result<i64, Stop> {
+    async fn skip_history(telegram: &Telegram, intake: &Intake) -> Result<i64, Stop> {
         let last = json!({"offset": -1, "limit": 1, "timeout": 0, "allowed_updates": WANTED});
         let updates: Vec<Value> = telegram.api().call("getUpdates", &last).await?;
         let offset = updates.iter().filter_map(id).max().map_or(0, |id| id + 1);
-        door.records().put("telegram", OFFSET, &offset.to_string(), None).await?;
+        intake.records().put("telegram", OFFSET, &offset.to_string(), None).await?;
         Ok(offset)
     }
 
     /// Polls once and processes the updates.
-    async fn round(&mut self, telegram: &Telegram, door: &Door) -> Result<(), Stop> {
+    async fn round(&mut self, telegram: &Telegram, intake: &Intake) -> Result<(), Stop> {
         let held = if self.has_failed { 0 } else { POLL.as_secs() };
         let ask = json!({
             "offset": self.offset, "timeout": held, "limit": 100, "allowed_updates": WANTED,
@@ -117,7 +117,7 @@ impl Session {
         let asked = telegram.api().poll::<Vec<Value>>("getUpdates", &ask).await;
         self.has_failed = asked.is_err();
         let updates = asked?;
-        door.standing().runs(None);
+        intake.health().runs(None);
         let before = self.offset;
         let mut outcome = Ok(());
         for update in updates {
@@ -126,7 +126,7 @@ impl Session {
                 continue;
             }
             match serde_json::from_value::<Update>(update) {
-                Ok(update) => outcome = self.take(telegram, door, update).await,
+                Ok(update) => outcome = self.take(telegram, intake, update).await,
                 Err(error) => {
                     tracing::warn!(channel = "telegram", update = id, %error, "an update cannot be read and is left out");
                 }
@@ -137,32 +137,32 @@ impl Session {
             self.offset = self.offset.max(id + 1);
         }
         if self.offset > before {
-            door.records().put("telegram", OFFSET, &self.offset.to_string(), None).await?;
+            intake.records().put("telegram", OFFSET, &self.offset.to_string(), None).await?;
         }
         outcome
     }
 
-    async fn take(&self, telegram: &Telegram, door: &Door, update: Update) -> Result<(), Stop> {
+    async fn take(&self, telegram: &Telegram, intake: &Intake, update: Update) -> Result<(), Stop> {
         tracing::debug!(channel = "telegram", update = update.update_id, "an update came");
         if let Some(callback) = update.callback_query {
-            self.press(telegram, door, callback).await;
+            self.press(telegram, intake, callback).await;
         }
         let Some(message) = update.message else { return Ok(()) };
         if let Some(new) = message.migrate_to_chat_id {
-            telegram.note_move(door.records(), message.chat.id, new).await?;
+            telegram.note_move(intake.records(), message.chat.id, new).await?;
             return Ok(());
         }
         let chat = telegram.first_id(message.chat.id);
         if let Some(arrival) = inbound::arrival(&message, chat, &self.us) {
-            door.arrive(arrival).await?;
+            intake.arrive(arrival).await?;
         }
         Ok(())
     }
 
     /// Handles a button press. Every press must be answered, or the button keeps spinning. That answer may get lost;
     /// the outcome is shown elsewhere.
-    async fn press(&self, telegram: &Telegram, door: &Door, callback: Callback) {
-        let told = door.press(&inbound::press(&callback, |chat| telegram.first_id(chat))).await;
+    async fn press(&self, telegram: &Telegram, intake: &Intake, callback: Callback) {
+        let told = intake.press(&inbound::press(&callback, |chat| telegram.first_id(chat))).await;
         let answer = json!({"callback_query_id": callback.id, "text": told});
         if let Err(failure) = telegram.api().call::<Value>("answerCallbackQuery", &answer).await {
             tracing::debug!(channel = "telegram", ?failure, "a press could not be answered");

@@ -117,7 +117,7 @@ impl Api {
         });
         let request = ExchangeRequest { method, url, headers, body: body.unwrap_or_default() };
         let answered = rest::ask(&*self.exchange, request, within).await;
-        answered.map_err(|unanswered| Failure::Fault(unanswered.fault("WhatsApp")))
+        answered.map_err(|failure| Failure::Fault(failure.fault("WhatsApp")))
     }
 }
 

@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use super::Options;
 use super::inbound;
-use crate::options::Surroundings;
+use crate::options::ChannelServices;
 
 /// Where incoming messages are stored until they are processed.
 pub(super) const WAITING: &str = "inbox:";
@@ -43,13 +43,13 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn new(options: &Options, around: &Surroundings) -> Self {
+    pub(super) fn new(options: &Options, services: &ChannelServices) -> Self {
         Self {
             secret: options.secret.clone(),
             verify_token: options.verify_token.clone(),
             number: options.phone_number_id.clone(),
-            records: around.records.clone(),
-            clock: around.clock.clone(),
+            records: services.records.clone(),
+            clock: services.clock.clone(),
             counter: AtomicU32::new(0),
             was_forged: AtomicBool::new(false),
             rung: Notify::new(),

@@ -1,4 +1,4 @@
-//! Processes the content of Meta's calls in order: messages go to the door, and failures of sent messages go back to
+//! Processes the content of Meta's calls in order: messages go to the intake, and failures of sent messages go back to
 //! the outbox. What was processed is removed, so after a crash the rest continues.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::calls::WAITING;
 use super::platform::WhatsApp;
 use super::{inbound, window};
-use crate::talk::{Door, Rounds, Stop};
+use crate::talk::{Intake, Rounds, Stop};
 
 /// How many are processed in a round.
 const BATCH: usize = 100;
@@ -28,44 +28,44 @@ impl<'a> Inbox<'a> {
         Self { whatsapp, is_open: false }
     }
 
-    async fn open(&mut self, door: &Door) -> Result<(), Stop> {
+    async fn open(&mut self, intake: &Intake) -> Result<(), Stop> {
         if let Some(missing) = self.whatsapp.missing() {
             return Err(Stop::Useless(missing.to_owned()));
         }
         let number = self.whatsapp.api().look().await?;
         let account = number["display_phone_number"].as_str().unwrap_or_else(|| self.whatsapp.api().number());
         tracing::info!(channel = "whatsapp", account, "the channel runs");
-        door.standing().runs(Some(account));
+        intake.health().runs(Some(account));
         self.is_open = true;
         Ok(())
     }
 
-    async fn deal(&self, door: &Door, part: &Value) -> Result<(), Stop> {
+    async fn process(&self, intake: &Intake, part: &Value) -> Result<(), Stop> {
         if let Some((message, why)) = inbound::failure(part) {
-            let key = door.records().take("whatsapp", &WhatsApp::sent(&message)).await?;
+            let key = intake.records().take("whatsapp", &WhatsApp::sent(&message)).await?;
             match key {
-                Some(key) => door.returned(&key, &why).await?,
+                Some(key) => intake.returned(&key, &why).await?,
                 None => tracing::warn!(channel = "whatsapp", why, "something that was sent has failed"),
             }
             return Ok(());
         }
         let Some(arrival) = inbound::arrival(part, |id| self.whatsapp.is_listed(id)) else { return Ok(()) };
-        if door.knows(&arrival.sender).await? {
-            window::opened(door.records(), &arrival.chat, arrival.at).await?;
+        if intake.may_write(&arrival.sender).await? {
+            window::opened(intake.records(), &arrival.chat, arrival.at).await?;
             self.whatsapp.note_last(&arrival.chat, &arrival.id);
         }
-        door.arrive(arrival).await?;
+        intake.arrive(arrival).await?;
         Ok(())
     }
 }
 
 #[async_trait]
 impl Rounds for Inbox<'_> {
-    async fn round(&mut self, door: &Door) -> Result<(), Stop> {
+    async fn round(&mut self, intake: &Intake) -> Result<(), Stop> {
         if !self.is_open {
-            self.open(door).await?;
+            self.open(intake).await?;
         }
-        let waiting = door.records().list("whatsapp", WAITING, BATCH).await?;
+        let waiting = intake.records().list("whatsapp", WAITING, BATCH).await?;
         if waiting.is_empty() {
             // Whatever ended the wait, the next round checks.
             let _ = timeout(LOOK, self.whatsapp.calls().rung.notified()).await;
@@ -73,10 +73,10 @@ impl Rounds for Inbox<'_> {
         }
         for (name, part) in waiting {
             let part: Value = serde_json::from_str(&part).unwrap_or_default();
-            self.deal(door, &part).await?;
-            door.records().take("whatsapp", &name).await?;
+            self.process(intake, &part).await?;
+            intake.records().take("whatsapp", &name).await?;
         }
-        door.standing().runs(None);
+        intake.health().runs(None);
         Ok(())
     }
 }

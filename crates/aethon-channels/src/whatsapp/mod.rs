@@ -1,6 +1,6 @@
 //! WhatsApp, over Meta's Cloud API: Meta's calls in, messages out.
 //!
-//! `calls` receives and stores what Meta sends, `inbox` passes it to the door afterwards, `inbound` converts it to
+//! `calls` receives and stores what Meta sends, `inbox` passes it to the intake afterwards, `inbound` converts it to
 //! arrivals, `api` makes requests, `form` converts styled text to WhatsApp's markup, `window` knows who can still be
 //! reached with free text.
 //!

@@ -20,15 +20,17 @@ use super::calls::Calls;
 use super::inbox::Inbox;
 use super::{Options, TERMS, form, inbound, window};
 use crate::multipart;
-use crate::options::{Rules, Surroundings};
-use crate::talk::{self, Button, Check, Content, Dialect, Door, Failure, Fault, Messenger, Offer, Platform};
+use crate::options::{ChannelServices, Rules};
+use crate::talk::{
+    self, Button, Check, Content, Dialect, Failure, Fault, Intake, Messenger, Offer, Platform,
+};
 use crate::text::{Fit, Measure, Styled};
 
 /// Creates the channel.
-pub fn channel(options: Options, rules: Rules, around: Surroundings) -> Messenger {
-    let platform = Arc::new(WhatsApp::new(options, &rules, &around));
+pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Messenger {
+    let platform = Arc::new(WhatsApp::new(options, &rules, &services));
     let calls = platform.calls.clone();
-    Messenger::new(platform, inbound::is_person, rules, around).called_by_its_platform(calls)
+    Messenger::new(platform, inbound::is_person, rules, services).called_by_its_platform(calls)
 }
 
 /// The longest message, leaving space for its marks.
@@ -65,8 +67,8 @@ struct Last {
 }
 
 impl WhatsApp {
-    fn new(options: Options, rules: &Rules, around: &Surroundings) -> Self {
-        let calls = Arc::new(Calls::new(&options, around));
+    fn new(options: Options, rules: &Rules, services: &ChannelServices) -> Self {
+        let calls = Arc::new(Calls::new(&options, services));
         let unsigned = options.secret.is_empty();
         let api = Api::new(options);
         let missing = api.missing().or_else(|| {
@@ -76,8 +78,8 @@ impl WhatsApp {
             api,
             calls,
             missing,
-            records: around.records.clone(),
-            clock: around.clock.clone(),
+            records: services.records.clone(),
+            clock: services.clock.clone(),
             allowed: rules.allowed.clone(),
             max_file_bytes: usize::try_from(rules.max_file_bytes).unwrap_or(usize::MAX),
             last: Mutex::default(),
@@ -170,9 +172,9 @@ impl Platform for WhatsApp {
         Dialect { edits: false, ..Dialect::chat(fit, |_| PACE) }
     }
 
-    async fn receive(&self, door: &Door, shutdown: Shutdown) -> Result<()> {
+    async fn receive(&self, intake: &Intake, shutdown: Shutdown) -> Result<()> {
         tracing::warn!(channel = "whatsapp", "{TERMS}");
-        talk::receive(&mut Inbox::new(self), door, shutdown).await
+        talk::receive(&mut Inbox::new(self), intake, shutdown).await
     }
 
     async fn post(&self, chat: &str, content: Content<'_>, key: &str) -> std::result::Result<String, Fault> {

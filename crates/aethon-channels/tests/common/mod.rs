@@ -9,7 +9,7 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_channels::{Messenger, Rules, Surroundings};
+use aethon_channels::{ChannelServices, Messenger, Rules};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::channel::{Channel, Delivery, NewDelivery};
 use aethon_core::error::Result;
@@ -37,7 +37,7 @@ pub(crate) struct Ground {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) assistant: Arc<CollectingAssistant>,
     pub(crate) courier: Arc<CollectingCourier>,
-    pub(crate) desk: PendingApprovals,
+    pub(crate) approvals: PendingApprovals,
     /// Who writes down what is said, if somebody does.
     pub(crate) transcriber: Option<Arc<CollectingTranscriber>>,
 }
@@ -55,7 +55,7 @@ impl Ground {
             clock,
             assistant: Arc::default(),
             courier: Arc::default(),
-            desk: PendingApprovals::default(),
+            approvals: PendingApprovals::default(),
             transcriber: None,
         }
     }
@@ -77,11 +77,11 @@ impl Ground {
         }
     }
 
-    pub(crate) fn around(&self) -> Surroundings {
-        Surroundings {
+    pub(crate) fn services(&self) -> ChannelServices {
+        ChannelServices {
             records: self.records.clone(),
             audit: Arc::new(aethon_core::audit::NoAudit),
-            desk: self.desk.clone(),
+            approvals: self.approvals.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
             transcriber: self.transcriber.clone().map(|transcriber| -> Arc<dyn Transcriber> { transcriber }),

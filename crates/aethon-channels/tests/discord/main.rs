@@ -30,7 +30,7 @@ fn channel_with(ground: &Ground, discord: &Arc<Discord>, token: &str, groups: Gr
         dial: Arc::new(Line(discord.clone())),
     };
     let rules = aethon_channels::Rules { groups, ..ground.rules("discord", &[ADA, EVE]) };
-    Arc::new(discord::channel(options, rules, ground.around()))
+    Arc::new(discord::channel(options, rules, ground.services()))
 }
 
 fn channel(ground: &Ground, discord: &Arc<Discord>) -> Arc<Messenger> {
@@ -210,7 +210,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
     discord.say(DM, ADA, "do it");
     eventually("it has arrived", || !ground.assistant.texts().is_empty()).await;
     let request = ground.question(DM, "discord");
-    let mut ticket = ground.desk.open(request.clone());
+    let mut ticket = ground.approvals.open(request.clone());
     let surface = ground.assistant.surface().unwrap();
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     eventually("the question is shown", || !discord.state().posted.is_empty()).await;
@@ -233,7 +233,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_commands_are_obeyed() {
     };
     discord.interact(3, EVE, DM, button(0));
     assert!(answered(1).await.contains("Only the person"));
-    assert_eq!(ground.desk.pending().len(), 1);
+    assert_eq!(ground.approvals.pending().len(), 1);
     discord.interact(3, ADA, DM, button(0));
     assert_eq!(answered(2).await, "Approved.");
     discord.interact(3, ADA, DM, button(1));
@@ -319,7 +319,7 @@ async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
         dial: Arc::new(Line(discord.clone())),
     };
     let messenger =
-        Arc::new(discord::channel(options, ground.rules("discord", &[ADA, EVE]), ground.around()));
+        Arc::new(discord::channel(options, ground.rules("discord", &[ADA, EVE]), ground.services()));
     for (number, (status, is_done)) in (1..).zip(BREAKDOWNS) {
         front.fail(status, is_done);
         let mut delivery = delivery("discord", DM, &format!("once, after {status} {is_done}"));

@@ -41,7 +41,7 @@ fn channel_with(
         exchange: workspace.clone(),
         dial: Arc::new(Line(workspace.clone())),
     };
-    Arc::new(slack::channel(options, ground.rules("slack", &["UADA", "UEVE"]), ground.around()))
+    Arc::new(slack::channel(options, ground.rules("slack", &["UADA", "UEVE"]), ground.services()))
 }
 
 #[tokio::test(start_paused = true)]
@@ -223,7 +223,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_butt
     workspace.event(mention);
     eventually("it has arrived", || !ground.assistant.texts().is_empty()).await;
     let request = ground.question(&format!("C1:{NOW}.000001"), "slack");
-    let mut ticket = ground.desk.open(request.clone());
+    let mut ticket = ground.approvals.open(request.clone());
     let surface = ground.assistant.surface().unwrap();
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     eventually("the question is shown", || !workspace.state().posted.is_empty()).await;
@@ -248,7 +248,7 @@ async fn an_approval_is_pressed_by_the_asker_once_and_its_outcome_takes_the_butt
     workspace.press("UEVE", &question, &value(0));
     let told = whispered(1).await;
     assert!(told["text"].as_str().unwrap().contains("Only the person") && told["user"] == "UEVE", "{told}");
-    assert_eq!(ground.desk.pending().len(), 1);
+    assert_eq!(ground.approvals.pending().len(), 1);
     workspace.press("UADA", &question, &value(0));
     assert_eq!(whispered(2).await["text"], "Approved.");
     workspace.press("UADA", &question, &value(1));
@@ -345,7 +345,7 @@ async fn a_front_that_breaks_down_loses_and_doubles_nothing() {
         exchange: front.clone(),
         dial: Arc::new(Line(workspace.clone())),
     };
-    let messenger = Arc::new(slack::channel(options, ground.rules("slack", &["UADA"]), ground.around()));
+    let messenger = Arc::new(slack::channel(options, ground.rules("slack", &["UADA"]), ground.services()));
     for (number, (status, is_done)) in (1..).zip(BREAKDOWNS) {
         front.fail(status, is_done);
         let mut delivery = delivery("slack", "D1", &format!("once, after {status} {is_done}"));

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_channels::{Rules, Surroundings, pairing};
+use aethon_channels::{ChannelServices, Rules, pairing};
 use aethon_core::approval::{ApprovalRequest, PendingApprovals};
 use aethon_core::clock::Clock as _;
 use aethon_core::ids::{SessionId, TurnId};
@@ -43,7 +43,7 @@ pub struct Stage {
     pub records: Arc<MemoryStore>,
     pub clock: Arc<ManualClock>,
     pub assistant: Arc<CollectingAssistant>,
-    pub desk: PendingApprovals,
+    pub approvals: PendingApprovals,
     courier: Arc<CollectingCourier>,
     /// Who writes down what is said, if somebody does.
     pub transcriber: Option<Arc<CollectingTranscriber>>,
@@ -57,17 +57,17 @@ impl Stage {
             records,
             clock,
             assistant: Arc::default(),
-            desk: PendingApprovals::default(),
+            approvals: PendingApprovals::default(),
             courier: Arc::default(),
             transcriber: None,
         }
     }
 
-    pub fn around(&self) -> Surroundings {
-        Surroundings {
+    pub fn services(&self) -> ChannelServices {
+        ChannelServices {
             records: self.records.clone(),
             audit: Arc::new(aethon_core::audit::NoAudit),
-            desk: self.desk.clone(),
+            approvals: self.approvals.clone(),
             courier: self.courier.clone(),
             programs: Arc::new(aethon_core::program::NoPrograms),
             transcriber: self.transcriber.clone().map(|transcriber| -> Arc<dyn Transcriber> { transcriber }),

@@ -19,14 +19,14 @@ pub(crate) struct Register(Option<Arc<File>>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A browser signed in.
-    Begun(Begun),
+    Begun(SignInRecord),
     /// A sign-in was revoked that would have expired at this time.
     Ended { name: String, ends: i64 },
 }
 
-/// A browser that signed in.
+/// The stored record of a browser that signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Begun {
+pub(crate) struct SignInRecord {
     /// Name of the sign-in.
     pub(crate) name: String,
     /// When it expires.
@@ -81,7 +81,7 @@ fn append(mut file: &File, entry: &Entry) {
 impl Entry {
     fn line(&self) -> String {
         match self {
-            Self::Begun(Begun { name, ends, began, token, address }) => {
+            Self::Begun(SignInRecord { name, ends, began, token, address }) => {
                 format!("in {name} {ends} {began} {token} {address}\n")
             }
             Self::Ended { name, ends } => format!("out {name} {ends}\n"),
@@ -96,7 +96,13 @@ impl Entry {
             "out" => Some(Self::Ended { name, ends }),
             "in" => {
                 let (began, token) = (words.next()?.parse().ok()?, words.next()?.to_owned());
-                Some(Self::Begun(Begun { name, ends, began, token, address: words.next()?.to_owned() }))
+                Some(Self::Begun(SignInRecord {
+                    name,
+                    ends,
+                    began,
+                    token,
+                    address: words.next()?.to_owned(),
+                }))
             }
             _ => None,
         }
@@ -137,7 +143,7 @@ mod tests {
     async fn what_was_kept_is_there_and_what_is_over_goes() {
         let kept = Register::new(Some(Arc::new(file())));
         let (began, token, address) = (10, "0a".to_owned(), "::1".to_owned());
-        let begun = Entry::Begun(Begun { name: "two".into(), ends: 200, began, token, address });
+        let begun = Entry::Begun(SignInRecord { name: "two".into(), ends: 200, began, token, address });
         kept.add(ended("one", 100)).await;
         kept.add(begun.clone()).await;
         assert_eq!(kept.read(50), [ended("one", 100), begun.clone()]);

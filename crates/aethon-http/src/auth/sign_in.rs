@@ -15,7 +15,7 @@ use ring::hmac;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::sync::watch;
 
-use super::register::{Begun, Entry, Register};
+use super::register::{Entry, Register, SignInRecord};
 use crate::hex::{hex, unhex};
 
 /// How long a sign-in is valid, in seconds.
@@ -63,11 +63,11 @@ struct SignInState {
     /// How often a cookie that held the token itself was revoked.
     token_cookies: u64,
     /// Sign-ins in the order in which they began.
-    begun: VecDeque<Begun>,
+    begun: VecDeque<SignInRecord>,
 }
 
 impl SignInState {
-    fn begin(&mut self, begun: Begun) {
+    fn begin(&mut self, begun: SignInRecord) {
         if self.begun.len() >= MOST_LISTED {
             self.begun.pop_front();
         }
@@ -116,7 +116,8 @@ impl SignIns {
         let (name, began) = (hex(&random::<16>()), self.now());
         let ends = began + LIFETIME;
         let named = format!("{name}.{ends}");
-        let begun = Begun { name, ends, began, token: token_mark(cookies), address: address.to_string() };
+        let begun =
+            SignInRecord { name, ends, began, token: token_mark(cookies), address: address.to_string() };
         self.lock().begin(begun.clone());
         self.kept.add_later(Entry::Begun(begun));
         let mark = hex(hmac::sign(cookies, named.as_bytes()).as_ref());
@@ -133,10 +134,10 @@ impl SignIns {
     }
 
     /// Returns the active sign-ins under this token, newest first.
-    pub(super) fn standing(&self, cookies: &hmac::Key) -> Vec<Begun> {
+    pub(super) fn active(&self, cookies: &hmac::Key) -> Vec<SignInRecord> {
         let (token, now) = (token_mark(cookies), self.now());
         let state = self.lock();
-        let stands = |begun: &&Begun| {
+        let stands = |begun: &&SignInRecord| {
             begun.token == token && begun.ends > now && !state.sessions.contains_key(&begun.name)
         };
         state.begun.iter().rev().filter(stands).cloned().collect()
@@ -163,7 +164,7 @@ impl SignIns {
     }
 
     /// Revokes a listed sign-in and stores the revocation.
-    pub(crate) async fn revoke(&self, begun: Begun) {
+    pub(crate) async fn revoke(&self, begun: SignInRecord) {
         self.lock().end(&begun.name, begun.ends, self.now());
         self.look_again();
         self.kept.add(Entry::Ended { name: begun.name, ends: begun.ends }).await;

@@ -200,7 +200,7 @@ async fn the_owner_sees_who_is_signed_in_and_ends_it_from_afar() {
     let (first, second) = (signed_in(&auth), signed_in(&auth));
     let listed = auth.sign_ins();
     assert_eq!((listed.len(), listed[0].address.as_str()), (2, "192.0.2.1"));
-    let [newest, oldest] = <[Begun; 2]>::try_from(listed).unwrap();
+    let [newest, oldest] = <[SignInRecord; 2]>::try_from(listed).unwrap();
     auth.sign_ins.revoke(oldest).await;
     assert!(!auth.check(&first, None).is_granted() && auth.check(&second, None).is_granted());
     assert_eq!(auth.sign_ins(), [newest]);

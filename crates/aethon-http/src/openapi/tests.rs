@@ -3,7 +3,7 @@
 use super::*;
 use crate::options::Options;
 use crate::routes::{ROUTES, Route};
-use crate::service::tests::Bench;
+use crate::service::tests::TestApp;
 
 /// Checks a value against a schema in the forms that this module writes, and reports where it does not match.
 fn check(document: &Value, schema: &Value, value: &Value, place: &str) {
@@ -63,7 +63,7 @@ fn every_row_of_the_table_is_documented() {
     let rows = || ROUTES.iter().map(Route::described);
     let document = document("1", rows());
     for route in rows() {
-        let line = read(route.told);
+        let line = read(route.description);
         let row = format!("{} {}", route.method, route.pattern);
         assert!(
             line[1].as_str().is_some_and(|summary| summary.ends_with('.')),
@@ -88,7 +88,7 @@ fn a_type_is_spelled_out_once() {
     let mut known = shared();
     for route in ROUTES.iter().map(Route::described) {
         let mut own = Map::new();
-        define_row(&read(route.told), &mut own);
+        define_row(&read(route.description), &mut own);
         for (name, schema) in own {
             assert!(
                 known.insert(name.clone(), schema).is_none(),
@@ -101,8 +101,9 @@ fn a_type_is_spelled_out_once() {
 
 #[test]
 fn a_row_brings_the_types_that_it_spells_out() {
-    let told = r#"["Service", "Times.", {"200": {"Clocks": {"clocks": [{"Clock": {"now": "time", "zone?": {"Zone?": {"name": "string"}}}}]}}}, {}, {"Wanted": {"zone": "string"}}]"#;
-    let row = Row { method: &Method::POST, pattern: "/api/clocks", is_gated: false, takes_json: true, told };
+    let description = r#"["Service", "Times.", {"200": {"Clocks": {"clocks": [{"Clock": {"now": "time", "zone?": {"Zone?": {"name": "string"}}}}]}}}, {}, {"Wanted": {"zone": "string"}}]"#;
+    let row =
+        Row { method: &Method::POST, pattern: "/api/clocks", is_gated: false, takes_json: true, description };
     let document = build([row].into_iter());
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["Clocks"]["properties"]["clocks"]["items"]["$ref"], "#/components/schemas/Clock");
@@ -118,8 +119,8 @@ fn a_row_brings_the_types_that_it_spells_out() {
 
 #[tokio::test]
 async fn real_answers_are_what_the_document_says() {
-    let bench = Bench::new(Options::default());
-    let document = bench.get("/openapi.json", &[]).await.json();
+    let app = TestApp::new(Options::default());
+    let document = app.get("/openapi.json", &[]).await.json();
     assert_eq!(document["openapi"], "3.1.0");
     for route in ROUTES.iter().filter(|route| route.method == http::Method::GET) {
         let target =
@@ -127,14 +128,14 @@ async fn real_answers_are_what_the_document_says() {
         if target.contains('*') || target.starts_with("/ws") {
             continue;
         }
-        let seen = bench.get(&target, &[]).await;
+        let seen = app.get(&target, &[]).await;
         let status = seen.status.to_string();
         let path = route.pattern.replace('*', "{path}");
         let responses = &document["paths"][&path]["get"]["responses"];
-        let told = responses.get(&status).unwrap_or(&responses["default"]);
+        let description = responses.get(&status).unwrap_or(&responses["default"]);
         assert!(seen.status < 500, "{target}: {status}");
         let media = seen.header("content-type").split(';').next().unwrap().to_owned();
-        let content = &told["content"];
+        let content = &description["content"];
         assert!(
             content.is_null() || content.get(&media).is_some() || content.get("*/*").is_some(),
             "{target}: {status} as {media} is not told"
@@ -147,8 +148,8 @@ async fn real_answers_are_what_the_document_says() {
 
 #[tokio::test]
 async fn without_the_dashboard_there_is_no_document() {
-    let bench = Bench::new(Options { dashboard_enabled: false, ..Options::default() });
-    assert_eq!(bench.get("/openapi.json", &[]).await.status, 404);
-    assert_eq!(bench.get("/docs", &[]).await.status, 404);
-    assert_eq!(bench.get("/docs", &[]).await.status, 404);
+    let app = TestApp::new(Options { dashboard_enabled: false, ..Options::default() });
+    assert_eq!(app.get("/openapi.json", &[]).await.status, 404);
+    assert_eq!(app.get("/docs", &[]).await.status, 404);
+    assert_eq!(app.get("/docs", &[]).await.status, 404);
 }

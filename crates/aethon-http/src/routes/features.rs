@@ -23,19 +23,19 @@ mod tests {
     use serde_json::json;
 
     use crate::options::Options;
-    use crate::service::tests::Bench;
+    use crate::service::tests::TestApp;
 
     #[tokio::test]
     async fn the_board_is_read_on_every_request() {
-        let bench = Bench::new(Options::default());
-        assert_eq!(bench.get("/api/features", &[]).await.json()["features"], json!([]));
+        let app = TestApp::new(Options::default());
+        assert_eq!(app.get("/api/features", &[]).await.json()["features"], json!([]));
         let detail = "nothing was stored yet";
-        bench.features.offer(move || {
+        app.features.offer(move || {
             vec![Feature::new(("memory", "Memory"), FeatureState::Degraded, detail, "memory.enabled")]
         });
         let expected = json!([{
             "id": "memory", "title": "Memory", "state": "degraded", "detail": detail, "config_key": "memory.enabled"
         }]);
-        assert_eq!(bench.get("/api/features", &[]).await.json()["features"], expected);
+        assert_eq!(app.get("/api/features", &[]).await.json()["features"], expected);
     }
 }

@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
     use crate::options::Options;
-    use crate::service::tests::{Bench, Seen};
+    use crate::service::tests::{ReadResponse, TestApp};
 
     const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
@@ -189,19 +189,19 @@ mod tests {
         }
     }
 
-    fn bench() -> Bench {
-        Bench::remembering(Arc::new(Guarded(MemoryStore::default())))
+    fn app() -> TestApp {
+        TestApp::remembering(Arc::new(Guarded(MemoryStore::default())))
     }
 
-    async fn send(bench: &Bench, method: &str, target: &str, body: Value) -> Seen {
-        bench.send(method, target, &JSON, &body.to_string()).await
+    async fn send(app: &TestApp, method: &str, target: &str, body: Value) -> ReadResponse {
+        app.send(method, target, &JSON, &body.to_string()).await
     }
 
     #[tokio::test]
     async fn a_memory_is_made_found_corrected_and_removed() {
-        let bench = bench();
+        let app = app();
         let fact = json!({"content": "Rent is due on the 5th.", "category": "money"});
-        let made = send(&bench, "POST", "/api/memory", fact.clone()).await;
+        let made = send(&app, "POST", "/api/memory", fact.clone()).await;
         assert_eq!(made.status, 201);
         let entry = made.json();
         assert_eq!(entry["id"], "1", "ids are strings");
@@ -210,20 +210,20 @@ mod tests {
             ["category", "content", "created_at", "id", "last_recalled_at", "source", "updated_at"];
         assert_eq!(fields, expected);
         assert_eq!((&entry["source"], &entry["last_recalled_at"]), (&json!("api"), &Value::Null));
-        let again = send(&bench, "POST", "/api/memory", json!({"content": "RENT is due on the 5th"})).await;
+        let again = send(&app, "POST", "/api/memory", json!({"content": "RENT is due on the 5th"})).await;
         assert_eq!((again.status, again.json()), (200, entry.clone()));
-        let plain = send(&bench, "POST", "/api/memory", json!({"content": "The cat is Momo."})).await.json();
+        let plain = send(&app, "POST", "/api/memory", json!({"content": "The cat is Momo."})).await.json();
         assert_eq!(plain["category"], "general");
 
-        let page = bench.get("/api/memory?limit=1", &[]).await.json();
+        let page = app.get("/api/memory?limit=1", &[]).await.json();
         assert_eq!((&page["enabled"], &page["count"]), (&json!(true), &json!(2)));
         assert_eq!(page["entries"].as_array().unwrap().len(), 1);
         let next = format!("/api/memory?limit=1&cursor={}", page["next_cursor"].as_str().unwrap());
-        assert_ne!(bench.get(&next, &[]).await.json()["entries"], page["entries"]);
-        let found = bench.get("/api/memory?q=rent", &[]).await.json();
+        assert_ne!(app.get(&next, &[]).await.json()["entries"], page["entries"]);
+        let found = app.get("/api/memory?q=rent", &[]).await.json();
         assert_eq!((&found["count"], &found["entries"][0]), (&json!(1), &entry));
         let results =
-            send(&bench, "POST", "/api/memory/search", json!({"query": "rent?", "top_k": 3})).await.json();
+            send(&app, "POST", "/api/memory/search", json!({"query": "rent?", "top_k": 3})).await.json();
         let hit = &results["results"][0];
         assert_eq!(hit["content"], entry["content"]);
         assert!(
@@ -231,51 +231,51 @@ mod tests {
             "{hit}"
         );
         assert_eq!(
-            bench.get("/api/memory/stats", &[]).await.json()["categories"],
+            app.get("/api/memory/stats", &[]).await.json()["categories"],
             json!({"general": 1, "money": 1})
         );
 
         let corrected =
-            send(&bench, "PUT", "/api/memory/1", json!({"content": "Rent is due on the 3rd."})).await;
+            send(&app, "PUT", "/api/memory/1", json!({"content": "Rent is due on the 3rd."})).await;
         assert_eq!((corrected.status, &corrected.json()["category"]), (200, &json!("money")));
-        let shown = bench.get("/api/memory/1", &[]).await.json();
+        let shown = app.get("/api/memory/1", &[]).await.json();
         assert_eq!(shown["history"][0]["content"], "Rent is due on the 5th.");
-        let removed = bench.send("DELETE", "/api/memory/1", &[], "").await;
+        let removed = app.send("DELETE", "/api/memory/1", &[], "").await;
         assert_eq!(removed.status, 204);
-        assert_eq!(bench.send("DELETE", "/api/memory/1", &[], "").await.code(), "not_found");
+        assert_eq!(app.send("DELETE", "/api/memory/1", &[], "").await.code(), "not_found");
     }
 
     #[tokio::test]
     async fn the_owner_sees_what_everybody_has_told_with_the_scope_named() {
-        let bench = bench();
-        send(&bench, "POST", "/api/memory", json!({"content": "The owner's tea is green."})).await;
+        let app = app();
+        send(&app, "POST", "/api/memory", json!({"content": "The owner's tea is green."})).await;
         let made =
-            send(&bench, "POST", "/api/memory", json!({"content": "Ben's tea is black.", "scope": "ben"}))
+            send(&app, "POST", "/api/memory", json!({"content": "Ben's tea is black.", "scope": "ben"}))
                 .await;
         assert_eq!((made.status, &made.json()["scope"]), (201, &json!("ben")));
-        send(&bench, "POST", "/api/memory", json!({"content": "Tea is on the shelf.", "scope": "shared"}))
+        send(&app, "POST", "/api/memory", json!({"content": "Tea is on the shelf.", "scope": "shared"}))
             .await;
-        let page = bench.get("/api/memory", &[]).await.json();
+        let page = app.get("/api/memory", &[]).await.json();
         let scopes: Vec<_> =
             page["entries"].as_array().unwrap().iter().map(|entry| entry["scope"].clone()).collect();
         assert_eq!(page["count"], 3, "{page}");
         assert!(scopes.contains(&json!("ben")) && scopes.contains(&Value::Null), "{page}");
-        assert_eq!(bench.get("/api/memory?scope=ben", &[]).await.json()["count"], 1);
+        assert_eq!(app.get("/api/memory?scope=ben", &[]).await.json()["count"], 1);
         let found =
-            send(&bench, "POST", "/api/memory/search", json!({"query": "tea", "scope": "shared"})).await;
+            send(&app, "POST", "/api/memory/search", json!({"query": "tea", "scope": "shared"})).await;
         assert_eq!(found.json()["results"].as_array().unwrap().len(), 1);
-        assert_eq!(bench.get("/api/memory/stats", &[]).await.json()["count"], 3);
-        assert_eq!(bench.get("/api/memory/2", &[]).await.json()["scope"], "ben");
-        let wrong = send(&bench, "POST", "/api/memory", json!({"content": "x", "scope": "No Body"})).await;
+        assert_eq!(app.get("/api/memory/stats", &[]).await.json()["count"], 3);
+        assert_eq!(app.get("/api/memory/2", &[]).await.json()["scope"], "ben");
+        let wrong = send(&app, "POST", "/api/memory", json!({"content": "x", "scope": "No Body"})).await;
         assert_eq!((wrong.status, &wrong.json()["errors"][0]["field"]), (422, &json!("scope")));
     }
 
     #[tokio::test]
     async fn what_makes_no_sense_is_refused_with_its_field() {
-        let bench = bench();
-        send(&bench, "POST", "/api/memory", json!({"content": "fine"})).await;
+        let app = app();
+        send(&app, "POST", "/api/memory", json!({"content": "fine"})).await;
         let check = async |method: &str, target: &str, body: Value, status: u16, expected: &str| {
-            let seen = send(&bench, method, target, body).await;
+            let seen = send(&app, method, target, body).await;
             assert_eq!(seen.status, status, "{target}: {seen:?}");
             let problem = seen.json();
             let word = problem["errors"][0]["field"].as_str().unwrap_or(problem["code"].as_str().unwrap());
@@ -290,7 +290,7 @@ mod tests {
         for (method, target) in [("POST", "/api/memory"), ("PUT", "/api/memory/1")] {
             let body = || json!({"content": "password: hunter2"});
             check(method, target, body(), 422, "content").await;
-            assert_eq!(send(&bench, method, target, body()).await.code(), "secret_detected");
+            assert_eq!(send(&app, method, target, body()).await.code(), "secret_detected");
         }
         check("PUT", "/api/memory/1", json!({"content": ""}), 422, "content").await;
         check("PUT", "/api/memory/7", json!({"content": "x"}), 404, "not_found").await;
@@ -298,19 +298,19 @@ mod tests {
         check("POST", "/api/memory/search", json!({}), 422, "query").await;
         check("POST", "/api/memory/search", json!({"query": "x", "top_k": 0}), 422, "top_k").await;
         check("POST", "/api/memory/search", json!({"query": "x", "top_k": "3"}), 422, "top_k").await;
-        assert_eq!(bench.get("/api/memory?cursor=nonsense", &[]).await.status, 422);
-        assert_eq!(bench.get("/api/memory/7", &[]).await.code(), "not_found");
-        let plain = bench.send("POST", "/api/memory", &[("content-type", "text/plain")], "x").await;
+        assert_eq!(app.get("/api/memory?cursor=nonsense", &[]).await.status, 422);
+        assert_eq!(app.get("/api/memory/7", &[]).await.code(), "not_found");
+        let plain = app.send("POST", "/api/memory", &[("content-type", "text/plain")], "x").await;
         assert_eq!(plain.status, 415);
     }
 
     #[tokio::test]
     async fn without_a_memory_reading_finds_nothing_and_changing_is_a_conflict() {
-        let bench = Bench::new(Options::default());
-        let page = bench.get("/api/memory", &[]).await.json();
+        let app = TestApp::new(Options::default());
+        let page = app.get("/api/memory", &[]).await.json();
         assert_eq!(page, json!({"enabled": false, "count": 0, "entries": [], "next_cursor": null}));
-        assert_eq!(bench.get("/api/memory/stats", &[]).await.json()["enabled"], false);
-        let refused = send(&bench, "POST", "/api/memory", json!({"content": "x"})).await;
+        assert_eq!(app.get("/api/memory/stats", &[]).await.json()["enabled"], false);
+        let refused = send(&app, "POST", "/api/memory", json!({"content": "x"})).await;
         assert_eq!((refused.status, refused.code().as_str()), (409, "memory_disabled"));
     }
 }

@@ -3,12 +3,12 @@
 use aethon_core::pairing::PairedSender;
 use serde::Serialize;
 
+use crate::audit_notes::AuditNotes;
 use crate::deps::Setup;
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
-use crate::trail::Trail;
 
 #[derive(Serialize)]
 struct List {
@@ -21,22 +21,22 @@ pub(super) async fn list(setup: Setup, _request: Request) -> HandlerResult {
 }
 
 /// `POST /api/pairings {channel}`: creates a code to hand out. It can be used once, within ten minutes.
-pub(super) async fn invite((setup, trail): (Setup, Trail), mut request: Request) -> HandlerResult {
+pub(super) async fn invite((setup, notes): (Setup, AuditNotes), mut request: Request) -> HandlerResult {
     let channel = Fields::parse(&request.read().await?)?.required_text("channel")?;
     let code = setup.pairings.invite(&channel).await?;
-    trail.paired(&channel, "code_made", request.client.address);
+    notes.paired(&channel, "code_made", request.client.address);
     response::json(&code)
 }
 
 /// `POST /api/pairings/approve {code}`: admits the person who was given this code.
-pub(super) async fn approve((setup, trail): (Setup, Trail), mut request: Request) -> HandlerResult {
+pub(super) async fn approve((setup, notes): (Setup, AuditNotes), mut request: Request) -> HandlerResult {
     let code = Fields::parse(&request.read().await?)?.required_text("code")?;
     let paired = setup.pairings.approve(&code).await?;
     let paired = paired.ok_or_else(|| {
         let sentence = "no request has this code; it counts once and for ten minutes";
         Problem::not_found(sentence).with_code("unknown_code")
     })?;
-    trail.paired(&format!("{}/{}", paired.channel, paired.sender), "paired", request.client.address);
+    notes.paired(&format!("{}/{}", paired.channel, paired.sender), "paired", request.client.address);
     response::json(&paired)
 }
 

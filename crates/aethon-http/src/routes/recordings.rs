@@ -210,7 +210,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::service::tests::Bench;
+    use crate::service::tests::TestApp;
 
     /// A fake with two recordings: `good` has one snapshot, `bad` is refused.
     struct Fake;
@@ -292,15 +292,15 @@ mod tests {
         }
     }
 
-    fn bench() -> (Bench, Arc<MemoryStore>) {
+    fn app() -> (TestApp, Arc<MemoryStore>) {
         let store = Arc::new(MemoryStore::default());
-        (Bench::recorded(Archive { recordings: Arc::new(Fake), sessions: store.clone() }), store)
+        (TestApp::recorded(Archive { recordings: Arc::new(Fake), sessions: store.clone() }), store)
     }
 
     #[tokio::test]
     async fn every_route_has_its_document() {
-        let (bench, store) = bench();
-        let get = async |rest: &str| bench.get(&format!("/api/sessions/recordings{rest}"), &[]).await;
+        let (app, store) = app();
+        let get = async |rest: &str| app.get(&format!("/api/sessions/recordings{rest}"), &[]).await;
         let list = get("").await.json();
         let row = &list["recordings"][0];
         assert_eq!(
@@ -341,7 +341,7 @@ mod tests {
         let file = get("/good/download").await;
         assert_eq!((file.status, file.header("content-type")), (200, "application/zip"));
         let post =
-            async |rest: &str| bench.send("POST", &format!("/api/sessions/recordings{rest}"), &[], "").await;
+            async |rest: &str| app.send("POST", &format!("/api/sessions/recordings{rest}"), &[], "").await;
         let preview = post("/good/replay/1").await.json();
         assert_eq!((&preview["preview"], &preview["session_id"]), (&json!(true), &json!("telegram:7")));
         let made = post("/good/resume/1").await;
@@ -349,32 +349,32 @@ mod tests {
         let session: Value = made.json()["session_id"].clone();
         let id = aethon_core::ids::SessionId::parse(session.as_str().unwrap()).unwrap();
         assert_eq!((id.channel(), store.transcript(&id).len()), ("webchat", 1));
-        assert_eq!(bench.send("DELETE", "/api/sessions/recordings/bad", &[], "").await.status, 204);
+        assert_eq!(app.send("DELETE", "/api/sessions/recordings/bad", &[], "").await.status, 204);
     }
 
     #[tokio::test]
     async fn a_refused_recording_is_422_everywhere_and_an_unknown_one_404() {
-        let (bench, _) = bench();
+        let (app, _) = app();
         for rest in ["", "/events", "/snapshots", "/snapshots/1", "/diff?from=1&to=1", "/verify", "/download"]
         {
-            let bad = bench.get(&format!("/api/sessions/recordings/bad{rest}"), &[]).await;
+            let bad = app.get(&format!("/api/sessions/recordings/bad{rest}"), &[]).await;
             assert_eq!((bad.status, bad.code().as_str()), (422, "bad_recording"), "{rest}");
-            let none = bench.get(&format!("/api/sessions/recordings/none{rest}"), &[]).await;
+            let none = app.get(&format!("/api/sessions/recordings/none{rest}"), &[]).await;
             assert_eq!(none.code(), "not_found", "{rest}");
         }
         for rest in ["/replay/1", "/resume/1"] {
-            let bad = bench.send("POST", &format!("/api/sessions/recordings/bad{rest}"), &[], "").await;
+            let bad = app.send("POST", &format!("/api/sessions/recordings/bad{rest}"), &[], "").await;
             assert_eq!(bad.code(), "bad_recording", "{rest}");
         }
         for path in ["good/snapshots/2", "good/snapshots/x", "..%2fx", "%2ehidden", "a%00"] {
             assert_eq!(
-                bench.get(&format!("/api/sessions/recordings/{path}"), &[]).await.code(),
+                app.get(&format!("/api/sessions/recordings/{path}"), &[]).await.code(),
                 "not_found",
                 "{path}"
             );
         }
-        assert_eq!(bench.send("DELETE", "/api/sessions/recordings/none", &[], "").await.code(), "not_found");
-        let without = Bench::new(crate::options::Options::default());
+        assert_eq!(app.send("DELETE", "/api/sessions/recordings/none", &[], "").await.code(), "not_found");
+        let without = TestApp::new(crate::options::Options::default());
         assert_eq!(without.get("/api/sessions/recordings", &[]).await.json()["recordings"], json!([]));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aethon_core::jiff::Timestamp;
 use serde::Serialize;
 
-use crate::auth::{Begun, SignIn, SignIns, TokenAuth};
+use crate::auth::{SignIn, SignInRecord, SignIns, TokenAuth};
 use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -31,7 +31,7 @@ struct Listed {
 pub(super) fn list(auth: Arc<TokenAuth>, request: &Request) -> HandlerResult {
     let own = auth.sign_in(request.token, &request.head.headers);
     let time = |seconds| Timestamp::from_second(seconds).unwrap_or_default();
-    let listed = |begun: Begun| Listed {
+    let listed = |begun: SignInRecord| Listed {
         is_current: matches!(&own, SignIn::Session(session, _) if session.name == begun.name),
         id: begun.name,
         address: begun.address,

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use http::header::SET_COOKIE;
 
+use crate::audit_notes::AuditNotes;
 use crate::auth::{SignIns, TokenAuth};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
-use crate::trail::Trail;
 
 /// Revokes the sign-in and clears the cookie.
 pub(super) async fn sign_out(
-    (auth, sign_ins, trail): (Arc<TokenAuth>, Arc<SignIns>, Trail),
+    (auth, sign_ins, notes): (Arc<TokenAuth>, Arc<SignIns>, AuditNotes),
     request: Request,
 ) -> HandlerResult {
     let sign_in = auth.sign_in(request.token, &request.head.headers);
     sign_ins.end(&sign_in);
     sign_ins.keep(&sign_in).await;
-    trail.signed("out", request.client.address);
+    notes.signed("out", request.client.address);
     let mut answer = response::json_bytes(r#"{"status":"ok"}"#);
     answer.headers_mut().insert(SET_COOKIE, TokenAuth::sign_out_cookie(request.client.is_https));
     Ok(answer)

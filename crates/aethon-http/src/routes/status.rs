@@ -6,12 +6,12 @@ use aethon_core::model::Readiness;
 use serde::Serialize;
 
 use crate::app::About;
+use crate::audit_notes::AuditNotes;
 use crate::auth::{TokenAuth, TokenCheck};
 use crate::deps::Setup;
 use crate::pages;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
-use crate::trail::Trail;
 
 /// `GET /health`: always open, always the same response.
 pub(super) fn health(_: (), _request: &Request) -> HandlerResult {
@@ -36,7 +36,7 @@ struct Status<'a> {
 /// `GET /api/status`. If one of our own pages shows the token in the Authorization header, the response also sets the
 /// cookie: the chat page signs in here, since the dashboard may be switched off.
 pub(super) fn status(
-    (setup, about, auth, trail): (Setup, About, Arc<TokenAuth>, Trail),
+    (setup, about, auth, notes): (Setup, About, Arc<TokenAuth>, AuditNotes),
     request: &Request,
 ) -> HandlerResult {
     let capabilities = setup.provider.capabilities();
@@ -58,7 +58,7 @@ pub(super) fn status(
         reach: &setup.reach,
     })?;
     if request.token.is_bearer() && request.header_is("sec-fetch-site", "same-origin") {
-        pages::sign_in(&auth, &trail, request, &mut answer);
+        pages::sign_in(&auth, &notes, request, &mut answer);
     }
     Ok(answer)
 }

@@ -20,9 +20,9 @@ use jiff::Timestamp;
 use ring::hmac;
 use serde_json::{Value, json};
 mod assets;
-mod bench;
 mod captured;
-mod seen;
+mod read_response;
+mod test_app;
 
 use super::*;
 use crate::deps::{Activity, Archive, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
@@ -30,16 +30,16 @@ use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 use crate::hex::hex;
 use crate::options::Options;
 use crate::ws::{Hub, WebChat};
-pub(crate) use seen::Seen;
+pub(crate) use read_response::ReadResponse;
 
 /// An application and its fakes.
-pub(crate) struct Bench {
+pub(crate) struct TestApp {
     app: Arc<App>,
     assistant: Arc<FakeAssistant>,
     pub(crate) features: Features,
 }
 
-impl Bench {
+impl TestApp {
     pub(crate) fn new(options: Options) -> Self {
         Self::at(options, "127.0.0.1:18790")
     }
@@ -121,7 +121,7 @@ impl Bench {
         target: &str,
         headers: &[(&str, &str)],
         body: &str,
-    ) -> Seen {
+    ) -> ReadResponse {
         let mut request = http::Request::builder().method(method).uri(target);
         if !headers.iter().any(|(name, _)| *name == "host") {
             request = request.header("host", "127.0.0.1:18790");
@@ -140,21 +140,21 @@ impl Bench {
         let (head, body) = answer.into_parts();
         let body = body.collect().await.expect("in memory").to_bytes();
         let body = String::from_utf8_lossy(&body).into_owned();
-        Seen { status: head.status.as_u16(), headers: head.headers, body }
+        ReadResponse { status: head.status.as_u16(), headers: head.headers, body }
     }
 
-    pub(crate) async fn get(&self, target: &str, headers: &[(&str, &str)]) -> Seen {
+    pub(crate) async fn get(&self, target: &str, headers: &[(&str, &str)]) -> ReadResponse {
         self.send("GET", target, headers, "").await
     }
 
-    async fn post(&self, target: &str, body: &str) -> Seen {
+    async fn post(&self, target: &str, body: &str) -> ReadResponse {
         self.send("POST", target, &[("content-type", "application/json")], body).await
     }
 }
 
 /// An application backed by fakes.
 pub(crate) fn app() -> Arc<App> {
-    Bench::new(Options::default()).app
+    TestApp::new(Options::default()).app
 }
 
 fn with_token() -> Options {
@@ -163,12 +163,12 @@ fn with_token() -> Options {
 
 #[tokio::test]
 async fn every_answer_carries_the_common_headers() {
-    let bench = Bench::new(with_token());
+    let app = TestApp::new(with_token());
     let mut ids = Vec::new();
     for (target, status) in
         [("/health", 200), ("/", 200), ("/api/status", 401), ("/dashboard", 401), ("/nothing", 401)]
     {
-        let seen = bench.get(target, &[]).await;
+        let seen = app.get(target, &[]).await;
         assert_eq!(seen.status, status, "{target}");
         assert!(seen.header("content-security-policy").starts_with("default-src 'none'; script-src 'self';"));
         assert_eq!(seen.header("x-content-type-options"), "nosniff");
@@ -180,13 +180,13 @@ async fn every_answer_carries_the_common_headers() {
     }
     ids.dedup();
     assert_eq!(ids.len(), 5);
-    let status = bench.get("/api/status", &[("authorization", "Bearer right")]).await;
+    let status = app.get("/api/status", &[("authorization", "Bearer right")]).await;
     assert_eq!((status.status, status.header("cache-control")), (200, "no-store"));
 }
 
 #[tokio::test]
 async fn with_a_token_everything_but_the_exceptions_is_401_before_routing() {
-    let bench = Bench::new(with_token());
+    let app = TestApp::new(with_token());
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "BREW"] {
         for target in [
             "/api/status",
@@ -198,25 +198,25 @@ async fn with_a_token_everything_but_the_exceptions_is_401_before_routing() {
             "/api/config?x=1",
             "*",
         ] {
-            let seen = bench.send(method, target, &[("origin", "http://evil.example")], "").await;
+            let seen = app.send(method, target, &[("origin", "http://evil.example")], "").await;
             assert_eq!(seen.status, 401, "{method} {target}");
             assert!(!seen.headers.contains_key("allow"));
         }
     }
-    assert_eq!(bench.get("/health", &[]).await.body, r#"{"status":"ok"}"#);
-    assert_eq!(bench.get("/ws/chat", &[]).await.status, 401);
-    let plain = bench.get("/ws/chat", &[("authorization", "Bearer right")]).await;
+    assert_eq!(app.get("/health", &[]).await.body, r#"{"status":"ok"}"#);
+    assert_eq!(app.get("/ws/chat", &[]).await.status, 401);
+    let plain = app.get("/ws/chat", &[("authorization", "Bearer right")]).await;
     assert_eq!(
         (plain.status, plain.header("upgrade"), plain.code().as_str()),
         (426, "websocket", "upgrade_required")
     );
-    assert_eq!(bench.get("/nothing", &[("authorization", "Bearer right")]).await.code(), "not_found");
+    assert_eq!(app.get("/nothing", &[("authorization", "Bearer right")]).await.code(), "not_found");
 }
 
 #[tokio::test]
 async fn without_a_token_unknown_is_404_and_a_wrong_method_405() {
-    let bench = Bench::new(Options::default());
-    assert_eq!(bench.get("/nothing", &[]).await.code(), "not_found");
+    let app = TestApp::new(Options::default());
+    assert_eq!(app.get("/nothing", &[]).await.code(), "not_found");
     for (method, target, allow) in [
         ("POST", "/health", "GET, HEAD"),
         ("OPTIONS", "/api/sessions", "GET, HEAD"),
@@ -224,19 +224,19 @@ async fn without_a_token_unknown_is_404_and_a_wrong_method_405() {
         ("PUT", "/api/sessions/webchat:a", "GET, HEAD, DELETE, PATCH"),
         ("POST", "/dashboard/static/x", "GET, HEAD"),
     ] {
-        let seen = bench.send(method, target, &[], "").await;
+        let seen = app.send(method, target, &[], "").await;
         assert_eq!((seen.status, seen.header("allow")), (405, allow), "{method} {target}");
         assert_eq!(seen.code(), "method_not_allowed");
     }
-    assert_eq!(bench.send("HEAD", "/api/status", &[], "").await.status, 200);
-    assert_eq!(bench.get("/", &[("host", "evil.example")]).await.code(), "host_not_allowed");
-    assert_eq!(bench.get("/health", &[("host", "evil.example")]).await.status, 200);
+    assert_eq!(app.send("HEAD", "/api/status", &[], "").await.status, 200);
+    assert_eq!(app.get("/", &[("host", "evil.example")]).await.code(), "host_not_allowed");
+    assert_eq!(app.get("/health", &[("host", "evil.example")]).await.status, 200);
 }
 
 #[tokio::test]
 async fn opening_the_dashboard_with_the_token_signs_the_browser_in() {
-    let bench = Bench::new(with_token());
-    let page = bench.get("/dashboard?token=right", &[("cookie", "aethon_dash=stale")]).await;
+    let app = TestApp::new(with_token());
+    let page = app.get("/dashboard?token=right", &[("cookie", "aethon_dash=stale")]).await;
     assert_eq!(page.status, 200);
     let cookie = page.header("set-cookie").to_owned();
     assert!(
@@ -244,25 +244,25 @@ async fn opening_the_dashboard_with_the_token_signs_the_browser_in() {
         "{cookie}"
     );
     let pair = cookie.split(';').next().expect("a pair");
-    assert_eq!(bench.get("/api/status", &[("cookie", pair)]).await.status, 200);
+    assert_eq!(app.get("/api/status", &[("cookie", pair)]).await.status, 200);
 
-    let navigation = bench.get("/dashboard?token=right", &[("sec-fetch-mode", "navigate")]).await;
+    let navigation = app.get("/dashboard?token=right", &[("sec-fetch-mode", "navigate")]).await;
     assert_eq!((navigation.status, navigation.header("location")), (303, "/dashboard"));
     assert!(!navigation.header("set-cookie").is_empty());
 
-    let by_header = bench.get("/dashboard", &[("authorization", "Bearer right")]).await;
+    let by_header = app.get("/dashboard", &[("authorization", "Bearer right")]).await;
     assert_eq!((by_header.status, by_header.header("set-cookie").is_empty()), (200, false));
-    let script = bench.get("/api/status", &[("authorization", "Bearer right")]).await;
+    let script = app.get("/api/status", &[("authorization", "Bearer right")]).await;
     assert!(script.header("set-cookie").is_empty());
     let page = [("authorization", "Bearer right"), ("sec-fetch-site", "same-origin")];
-    assert!(!bench.get("/api/status", &page).await.header("set-cookie").is_empty());
+    assert!(!app.get("/api/status", &page).await.header("set-cookie").is_empty());
 
-    let denied = bench.get("/dashboard?token=wrong", &[]).await;
+    let denied = app.get("/dashboard?token=wrong", &[]).await;
     assert_eq!((denied.status, denied.header("content-type")), (401, "text/html; charset=utf-8"));
     assert!(denied.header("set-cookie").is_empty());
-    assert_eq!(bench.get("/api/status?token=right", &[("cookie", "aethon_dash=stale")]).await.status, 401);
+    assert_eq!(app.get("/api/status?token=right", &[("cookie", "aethon_dash=stale")]).await.status, 401);
 
-    let out = bench.send("POST", "/api/sign-out", &[("cookie", pair)], "").await;
+    let out = app.send("POST", "/api/sign-out", &[("cookie", pair)], "").await;
     assert_eq!(out.status, 200);
     assert!(
         out.header("set-cookie").contains("aethon_dash=;") && out.header("set-cookie").contains("Max-Age=0")
@@ -271,8 +271,8 @@ async fn opening_the_dashboard_with_the_token_signs_the_browser_in() {
 
 #[tokio::test]
 async fn what_changes_something_must_be_json_and_come_from_our_own_page() {
-    let bench = Bench::new(Options::default());
-    bench.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
+    let app = TestApp::new(Options::default());
+    app.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
     let json = ("content-type", "application/json");
     for (headers, status, code) in [
         (&[("content-type", "text/plain")] as &[(&str, &str)], 415, "unsupported_media_type"),
@@ -286,37 +286,34 @@ async fn what_changes_something_must_be_json_and_come_from_our_own_page() {
         for (method, target) in
             [("POST", "/webhook/trigger"), ("PATCH", "/api/sessions/webchat:a"), ("POST", "/api/approvals/1")]
         {
-            let seen = bench.send(method, target, headers, "{\"text\": \"x\", \"title\": \"x\"}").await;
+            let seen = app.send(method, target, headers, "{\"text\": \"x\", \"title\": \"x\"}").await;
             assert_eq!((seen.status, seen.code().as_str()), (status, code), "{method} {target} {headers:?}");
         }
     }
     for headers in [&[("origin", "http://evil.example")], &[("sec-fetch-site", "cross-site")]] {
-        let seen = bench.send("POST", "/api/sessions/webchat:a/reset", headers, "").await;
+        let seen = app.send("POST", "/api/sessions/webchat:a/reset", headers, "").await;
         assert_eq!(seen.code(), "foreign_origin");
     }
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    assert_eq!(bench.send("DELETE", "/api/sessions/webchat:a", &form, "").await.status, 415);
-    assert!(bench.assistant.seen().is_empty());
+    assert_eq!(app.send("DELETE", "/api/sessions/webchat:a", &form, "").await.status, 415);
+    assert!(app.assistant.seen().is_empty());
     let own = [json, ("origin", "http://127.0.0.1:18790"), ("sec-fetch-site", "same-origin")];
-    assert_eq!(bench.send("POST", "/webhook/trigger", &own, "{\"text\": \"x\"}").await.status, 200);
+    assert_eq!(app.send("POST", "/webhook/trigger", &own, "{\"text\": \"x\"}").await.status, 200);
     let large = format!("{{\"text\": \"{}\"}}", "x".repeat(1 << 20));
-    assert_eq!(bench.post("/webhook/trigger", &large).await.code(), "body_too_large");
+    assert_eq!(app.post("/webhook/trigger", &large).await.code(), "body_too_large");
 }
 
 #[tokio::test]
 async fn a_webhook_answers_with_the_reply() {
-    let bench = Bench::new(Options::default());
+    let app = TestApp::new(Options::default());
     let seen =
-        bench.post("/webhook/trigger", r#"{"text": "hello", "channel": "webchat", "recipient": "me"}"#).await;
+        app.post("/webhook/trigger", r#"{"text": "hello", "channel": "webchat", "recipient": "me"}"#).await;
     assert_eq!((seen.status, seen.json()), (200, json!({"status": "ok", "response": "hello"})));
-    assert_eq!(bench.post("/webhook/github", r#"{"text": "push"}"#).await.json()["response"], "push");
-    assert_eq!(bench.post("/webhook/trigger", r#"{"text": "a", "session": "b"}"#).await.status, 200);
-    assert_eq!(
-        bench.post("/webhook/trigger", r#"{"text": "!silent"}"#).await.json()["response"],
-        Value::Null
-    );
+    assert_eq!(app.post("/webhook/github", r#"{"text": "push"}"#).await.json()["response"], "push");
+    assert_eq!(app.post("/webhook/trigger", r#"{"text": "a", "session": "b"}"#).await.status, 200);
+    assert_eq!(app.post("/webhook/trigger", r#"{"text": "!silent"}"#).await.json()["response"], Value::Null);
 
-    let inbounds = bench.assistant.seen();
+    let inbounds = app.assistant.seen();
     assert!(inbounds[0].session.as_str().starts_with("webhook:trigger:") && inbounds[0].oneshot);
     assert!(inbounds[0].untrusted && inbounds[0].channel == "webhook");
     let destination = Destination { channel: "webchat".into(), recipient: Some("me".into()) };
@@ -327,7 +324,7 @@ async fn a_webhook_answers_with_the_reply() {
 
 #[tokio::test]
 async fn a_webhook_refuses_in_its_order() {
-    let bench = Bench::new(Options::default());
+    let app = TestApp::new(Options::default());
     for (body, status, code) in [
         ("", 400, "bad_json"),
         ("{", 400, "bad_json"),
@@ -341,23 +338,23 @@ async fn a_webhook_refuses_in_its_order() {
         (r#"{"text": "x", "sop_name": "code-assist"}"#, 404, "unknown_sop"),
         (r#"{"text": "x", "session": "a\nb"}"#, 422, "invalid_request"),
     ] {
-        let seen = bench.post("/webhook/trigger", body).await;
+        let seen = app.post("/webhook/trigger", body).await;
         assert_eq!((seen.status, seen.code().as_str()), (status, code), "{body}");
         if status == 422 {
             assert!(seen.json()["errors"][0]["field"].is_string(), "{body}");
         }
     }
-    assert!(bench.assistant.seen().is_empty());
+    assert!(app.assistant.seen().is_empty());
     assert_eq!(
-        bench.post("/webhook/trigger", r#"{"text": "x", "sop_name": "", "channel": null}"#).await.status,
+        app.post("/webhook/trigger", r#"{"text": "x", "sop_name": "", "channel": null}"#).await.status,
         200
     );
     for wrong in ["%74rigger", "..", "a%20b", "a%3Ab", "caf%C3%A9", &"a".repeat(65)] {
-        let seen = bench.post(&format!("/webhook/{wrong}"), r#"{"text": "x"}"#).await;
+        let seen = app.post(&format!("/webhook/{wrong}"), r#"{"text": "x"}"#).await;
         assert_eq!((seen.status, seen.code().as_str()), (404, "unknown_channel"), "{wrong}");
     }
     for right in ["GitHub", "my.channel", "n8n_2", "a~b"] {
-        assert_eq!(bench.post(&format!("/webhook/{right}"), r#"{"text": "x"}"#).await.status, 200, "{right}");
+        assert_eq!(app.post(&format!("/webhook/{right}"), r#"{"text": "x"}"#).await.status, 200, "{right}");
     }
     for (text, status, code) in [
         ("!error auth", 502, "model_error"),
@@ -369,10 +366,10 @@ async fn a_webhook_refuses_in_its_order() {
         ("!full", 503, "busy"),
         ("!panic", 500, "internal_error"),
     ] {
-        let seen = bench.post("/webhook/trigger", &json!({"text": text}).to_string()).await;
+        let seen = app.post("/webhook/trigger", &json!({"text": text}).to_string()).await;
         assert_eq!((seen.status, seen.code().as_str()), (status, code), "{text}");
     }
-    let limit = bench.post("/webhook/trigger", r#"{"text": "!limit"}"#).await;
+    let limit = app.post("/webhook/trigger", r#"{"text": "!limit"}"#).await;
     assert_eq!((limit.status, limit.json()["response"].as_str()), (200, Some("stopped: a loop")));
 }
 
@@ -380,75 +377,75 @@ async fn a_webhook_refuses_in_its_order() {
 async fn a_secret_makes_signatures_necessary() {
     let mut options = Options::default();
     options.webhooks.secret = Secret::new("s3cret");
-    let bench = Bench::new(options);
+    let app = TestApp::new(options);
     let body = r#"{"text": "hello"}"#;
     let signature = hex(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, b"s3cret"), body.as_bytes()).as_ref());
     let json = ("content-type", "application/json");
     let signed = [json, ("x-aethon-signature", signature.as_str())];
-    assert_eq!(bench.send("POST", "/webhook/trigger", &signed, body).await.status, 200);
-    assert_eq!(bench.send("POST", "/webhook/trigger", &signed, "{}").await.code(), "bad_signature");
-    assert_eq!(bench.post("/webhook/x", "not json").await.code(), "bad_signature");
+    assert_eq!(app.send("POST", "/webhook/trigger", &signed, body).await.status, 200);
+    assert_eq!(app.send("POST", "/webhook/trigger", &signed, "{}").await.code(), "bad_signature");
+    assert_eq!(app.post("/webhook/x", "not json").await.code(), "bad_signature");
     // A missing signature is reported first, whatever else is wrong.
     let plain = ("content-type", "text/plain");
-    assert_eq!(bench.send("POST", "/webhook/x", &[plain], body).await.status, 403);
-    assert_eq!(bench.send("POST", "/webhook/x", &[plain, signed[1]], body).await.status, 415);
+    assert_eq!(app.send("POST", "/webhook/x", &[plain], body).await.status, 403);
+    assert_eq!(app.send("POST", "/webhook/x", &[plain, signed[1]], body).await.status, 415);
 }
 
 #[tokio::test]
 async fn webhooks_are_absent_when_switched_off_or_open_to_the_network() {
     let mut off = with_token();
     off.webhooks.enabled = false;
-    let open = Bench::at(with_token(), "192.168.0.9:18790");
-    for bench in [Bench::new(off), open] {
+    let open = TestApp::at(with_token(), "192.168.0.9:18790");
+    for app in [TestApp::new(off), open] {
         for target in ["/webhook/trigger", "/webhook/github"] {
-            assert_eq!(bench.post(target, r#"{"text": "x"}"#).await.code(), "not_found");
+            assert_eq!(app.post(target, r#"{"text": "x"}"#).await.code(), "not_found");
         }
     }
     let mut signed = with_token();
     signed.webhooks.secret = Secret::new("s");
-    assert_eq!(Bench::at(signed, "0.0.0.0:18790").post("/webhook/x", "{}").await.code(), "bad_signature");
-    assert_eq!(Bench::at(with_token(), "[::ffff:127.0.0.1]:1").post("/webhook/x", "{}").await.status, 422);
+    assert_eq!(TestApp::at(signed, "0.0.0.0:18790").post("/webhook/x", "{}").await.code(), "bad_signature");
+    assert_eq!(TestApp::at(with_token(), "[::ffff:127.0.0.1]:1").post("/webhook/x", "{}").await.status, 422);
 }
 
 #[tokio::test]
 async fn an_idempotency_key_runs_once() {
-    let bench = Bench::new(Options::default());
+    let app = TestApp::new(Options::default());
     let headers = [("content-type", "application/json"), ("idempotency-key", "k1")];
-    let first = bench.send("POST", "/webhook/trigger", &headers, r#"{"text": "!error auth"}"#).await;
-    let second = bench.send("POST", "/webhook/trigger", &headers, r#"{"text": "!error auth"}"#).await;
+    let first = app.send("POST", "/webhook/trigger", &headers, r#"{"text": "!error auth"}"#).await;
+    let second = app.send("POST", "/webhook/trigger", &headers, r#"{"text": "!error auth"}"#).await;
     assert_eq!((first.status, &first.body), (502, &second.body));
-    assert_eq!(bench.assistant.seen().len(), 1);
-    let other = bench.send("POST", "/webhook/trigger", &headers, r#"{"text": "other"}"#).await;
+    assert_eq!(app.assistant.seen().len(), 1);
+    let other = app.send("POST", "/webhook/trigger", &headers, r#"{"text": "other"}"#).await;
     assert_eq!((other.status, other.code().as_str()), (422, "idempotency_mismatch"));
-    assert_eq!(bench.send("POST", "/webhook/x", &headers, r#"{"text": "other"}"#).await.status, 200);
-    let dedupe = bench.assistant.seen()[0].dedupe.clone().expect("a key");
+    assert_eq!(app.send("POST", "/webhook/x", &headers, r#"{"text": "other"}"#).await.status, 200);
+    let dedupe = app.assistant.seen()[0].dedupe.clone().expect("a key");
     assert_eq!((dedupe.id.as_str(), dedupe.valid_for), ("/webhook/trigger k1", Some(86_400)));
     let long = "k".repeat(256);
     let headers = [("content-type", "application/json"), ("idempotency-key", long.as_str())];
-    assert_eq!(bench.send("POST", "/webhook/x", &headers, r#"{"text": "x"}"#).await.status, 422);
+    assert_eq!(app.send("POST", "/webhook/x", &headers, r#"{"text": "x"}"#).await.status, 422);
 }
 
 #[tokio::test]
 async fn a_webhook_that_takes_too_long_goes_on_without_its_caller() {
     let mut options = Options::default();
     options.limits.webhook_timeout = std::time::Duration::ZERO;
-    let bench = Bench::new(options);
-    let seen = bench.post("/webhook/trigger", r#"{"text": "!hold"}"#).await;
+    let app = TestApp::new(options);
+    let seen = app.post("/webhook/trigger", r#"{"text": "!hold"}"#).await;
     assert_eq!((seen.status, seen.code().as_str()), (504, "webhook_timeout"));
-    assert_eq!(bench.assistant.release(), 1);
+    assert_eq!(app.assistant.release(), 1);
 }
 
 #[tokio::test]
 async fn sessions_are_listed_shown_renamed_exported_and_removed() {
-    let bench = Bench::new(Options::default());
+    let app = TestApp::new(Options::default());
     let id = SessionId::parse("webchat:default").unwrap();
-    bench.assistant.transcripts.add(&id, &[(Role::User, "hi"), (Role::Assistant, "**hello**")]);
-    let list = bench.get("/api/sessions?limit=10&q=", &[]).await.json();
+    app.assistant.transcripts.add(&id, &[(Role::User, "hi"), (Role::Assistant, "**hello**")]);
+    let list = app.get("/api/sessions?limit=10&q=", &[]).await.json();
     assert_eq!((&list["count"], &list["sessions"][0]["busy"]), (&json!(1), &json!(false)));
     assert_eq!(list["sessions"][0]["session_id"], "webchat:default");
 
     for target in ["/api/sessions/webchat:default", "/api/sessions/webchat%3Adefault"] {
-        let detail = bench.get(target, &[]).await.json();
+        let detail = app.get(target, &[]).await.json();
         assert_eq!(detail["messages"][0]["content"], json!([{"type": "text", "text": "hi"}]));
         let html = detail["messages"][1]["content"][0]["html"][0].as_str().expect("rendered");
         assert!(html.contains("<strong>hello</strong>"), "{html}");
@@ -457,34 +454,34 @@ async fn sessions_are_listed_shown_renamed_exported_and_removed() {
             (&json!(0), &json!([]), &json!(false))
         );
     }
-    let newest = bench.get("/api/sessions/webchat:default?limit=1", &[]).await.json();
+    let newest = app.get("/api/sessions/webchat:default?limit=1", &[]).await.json();
     assert_eq!((&newest["messages"][0]["id"], &newest["has_more"]), (&json!("2"), &json!(true)));
-    let older = bench.get("/api/sessions/webchat:default?before=2", &[]).await.json();
+    let older = app.get("/api/sessions/webchat:default?before=2", &[]).await.json();
     assert_eq!(older["messages"].as_array().map(Vec::len), Some(1));
 
     let json = [("content-type", "application/json")];
-    let renamed = bench.send("PATCH", "/api/sessions/webchat:default", &json, r#"{"title": " New "}"#).await;
+    let renamed = app.send("PATCH", "/api/sessions/webchat:default", &json, r#"{"title": " New "}"#).await;
     assert_eq!(renamed.json()["title"], "New");
-    let file = bench.get("/api/sessions/webchat:default/export?format=markdown", &[]).await;
+    let file = app.get("/api/sessions/webchat:default/export?format=markdown", &[]).await;
     assert_eq!(file.header("content-disposition"), "attachment; filename=\"webchat-default.md\"");
     assert!(file.body.starts_with("# New\n\n## You"), "{}", file.body);
     assert_eq!(
-        bench.get("/api/sessions/webchat:default/export", &[]).await.json()["messages"][1]["role"],
+        app.get("/api/sessions/webchat:default/export", &[]).await.json()["messages"][1]["role"],
         "assistant"
     );
-    assert_eq!(bench.send("POST", "/api/sessions/webchat:default/stop", &[], "").await.json()["stopped"], 0);
-    assert_eq!(bench.send("POST", "/api/sessions/webchat:default/reset", &[], "").await.status, 200);
-    assert_eq!(bench.send("DELETE", "/api/sessions/webchat:default", &[], "").await.status, 200);
+    assert_eq!(app.send("POST", "/api/sessions/webchat:default/stop", &[], "").await.json()["stopped"], 0);
+    assert_eq!(app.send("POST", "/api/sessions/webchat:default/reset", &[], "").await.status, 200);
+    assert_eq!(app.send("DELETE", "/api/sessions/webchat:default", &[], "").await.status, 200);
     for target in ["/api/sessions/webchat:default", "/api/sessions/nonsense", "/api/sessions/%ff"] {
-        assert_eq!(bench.get(target, &[]).await.code(), "not_found", "{target}");
+        assert_eq!(app.get(target, &[]).await.code(), "not_found", "{target}");
     }
-    assert_eq!(bench.send("POST", "/api/sessions/webchat:x/stop", &[], "").await.status, 404);
+    assert_eq!(app.send("POST", "/api/sessions/webchat:x/stop", &[], "").await.status, 404);
 }
 
 #[tokio::test]
 async fn numbers_and_words_in_queries_are_checked() {
-    let bench = Bench::new(Options::default());
-    bench.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
+    let app = TestApp::new(Options::default());
+    app.assistant.transcripts.add(&SessionId::parse("webchat:a").unwrap(), &[(Role::User, "hi")]);
     for (target, field) in [
         ("/api/sessions?limit=0", "limit"),
         ("/api/sessions?limit=-1", "limit"),
@@ -501,17 +498,17 @@ async fn numbers_and_words_in_queries_are_checked() {
         ("/api/logs?limit=x", "limit"),
         ("/api/logs?level=loud", "level"),
     ] {
-        let seen = bench.get(target, &[]).await;
+        let seen = app.get(target, &[]).await;
         assert_eq!((seen.status, &seen.json()["errors"][0]["field"]), (422, &json!(field)), "{target}");
     }
-    assert_eq!(bench.get("/api/logs?level=WARN", &[]).await.json(), json!({"records": []}));
+    assert_eq!(app.get("/api/logs?level=WARN", &[]).await.json(), json!({"records": []}));
 }
 
 #[tokio::test]
 async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
     let budget = Budget { daily_usd: 1.0, warn_ratio: 0.5, ..Budget::default() };
-    let bench = Bench::new(Options { budget, ..Options::default() });
-    let empty = bench.get("/api/usage", &[]).await.json();
+    let app = TestApp::new(Options { budget, ..Options::default() });
+    let empty = app.get("/api/usage", &[]).await.json();
     assert_eq!((&empty["rows"], &empty["days"]), (&json!([]), &json!(30)));
     let now = SystemClock.now();
     let entry = |kind, cost_usd, is_ok| LedgerEntry {
@@ -525,12 +522,12 @@ async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
         saved_usd: 0.125,
         is_ok,
     };
-    let ledger = &bench.app.deps.activity.ledger;
+    let ledger = &app.app.deps.activity.ledger;
     ledger.settle(None, entry(WorkKind::Turn, 0.25, true)).await.unwrap();
     ledger.settle(None, entry(WorkKind::Turn, 0.0, false)).await.unwrap();
     ledger.settle(None, entry(WorkKind::Compaction, 0.25, true)).await.unwrap();
     ledger.reserve("p", "m", Claim::exactly(0.25, 1.0)).await.unwrap();
-    let usage = bench.get("/api/usage?days=366", &[]).await.json();
+    let usage = app.get("/api/usage?days=366", &[]).await.json();
     let tokens = |input: u64| json!({"input": input, "output": input / 2, "cached": input / 10 * 4});
     let of = |row: &Value| {
         let count = |name: &str| row[name].as_u64().expect("a count");
@@ -550,7 +547,7 @@ async fn usage_is_told_by_day_model_and_kind_under_the_ceiling() {
 
 #[tokio::test]
 async fn an_approval_is_answered_once() {
-    let bench = Bench::new(Options::default());
+    let app = TestApp::new(Options::default());
     let request = ApprovalRequest {
         id: "a1".into(),
         tool: "shell".into(),
@@ -564,8 +561,8 @@ async fn an_approval_is_answered_once() {
         created_at: Timestamp::UNIX_EPOCH,
         expires_at: Timestamp::UNIX_EPOCH,
     };
-    let mut ticket = bench.app.deps.chat.approvals.open(request);
-    assert_eq!(bench.get("/api/approvals", &[]).await.json()["approvals"][0]["input"]["command"], "ls");
+    let mut ticket = app.app.deps.chat.approvals.open(request);
+    assert_eq!(app.get("/api/approvals", &[]).await.json()["approvals"][0]["input"]["command"], "ls");
     for body in [
         r#"{"decision": "perhaps"}"#,
         r#"{"decision": "approve", "scope": "for ever"}"#,
@@ -573,23 +570,23 @@ async fn an_approval_is_answered_once() {
         r#"{"decision": "deny", "scope": "session"}"#,
         r#"{"decision": "deny", "input": {}}"#,
     ] {
-        assert_eq!(bench.post("/api/approvals/a1", body).await.status, 422, "{body}");
+        assert_eq!(app.post("/api/approvals/a1", body).await.status, 422, "{body}");
     }
-    assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "approve"}"#).await.status, 200);
+    assert_eq!(app.post("/api/approvals/a1", r#"{"decision": "approve"}"#).await.status, 200);
     assert_eq!(ticket.answer().await.answer.decision, aethon_core::approval::Decision::Approve);
-    assert_eq!(bench.post("/api/approvals/a1", r#"{"decision": "deny"}"#).await.code(), "not_found");
+    assert_eq!(app.post("/api/approvals/a1", r#"{"decision": "deny"}"#).await.code(), "not_found");
 }
 
 #[tokio::test]
 async fn without_the_dashboard_the_status_stays() {
-    let bench = Bench::new(Options { dashboard_enabled: false, ..with_token() });
+    let app = TestApp::new(Options { dashboard_enabled: false, ..with_token() });
     let token = [("authorization", "Bearer right")];
     for target in ["/dashboard", "/ws/dashboard", "/api/sessions", "/api/config", "/docs", "/openapi.json"] {
-        assert_eq!(bench.get(target, &[]).await.code(), "unauthorized", "{target}");
-        assert_eq!(bench.get(target, &token).await.code(), "not_found", "{target}");
+        assert_eq!(app.get(target, &[]).await.code(), "unauthorized", "{target}");
+        assert_eq!(app.get(target, &token).await.code(), "not_found", "{target}");
     }
-    let status = bench.get("/api/status", &token).await.json();
+    let status = app.get("/api/status", &token).await.json();
     assert_eq!((&status["status"], &status["version"]), (&json!("running"), &json!("0.3.0")));
     assert_eq!((&status["model_ready"], &status["channels"]), (&json!(false), &json!(["webchat"])));
-    assert_eq!(bench.get("/", &[]).await.status, 200);
+    assert_eq!(app.get("/", &[]).await.status, 200);
 }

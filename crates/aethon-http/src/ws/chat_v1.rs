@@ -1,9 +1,8 @@
 //! `/ws/chat` with `aethon.chat.v1`: the JSON protocol of the chat page.
 //!
-//! A socket has a seat in each session it talks to: first the one its address names, then any that it names itself. A
-//! seat is a position in the log of the session's [`Room`]. Sending means reading on from there, so replayed and live
-//! frames are one stream. No text message within the size limit closes
-//! the connection.
+//! A socket subscribes to each session it talks to: first the one its address names, then any that it names itself. A
+//! subscription is a position in the log of the session's [`Room`]. Sending means reading on from there, so replayed
+//! and live frames are one stream. No text message within the size limit closes the connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +27,7 @@ use crate::error::STORAGE_UNAVAILABLE;
 /// How long a new socket may take to say where to resume, before live frames are sent.
 const GRACE: Duration = Duration::from_millis(250);
 /// How many sessions one socket may talk to.
-const MAX_SEATS: usize = 64;
+const MAX_SUBSCRIPTIONS: usize = 64;
 /// The longest id a client may choose, in bytes.
 const MAX_ID: usize = 200;
 
@@ -41,10 +40,16 @@ pub(super) async fn run(
     session: SessionId,
 ) -> Option<Close> {
     let wake = Arc::new(Notify::new());
-    let seat = Seat::take(chat.hub.room(&session), &wake);
+    let subscription = Subscription::take(chat.hub.room(&session), &wake);
     let ready = frames::ready(session.name(), version);
-    let mut connection =
-        ChatConnection { chat, runtime, home: session, wake, seats: vec![seat], is_live: false };
+    let mut connection = ChatConnection {
+        chat,
+        runtime,
+        home: session,
+        wake,
+        subscriptions: vec![subscription],
+        is_live: false,
+    };
     if let Err(unwritable) = socket.send(ready).await {
         return unwritable.close();
     }
@@ -57,22 +62,22 @@ pub(super) async fn run(
     connection.run(socket).await
 }
 
-/// A socket's place in a session.
-struct Seat {
+/// A socket's subscription to a session: a position in the log of its room.
+struct Subscription {
     room: Arc<Room>,
     wake: Arc<Notify>,
     /// The last frame that was sent or can be skipped.
     reached: u64,
 }
 
-impl Seat {
+impl Subscription {
     fn take(room: Arc<Room>, wake: &Arc<Notify>) -> Self {
         let reached = room.enter(wake);
         Self { room, wake: Arc::clone(wake), reached }
     }
 }
 
-impl Drop for Seat {
+impl Drop for Subscription {
     fn drop(&mut self) {
         self.room.leave(&self.wake);
     }
@@ -83,7 +88,7 @@ struct ChatConnection<'a> {
     runtime: &'a Runtime,
     home: SessionId,
     wake: Arc<Notify>,
-    seats: Vec<Seat>,
+    subscriptions: Vec<Subscription>,
     /// Whether live frames are sent. This starts when the client has spoken or had its chance to.
     is_live: bool,
 }
@@ -101,7 +106,7 @@ impl ChatConnection<'_> {
                     Err(unwritable) => return unwritable.close(),
                 }
             }
-            if is_stopping && !self.seats.iter().any(|seat| seat.room.is_running()) {
+            if is_stopping && !self.subscriptions.iter().any(|subscription| subscription.room.is_running()) {
                 return Some(Close::AWAY);
             }
             tokio::select! {
@@ -131,15 +136,15 @@ impl ChatConnection<'_> {
         }
     }
 
-    /// Sends new frames from all seats.
+    /// Sends new frames from all subscriptions.
     async fn send_new(&mut self, socket: &mut Socket) -> Result<Option<Close>, Unwritable> {
-        for seat in &mut self.seats {
+        for subscription in &mut self.subscriptions {
             loop {
-                match seat.room.read_after(seat.reached) {
+                match subscription.room.read_after(subscription.reached) {
                     Batch::Gap => return Ok(Some(Close::TOO_SLOW)),
                     Batch::Frames(texts, _) if texts.is_empty() => break,
                     Batch::Frames(texts, reached) => {
-                        seat.reached = reached;
+                        subscription.reached = reached;
                         socket.send_all(texts).await?;
                     }
                 }
@@ -242,7 +247,7 @@ impl ChatConnection<'_> {
     }
 
     async fn submit(&mut self, mut inbound: Inbound, id: &str) -> Result<(), Refusal> {
-        let room = Arc::clone(&self.seat(&inbound.session)?.room);
+        let room = Arc::clone(&self.subscription(&inbound.session)?.room);
         inbound.dedupe = Some(Dedupe {
             id: format!("{}/{id}", inbound.session.name()),
             fingerprint: None,
@@ -276,14 +281,14 @@ impl ChatConnection<'_> {
     }
 
     fn resume(&mut self, resume: &Resume) -> Result<(), Refusal> {
-        let seat = self.seat(&named(&resume.session)?)?;
-        match seat.room.resume_point(resume.after) {
+        let subscription = self.subscription(&named(&resume.session)?)?;
+        match subscription.room.resume_point(resume.after) {
             Ok(point) => {
-                seat.reached = point;
+                subscription.reached = point;
                 Ok(())
             }
             Err(newest) => {
-                seat.reached = newest;
+                subscription.reached = newest;
                 let message =
                     "Some of what happened is no longer kept for a replay. Load the conversation again.";
                 Err(Refusal::new("resume_gap", message))
@@ -291,22 +296,25 @@ impl ChatConnection<'_> {
         }
     }
 
-    /// Returns the seat in a session, taking one if necessary.
-    fn seat(&mut self, session: &SessionId) -> Result<&mut Seat, Refusal> {
-        let found = self.seats.iter().position(|seat| seat.room.session() == session);
+    /// Returns the subscription to a session, adding one if necessary.
+    fn subscription(&mut self, session: &SessionId) -> Result<&mut Subscription, Refusal> {
+        let found = self.subscriptions.iter().position(|subscription| subscription.room.session() == session);
         let index = match found {
             Some(index) => index,
-            None if self.seats.len() >= MAX_SEATS => {
-                let message =
-                    format!("One connection talks to at most {MAX_SEATS} conversations. Open another one.");
+            None if self.subscriptions.len() >= MAX_SUBSCRIPTIONS => {
+                let message = format!(
+                    "One connection talks to at most {MAX_SUBSCRIPTIONS} conversations. Open another one."
+                );
                 return Err(Refusal::new("too_many_sessions", message));
             }
             None => {
-                self.seats.push(Seat::take(self.chat.hub.room(session), &self.wake));
-                self.seats.len() - 1
+                self.subscriptions.push(Subscription::take(self.chat.hub.room(session), &self.wake));
+                self.subscriptions.len() - 1
             }
         };
-        self.seats.get_mut(index).ok_or_else(|| Refusal::new("internal", "That did not work. Try again."))
+        self.subscriptions
+            .get_mut(index)
+            .ok_or_else(|| Refusal::new("internal", "That did not work. Try again."))
     }
 
     fn named_or_home(&self, name: Option<&str>) -> Result<SessionId, Refusal> {
@@ -315,8 +323,8 @@ impl ChatConnection<'_> {
 
     /// Returns the session whose room matches, or the one that the address names.
     fn session_of(&self, is_it: impl Fn(&Room) -> bool) -> SessionId {
-        let found = self.seats.iter().find(|seat| is_it(&seat.room));
-        found.map_or_else(|| self.home.clone(), |seat| seat.room.session().clone())
+        let found = self.subscriptions.iter().find(|subscription| is_it(&subscription.room));
+        found.map_or_else(|| self.home.clone(), |subscription| subscription.room.session().clone())
     }
 }
 

@@ -20,10 +20,10 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::socket::{self, Close, Socket};
 use super::webchat::{DEFAULT_SESSION, session_named};
 use super::{chat_v1, dashboard, frames, plain};
+use crate::access_lease::AccessLease;
 use crate::app::App;
 use crate::body::Response;
 use crate::response;
-use crate::standing::Standing;
 use crate::traffic::Kind;
 
 /// Which socket a request is for.
@@ -44,17 +44,17 @@ enum Protocol {
 }
 
 /// Completes the handshake. The service calls this for a well-formed upgrade (GET, HTTP/1.1, `Connection: upgrade`,
-/// `Upgrade: websocket`, version 13, a key) whose Host was checked. `standing` is the outcome of the Origin and token
+/// `Upgrade: websocket`, version 13, a key) whose Host was checked. `lease` is the outcome of the Origin and token
 /// checks: without it, the connection is closed with 1008 at once, and nothing the peer sends is read. The request
 /// must still have its extensions for `hyper::upgrade::on`. The service adds the common headers to the response.
 pub(crate) fn upgrade(
     app: &Arc<App>,
     socket: SocketKind,
     mut request: Request<()>,
-    standing: Option<Standing>,
+    lease: Option<AccessLease>,
 ) -> Response {
     let is_v1 = socket == SocketKind::Chat && offers_v1(request.headers());
-    let protocol = match (&standing, socket) {
+    let protocol = match (&lease, socket) {
         (None, _) => Protocol::Refused(Close::REFUSED),
         (Some(_), SocketKind::Dashboard) => Protocol::Dashboard,
         (Some(_), SocketKind::Chat) => match named_session(request.uri().query()) {
@@ -68,7 +68,7 @@ pub(crate) fn upgrade(
     let upgraded = hyper::upgrade::on(&mut request);
     // The task ends with the connection or at shutdown, whichever comes first. The connection holds the server's
     // permit, so the server knows when all have ended.
-    tokio::spawn(serve(Arc::clone(app), upgraded, protocol, standing));
+    tokio::spawn(serve(Arc::clone(app), upgraded, protocol, lease));
     answer(&accept, is_v1)
 }
 
@@ -86,7 +86,7 @@ fn answer(accept: &str, is_v1: bool) -> Response {
     answer
 }
 
-async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol, standing: Option<Standing>) {
+async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol, lease: Option<AccessLease>) {
     let upgraded = match upgraded.await {
         Ok(upgraded) => upgraded,
         Err(error) => {
@@ -94,12 +94,12 @@ async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol, standing:
             return;
         }
     };
-    let standing = match (protocol, standing) {
+    let lease = match (protocol, lease) {
         (Protocol::Refused(close), _) => return socket::refuse(TokioIo::new(upgraded), close).await,
         (_, None) => return socket::refuse(TokioIo::new(upgraded), Close::REFUSED).await,
-        (admitted, Some(standing)) => (admitted, standing),
+        (admitted, Some(lease)) => (admitted, lease),
     };
-    if let Some((socket, close)) = run(&app, upgraded, standing).await {
+    if let Some((socket, close)) = run(&app, upgraded, lease).await {
         // Boxed because it is rare and larger than an idle socket: the task reserves no space for it.
         Box::pin(socket.close(close)).await;
     }
@@ -109,11 +109,11 @@ async fn serve(app: Arc<App>, upgraded: OnUpgrade, protocol: Protocol, standing:
 async fn run(
     app: &Arc<App>,
     upgraded: Upgraded,
-    (protocol, standing): (Protocol, Standing),
+    (protocol, lease): (Protocol, AccessLease),
 ) -> Option<(Socket, Close)> {
     let kind = if matches!(protocol, Protocol::Dashboard) { Kind::DashboardSocket } else { Kind::ChatSocket };
     let _present = app.traffic.enter(kind);
-    let mut socket = Socket::new(TokioIo::new(upgraded), standing.ended()).await;
+    let mut socket = Socket::new(TokioIo::new(upgraded), lease.ended()).await;
     let (chat, runtime) = (&app.deps.chat, &app.deps.runtime);
     let talking = async {
         match protocol {

@@ -46,13 +46,14 @@ struct Rooms {
     by_session: HashMap<SessionId, Arc<Room>>,
     swept: Instant,
     /// From this many on, they are looked through without waiting for the time to come.
-    crowd: usize,
+    sweep_threshold: usize,
 }
 
 impl Hub {
     /// A hub without rooms.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        let rooms = Rooms { by_session: HashMap::new(), swept: Instant::now(), crowd: MAX_ROOMS + SLACK };
+        let rooms =
+            Rooms { by_session: HashMap::new(), swept: Instant::now(), sweep_threshold: MAX_ROOMS + SLACK };
         Self { clock, rooms: Mutex::new(rooms), numbered: AtomicU64::new(0), bound: Arc::default() }
     }
 
@@ -111,9 +112,9 @@ impl Hub {
     }
 
     fn sweep_if_due(&self, rooms: &mut Rooms) {
-        if rooms.swept.elapsed() >= SWEEP || rooms.by_session.len() >= rooms.crowd {
+        if rooms.swept.elapsed() >= SWEEP || rooms.by_session.len() >= rooms.sweep_threshold {
             self.sweep_rooms(rooms);
-            rooms.crowd = rooms.by_session.len().max(MAX_ROOMS) + SLACK;
+            rooms.sweep_threshold = rooms.by_session.len().max(MAX_ROOMS) + SLACK;
         }
     }
 

@@ -36,7 +36,7 @@ pub(super) struct RoomStats {
 /// The limit on all logs together, in bytes.
 const MAX_BYTES: usize = 48 << 20;
 /// The size they are reduced to when over the limit, so that not every frame triggers it.
-const RELIEVED: usize = MAX_BYTES / 4 * 3;
+const TARGET_BYTES: usize = MAX_BYTES / 4 * 3;
 
 /// The total size of all logs.
 #[derive(Default)]
@@ -65,7 +65,7 @@ impl LogBound {
     }
 
     /// Makes logs give way if they exceed the limit together. The caller must not hold a room's lock.
-    pub(super) fn keep(&self) {
+    pub(super) fn enforce(&self) {
         if self.bytes() <= MAX_BYTES {
             return;
         }
@@ -76,17 +76,17 @@ impl LogBound {
             rooms.iter().filter_map(Weak::upgrade).map(|room| (room.stats(), room)).collect();
         counted.sort_by_key(|(stats, _)| stats.touched);
         for (_, room) in counted.iter().filter(|(stats, _)| !stats.is_in_use && stats.bytes > 0) {
-            if self.bytes() <= RELIEVED {
+            if self.bytes() <= TARGET_BYTES {
                 return;
             }
             room.forget();
         }
         counted.sort_by_key(|(stats, _)| std::cmp::Reverse(stats.bytes));
-        while self.bytes() > RELIEVED {
+        while self.bytes() > TARGET_BYTES {
             let before = self.bytes();
             for (_, room) in &counted {
                 room.shorten();
-                if self.bytes() <= RELIEVED {
+                if self.bytes() <= TARGET_BYTES {
                     return;
                 }
             }

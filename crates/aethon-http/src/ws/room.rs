@@ -78,7 +78,7 @@ impl Room {
             reader.notify_one();
         }
         drop(state);
-        self.bound.keep();
+        self.bound.enforce();
     }
 
     /// Changes the log, and tells the common bound of it.

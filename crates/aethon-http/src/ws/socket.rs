@@ -124,12 +124,12 @@ pub(super) struct Socket {
     allowance: f32,
     counted: Instant,
     /// Resolves when the peer's access ends; `None` afterwards.
-    standing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    lease: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
 impl Socket {
-    /// Takes over an upgraded connection. It is closed when `standing` resolves.
-    pub(super) async fn new(io: Io, standing: impl Future<Output = ()> + Send + 'static) -> Self {
+    /// Takes over an upgraded connection. It is closed when `lease` resolves.
+    pub(super) async fn new(io: Io, lease: impl Future<Output = ()> + Send + 'static) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BUFFER)
             .write_buffer_size(WRITE_BUFFER)
@@ -147,7 +147,7 @@ impl Socket {
             paused: None,
             allowance: PACE.1,
             counted: now,
-            standing: Some(Box::pin(standing)),
+            lease: Some(Box::pin(lease)),
         }
     }
 
@@ -163,7 +163,7 @@ impl Socket {
     }
 
     fn poll_receive(&mut self, context: &mut Context<'_>, may_read: bool) -> Poll<Received> {
-        if poll_end(&mut self.standing, context).is_ready() {
+        if poll_end(&mut self.lease, context).is_ready() {
             return Poll::Ready(Received::Wrong(Close::SIGNED_OUT));
         }
         loop {
@@ -273,10 +273,10 @@ impl Socket {
             }
             self.stream.flush().await
         };
-        let standing = &mut self.standing;
+        let lease = &mut self.lease;
         let written = tokio::select! {
             biased;
-            () = poll_fn(|context| poll_end(standing, context)) => Err(Some(Close::SIGNED_OUT)),
+            () = poll_fn(|context| poll_end(lease, context)) => Err(Some(Close::SIGNED_OUT)),
             written = writing => written.map_err(|error| is_timeout(&error).then_some(Close::TOO_SLOW)),
         };
         written.map_err(|close| Unwritable { close })?;
@@ -312,14 +312,14 @@ async fn send_in_parts(stream: &mut WebSocketStream<Io>, text: Utf8Bytes) -> Res
 
 /// Returns whether the peer's access has ended.
 fn poll_end(
-    standing: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    lease: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     context: &mut Context<'_>,
 ) -> Poll<()> {
-    let is_over = standing.as_mut().is_none_or(|standing| standing.as_mut().poll(context).is_ready());
+    let is_over = lease.as_mut().is_none_or(|lease| lease.as_mut().poll(context).is_ready());
     if !is_over {
         return Poll::Pending;
     }
-    *standing = None;
+    *lease = None;
     Poll::Ready(())
 }
 

@@ -14,7 +14,7 @@ type Rates = (f64, f64, Option<f64>, Option<f64>);
 type LongRates = (u64, f64, f64, Option<f64>, Option<f64>);
 
 /// Accesses the fact for an ability.
-type Place = fn(&mut ModelFacts) -> &mut bool;
+type AbilityField = fn(&mut ModelFacts) -> &mut bool;
 
 /// One model as stored in the file. Names are short because the file is part of the program.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -49,7 +49,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 /// The letters of abilities, and their facts.
-const ABILITIES: [(char, Place); 8] = [
+const ABILITIES: [(char, AbilityField); 8] = [
     ('t', |facts| &mut facts.tools),
     ('i', |facts| &mut facts.images),
     ('p', |facts| &mut facts.pdf),
@@ -73,7 +73,7 @@ impl Row {
     pub(super) fn of(facts: &ModelFacts) -> Self {
         let mut copy = *facts;
         let mut can: String =
-            ABILITIES.iter().filter(|(_, place)| *place(&mut copy)).map(|(letter, _)| *letter).collect();
+            ABILITIES.iter().filter(|(_, field)| *field(&mut copy)).map(|(letter, _)| *letter).collect();
         can.extend(facts.prompt_caching.filter(|caching| caching.points_behind_tools).map(|_| TOOL_POINTS));
         let words: Vec<&str> = facts.efforts.words().map(EffortWord::as_str).collect();
         Self {
@@ -102,8 +102,8 @@ impl Row {
         facts.context_window = self.window;
         facts.max_output = self.output;
         facts.price = self.price();
-        for (letter, place) in ABILITIES {
-            *place(&mut facts) = self.can.contains(letter);
+        for (letter, field) in ABILITIES {
+            *field(&mut facts) = self.can.contains(letter);
         }
         facts.efforts = self.effort.split_whitespace().filter_map(EffortWord::parse).collect::<Efforts>();
         let points_behind_tools = self.can.contains(TOOL_POINTS);

@@ -17,7 +17,7 @@ const SUM: usize = 4;
 
 /// Why a stream cannot be read any further.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(super) enum FrameError {
     /// A message exceeds the limit.
     TooLong,
     /// A message is corrupt, with the reason.
@@ -32,7 +32,7 @@ pub(super) struct Messages {
 
 impl Messages {
     /// Adds bytes and returns the messages that they complete.
-    pub(super) fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), Broken> {
+    pub(super) fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), FrameError> {
         self.bytes.extend_from_slice(bytes);
         let mut read = 0;
         let outcome = loop {
@@ -42,7 +42,7 @@ impl Messages {
                     events.extend(event);
                 }
                 Ok(None) => break Ok(()),
-                Err(broken) => break Err(broken),
+                Err(error) => break Err(error),
             }
         };
         self.bytes.drain(..read);
@@ -52,26 +52,26 @@ impl Messages {
 
 /// Returns the first message with its length, or `None` while it is incomplete. A message that is neither an event
 /// nor a failure yields no event.
-fn message(bytes: &[u8]) -> Result<Option<(usize, Option<Event>)>, Broken> {
+fn message(bytes: &[u8]) -> Result<Option<(usize, Option<Event>)>, FrameError> {
     let Some(prelude) = bytes.get(..PRELUDE) else { return Ok(None) };
     let (total, headers) = (number(&prelude[..4]), number(&prelude[4..8]));
     if number(&prelude[8..]) != crc32(&prelude[..8]) {
-        return Err(Broken::Damaged("the sum over the lengths of a message is wrong"));
+        return Err(FrameError::Damaged("the sum over the lengths of a message is wrong"));
     }
     let (total, headers) = (total as usize, headers as usize);
     if total > LONGEST || headers > LONGEST_HEADERS {
-        return Err(Broken::TooLong);
+        return Err(FrameError::TooLong);
     }
     if total < PRELUDE + headers + SUM {
-        return Err(Broken::Damaged("the lengths of a message contradict each other"));
+        return Err(FrameError::Damaged("the lengths of a message contradict each other"));
     }
     let Some(message) = bytes.get(..total) else { return Ok(None) };
     let (content, sum) = message.split_at(total - SUM);
     if number(sum) != crc32(content) {
-        return Err(Broken::Damaged("the sum over a message is wrong"));
+        return Err(FrameError::Damaged("the sum over a message is wrong"));
     }
     let (headers, payload) = content[PRELUDE..].split_at(headers);
-    let headers = Headers::read(headers).ok_or(Broken::Damaged("the headers of a message are wrong"))?;
+    let headers = Headers::read(headers).ok_or(FrameError::Damaged("the headers of a message are wrong"))?;
     Ok(Some((total, headers.event(payload))))
 }
 
@@ -221,7 +221,7 @@ mod tests {
     use super::writing::{message, raw};
     use super::*;
 
-    fn read(pieces: &[&[u8]]) -> (Vec<Event>, Result<(), Broken>) {
+    fn read(pieces: &[&[u8]]) -> (Vec<Event>, Result<(), FrameError>) {
         let (mut messages, mut events) = (Messages::default(), Vec::new());
         let outcome = pieces.iter().try_for_each(|piece| messages.push(piece, &mut events));
         (events, outcome)
@@ -291,7 +291,7 @@ mod tests {
         headers.extend(b"\x0d:message-type\x07\0\x05event\x0b:event-type\x07\0\x01e");
         assert_eq!(read(&[&raw(&headers, b"x")]).0, [Event { name: Some("e".into()), data: "x".into() }]);
         for wrong in [&b"\x05ab"[..], b"\x01h\x0a", b"\x01h\x07\0\x05ab", b"\x01h"] {
-            assert!(matches!(read(&[&raw(wrong, b"")]).1, Err(Broken::Damaged(_))), "{wrong:?}");
+            assert!(matches!(read(&[&raw(wrong, b"")]).1, Err(FrameError::Damaged(_))), "{wrong:?}");
         }
     }
 
@@ -302,7 +302,10 @@ mod tests {
             let mut bytes = good.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             let (events, outcome) = read(&[&bytes]);
-            assert!(events.is_empty() && matches!(outcome, Err(Broken::Damaged(_))), "{bit}: {outcome:?}");
+            assert!(
+                events.is_empty() && matches!(outcome, Err(FrameError::Damaged(_))),
+                "{bit}: {outcome:?}"
+            );
         }
     }
 
@@ -314,10 +317,10 @@ mod tests {
             bytes.extend(crc32(&bytes).to_be_bytes());
             read(&[&bytes]).1
         };
-        assert_eq!(prelude(u32::MAX, 0), Err(Broken::TooLong));
-        assert_eq!(prelude(1000, u32::MAX), Err(Broken::TooLong));
-        assert!(matches!(prelude(15, 0), Err(Broken::Damaged(_))));
-        assert!(matches!(prelude(100, 90), Err(Broken::Damaged(_))));
+        assert_eq!(prelude(u32::MAX, 0), Err(FrameError::TooLong));
+        assert_eq!(prelude(1000, u32::MAX), Err(FrameError::TooLong));
+        assert!(matches!(prelude(15, 0), Err(FrameError::Damaged(_))));
+        assert!(matches!(prelude(100, 90), Err(FrameError::Damaged(_))));
         assert_eq!(prelude(1000, 90), Ok(()));
     }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent};
 
-use super::binary::{Broken, Messages};
+use super::binary::{FrameError, Messages};
 use super::lines::Lines;
 use super::sse::{self, Parser};
 
@@ -112,9 +112,9 @@ impl Decoding {
                 for sse::Event { name, data } in found {
                     self.frame(name.as_deref(), &data, events)?;
                 }
-                outcome.map_err(|broken| match broken {
-                    Broken::TooLong => self.too_long(),
-                    Broken::Damaged(what) => self.damaged(what),
+                outcome.map_err(|error| match error {
+                    FrameError::TooLong => self.too_long(),
+                    FrameError::Damaged(what) => self.damaged(what),
                 })
             }
             Frames::Lines(lines) => {

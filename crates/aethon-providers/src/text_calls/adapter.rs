@@ -10,7 +10,7 @@ use aethon_core::model::{ModelError, ModelEvent, ModelStream, StopReason};
 use futures_util::{StreamExt, stream};
 
 use super::reading::{Reading, tool_call};
-use super::scanner::{Said, Scanner};
+use super::scanner::{Output, Scanner};
 
 /// Returns the stream with calls in its text converted to real calls.
 pub(crate) fn read(events: ModelStream, reading: Reading) -> ModelStream {
@@ -52,7 +52,7 @@ impl Adapter {
 
     fn take(&mut self, event: Event) {
         match event {
-            Ok(ModelEvent::Text(text)) => self.tell(|scanner, said| scanner.push(&text, said)),
+            Ok(ModelEvent::Text(text)) => self.tell(|scanner, output| scanner.push(&text, output)),
             Ok(ModelEvent::Finished { stop, usage, model }) => {
                 self.tell(Scanner::finish);
                 self.ready.push_back(Ok(ModelEvent::Finished { stop: self.stop(stop), usage, model }));
@@ -69,14 +69,14 @@ impl Adapter {
         }
     }
 
-    fn tell(&mut self, advance: impl FnOnce(&mut Scanner, &mut Vec<Said>)) {
-        let mut said = Vec::new();
-        advance(&mut self.scanner, &mut said);
-        for said in said {
-            let event = match said {
-                Said::Text(text) => ModelEvent::Text(text),
-                Said::Thought(text) => ModelEvent::Reasoning(text),
-                Said::Call(call) => {
+    fn tell(&mut self, advance: impl FnOnce(&mut Scanner, &mut Vec<Output>)) {
+        let mut output = Vec::new();
+        advance(&mut self.scanner, &mut output);
+        for output in output {
+            let event = match output {
+                Output::Text(text) => ModelEvent::Text(text),
+                Output::Thought(text) => ModelEvent::Reasoning(text),
+                Output::Call(call) => {
                     self.has_calls = true;
                     self.has_broken_call |= call.input.is_string();
                     ModelEvent::ToolCall(tool_call(call))

@@ -13,7 +13,7 @@ use aethon_core::tool::ToolSpec;
 
 use super::family::{FAMILIES, TextCall};
 use super::quoted::is_quotation;
-use super::scanner::{Said, Scanner};
+use super::scanner::{Output, Scanner};
 use crate::catalog::ModelFacts;
 use crate::options::Provider;
 
@@ -123,12 +123,12 @@ pub fn is_text_call(id: &str) -> bool {
 /// finding out how a model makes its calls.
 pub fn calls_in_words(answer: &str, tools: &[ToolSpec]) -> Option<Vec<ToolCall>> {
     let reading = Reading { tools: tools.into(), strictness: Strictness::Lenient, messages: Arc::default() };
-    let (mut scanner, mut said) = (Scanner::new(reading), Vec::new());
-    scanner.push(answer, &mut said);
-    scanner.finish(&mut said);
-    let calls = said.into_iter().filter_map(|said| match said {
-        Said::Call(call) => Some(tool_call(call)),
-        Said::Text(_) | Said::Thought(_) => None,
+    let (mut scanner, mut output) = (Scanner::new(reading), Vec::new());
+    scanner.push(answer, &mut output);
+    scanner.finish(&mut output);
+    let calls = output.into_iter().filter_map(|output| match output {
+        Output::Call(call) => Some(tool_call(call)),
+        Output::Text(_) | Output::Thought(_) => None,
     });
     let calls: Vec<_> = calls.collect();
     (!calls.is_empty()).then_some(calls)

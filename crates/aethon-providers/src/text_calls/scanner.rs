@@ -27,7 +27,7 @@ const THOUGHT_ENDS: [&str; 3] = ["</think>", "</thinking>", "<|END_THINKING|>"];
 
 /// Output of a model, once its kind is clear.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Said {
+pub(super) enum Output {
     Text(String),
     Thought(String),
     Call(TextCall),
@@ -43,7 +43,7 @@ pub(super) struct Scanner {
     /// Whether there was text other than thoughts.
     has_text: bool,
     /// How many bytes of the held text are known not to begin a call.
-    deaf: usize,
+    no_call_before: usize,
     thoughts_end: Option<&'static str>,
 }
 
@@ -69,53 +69,53 @@ impl Scanner {
             state: ScanState::Start,
             prose: Prose::default(),
             has_text: false,
-            deaf: 0,
+            no_call_before: 0,
             thoughts_end: None,
         }
     }
 
     /// Processes more of the response.
-    pub(super) fn push(&mut self, text: &str, said: &mut Vec<Said>) {
+    pub(super) fn push(&mut self, text: &str, output: &mut Vec<Output>) {
         let mut rest = text;
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at(rest.ceil_char_boundary(PIECE));
             rest = behind;
             match &mut self.state {
-                ScanState::Off => tell(piece.to_owned(), said),
+                ScanState::Off => tell(piece.to_owned(), output),
                 ScanState::Full(_) => {}
-                ScanState::Harmony(harmony) => harmony.push(piece, said),
+                ScanState::Harmony(harmony) => harmony.push(piece, output),
                 _ => {
                     self.held.push_str(piece);
-                    self.advance(said);
+                    self.advance(output);
                 }
             }
         }
     }
 
     /// Handles the end of the response.
-    pub(super) fn finish(&mut self, said: &mut Vec<Said>) {
+    pub(super) fn finish(&mut self, output: &mut Vec<Output>) {
         let held = std::mem::take(&mut self.held);
         match std::mem::replace(&mut self.state, ScanState::Off) {
-            ScanState::Region(region) | ScanState::Full(region) => self.conclude(&region, held, said),
-            ScanState::Harmony(mut harmony) => harmony.finish(said),
-            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, said),
+            ScanState::Region(region) | ScanState::Full(region) => self.conclude(&region, held, output),
+            ScanState::Harmony(mut harmony) => harmony.finish(output),
+            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, output),
         }
     }
 
     /// Handles an aborted response. Possible text is released; an incomplete call is dropped, so that the request can
     /// be sent again.
-    pub(super) fn abort(&mut self, said: &mut Vec<Said>) {
+    pub(super) fn abort(&mut self, output: &mut Vec<Output>) {
         let held = std::mem::take(&mut self.held);
         match std::mem::replace(&mut self.state, ScanState::Off) {
-            ScanState::Region(region) if std::ptr::eq(region.family, PLAIN) => tell(held, said),
-            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, said),
+            ScanState::Region(region) if std::ptr::eq(region.family, PLAIN) => tell(held, output),
+            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, output),
             ScanState::Region(_) | ScanState::Full(_) | ScanState::Harmony(_) => {}
         }
     }
 
     /// The model makes proper calls, so everything held and everything that follows is text.
-    pub(super) fn give_up(&mut self, said: &mut Vec<Said>) {
-        tell(std::mem::take(&mut self.held), said);
+    pub(super) fn give_up(&mut self, output: &mut Vec<Output>) {
+        tell(std::mem::take(&mut self.held), output);
         self.state = ScanState::Off;
     }
 
@@ -125,14 +125,14 @@ impl Scanner {
         self.held.len()
     }
 
-    fn advance(&mut self, said: &mut Vec<Said>) {
+    fn advance(&mut self, output: &mut Vec<Output>) {
         loop {
             let is_done = match &mut self.state {
                 ScanState::Start => self.start(),
-                ScanState::Prose => self.prose(said),
-                ScanState::Region(_) => self.region(said),
+                ScanState::Prose => self.prose(output),
+                ScanState::Region(_) => self.region(output),
                 ScanState::Harmony(harmony) => {
-                    harmony.push(&std::mem::take(&mut self.held), said);
+                    harmony.push(&std::mem::take(&mut self.held), output);
                     true
                 }
                 ScanState::Full(_) | ScanState::Off => true,
@@ -166,13 +166,13 @@ impl Scanner {
     }
 
     /// Processes text up to something that may be a call. Returns whether more input is needed.
-    fn prose(&mut self, said: &mut Vec<Said>) -> bool {
+    fn prose(&mut self, output: &mut Vec<Output>) -> bool {
         let mut at = 0;
         while let Some(c) = self.held[at..].chars().next() {
-            if matches!(c, '<' | '[') && at >= self.deaf {
+            if matches!(c, '<' | '[') && at >= self.no_call_before {
                 match self.token(at) {
                     Token::Partial => {
-                        self.release(at, said);
+                        self.release(at, output);
                         return true;
                     }
                     Token::Call(region) => {
@@ -180,20 +180,20 @@ impl Scanner {
                         // Whitespace before a whole response means nothing, but is held in case the response turns
                         // out to be text.
                         let blanks = if has_words { 0 } else { at };
-                        self.release(at - blanks, said);
-                        self.deaf = 0;
+                        self.release(at - blanks, output);
+                        self.no_call_before = 0;
                         self.state = ScanState::Region(region.behind_blanks(blanks));
                         return false;
                     }
                     Token::Harmony => {
-                        self.release(at, said);
+                        self.release(at, output);
                         self.state = ScanState::Harmony(Harmony::new(self.reading.clone()));
                         return false;
                     }
                     Token::ThoughtEnd(length) => {
                         self.prose.restart();
-                        self.deaf = 0;
-                        self.release(at + length, said);
+                        self.no_call_before = 0;
+                        self.release(at + length, output);
                         // What preceded the end were thoughts, even if their beginning was in the prompt.
                         self.has_text = false;
                         self.state = ScanState::Start;
@@ -208,7 +208,7 @@ impl Scanner {
             }
             at += c.len_utf8();
         }
-        self.release(at, said);
+        self.release(at, output);
         true
     }
 
@@ -253,13 +253,13 @@ impl Scanner {
     }
 
     /// Continues in what may be a call. Returns whether more input is needed.
-    fn region(&mut self, said: &mut Vec<Said>) -> bool {
+    fn region(&mut self, output: &mut Vec<Output>) -> bool {
         let ScanState::Region(mut region) = std::mem::replace(&mut self.state, ScanState::Prose) else {
             return false;
         };
         match region.advance(&self.held) {
             Verdict::Talk(at) => {
-                self.deaf = at;
+                self.no_call_before = at;
                 false
             }
             Verdict::Hold if self.held.len() <= LONGEST => {
@@ -268,7 +268,7 @@ impl Scanner {
             }
             Verdict::Hold if std::ptr::eq(region.family, PLAIN) => {
                 self.state = ScanState::Off;
-                tell(std::mem::take(&mut self.held), said);
+                tell(std::mem::take(&mut self.held), output);
                 true
             }
             Verdict::Hold => {
@@ -284,23 +284,23 @@ impl Scanner {
     }
 
     /// Emits the calls of a complete text, or the text.
-    fn conclude(&mut self, region: &Region, held: String, said: &mut Vec<Said>) {
+    fn conclude(&mut self, region: &Region, held: String, output: &mut Vec<Output>) {
         // A lone opener was cut off before it said anything.
         if region.is_bare() && region.is_at_line_start {
             return;
         }
         match (region.family.parse)(held.trim_start(), &self.reading.tools) {
             Some(calls) if !self.reading.is_quotation(&calls) => {
-                said.extend(calls.into_iter().map(Said::Call));
+                output.extend(calls.into_iter().map(Output::Call));
             }
-            _ => tell(held, said),
+            _ => tell(held, output),
         }
     }
 
-    fn release(&mut self, length: usize, said: &mut Vec<Said>) {
+    fn release(&mut self, length: usize, output: &mut Vec<Output>) {
         let rest = self.held.split_off(length);
-        tell(std::mem::replace(&mut self.held, rest), said);
-        self.deaf = self.deaf.saturating_sub(length);
+        tell(std::mem::replace(&mut self.held, rest), output);
+        self.no_call_before = self.no_call_before.saturating_sub(length);
     }
 }
 
@@ -312,9 +312,9 @@ enum Token {
     Other,
 }
 
-fn tell(text: String, said: &mut Vec<Said>) {
+fn tell(text: String, output: &mut Vec<Output>) {
     if !text.is_empty() {
-        said.push(Said::Text(text));
+        output.push(Output::Text(text));
     }
 }
 

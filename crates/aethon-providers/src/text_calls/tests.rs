@@ -10,7 +10,7 @@ use serde_json::json;
 use super::corpus::{read, tools};
 use super::family::{ENDS, FAMILIES, Family};
 use super::reading::{Reading, are_read, calls_in_words, is_text_call};
-use super::scanner::{LONGEST, PIECE, Said, Scanner};
+use super::scanner::{LONGEST, Output, PIECE, Scanner};
 use crate::catalog::Catalog;
 use crate::options::Provider;
 use crate::testing::{call, message, request};
@@ -127,14 +127,15 @@ proptest! {
 #[test]
 fn what_is_held_is_bounded_and_a_call_that_is_longer_counts_as_broken() {
     let check = |opening: &str, expects_call: bool| {
-        let (mut scanner, mut said) = (Scanner::new(asked("Write a file.")), Vec::new());
-        scanner.push(opening, &mut said);
+        let (mut scanner, mut output) = (Scanner::new(asked("Write a file.")), Vec::new());
+        scanner.push(opening, &mut output);
         for _ in 0..(2 * LONGEST / 1024) {
-            scanner.push(&"x".repeat(1024), &mut said);
+            scanner.push(&"x".repeat(1024), &mut output);
             assert!(scanner.held() <= LONGEST + PIECE, "{}", scanner.held());
         }
-        scanner.finish(&mut said);
-        let calls = said.iter().filter(|said| matches!(said, Said::Call(call) if call.input.is_string()));
+        scanner.finish(&mut output);
+        let calls =
+            output.iter().filter(|output| matches!(output, Output::Call(call) if call.input.is_string()));
         assert_eq!(calls.count(), usize::from(expects_call), "{opening}");
     };
     check("<tool_call>{\"name\": \"shell\", \"arguments\": {\"command\": \"", true);
@@ -168,10 +169,10 @@ fn text_goes_on_at_once() {
     let check = |pieces: &[&str], expected: &[&str]| {
         let mut scanner = Scanner::new(asked("What is it like in Paris?"));
         for (piece, expected) in pieces.iter().zip(expected) {
-            let mut said = Vec::new();
-            scanner.push(piece, &mut said);
+            let mut output = Vec::new();
+            scanner.push(piece, &mut output);
             let text: String =
-                said.iter().map(|said| if let Said::Text(text) = said { text } else { "" }).collect();
+                output.iter().map(|output| if let Output::Text(text) = output { text } else { "" }).collect();
             assert_eq!(text, *expected, "{piece}");
         }
     };

@@ -31,10 +31,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long shutdown waits for queued batches.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// The minimum time between two log lines about dropped batches.
-const TOLD: Duration = Duration::from_secs(3600);
+const LOG_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// A collector and how to reach it.
 pub(crate) struct Collector {
@@ -68,7 +68,7 @@ struct Hourly(Option<Instant>);
 impl Hourly {
     /// Returns whether it is time to log again; if so, the time is noted.
     fn is_due(&mut self) -> bool {
-        let is_due = self.0.is_none_or(|last| last.elapsed() >= TOLD);
+        let is_due = self.0.is_none_or(|last| last.elapsed() >= LOG_INTERVAL);
         if is_due {
             self.0 = Some(Instant::now());
         }
@@ -103,7 +103,7 @@ impl Exporter {
     pub(crate) async fn stop(self) {
         drop(self.sender);
         let abort = self.task.abort_handle();
-        if timeout(FAREWELL, self.task).await.is_err() {
+        if timeout(SHUTDOWN_GRACE, self.task).await.is_err() {
             abort.abort();
         }
     }

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use aethon_channels::email::{self, Options, Server, TokenSource};
-use aethon_channels::{Messenger, Rules, Surroundings};
+use aethon_channels::{ChannelServices, Messenger, Rules};
 use aethon_config::Config;
 use aethon_config::schema::Email;
 use aethon_core::messenger::{GroupMode, Streaming};
 use aethon_core::program::Program;
 
-use super::messengers::{Around, common};
+use super::messengers::{MessengerDeps, common};
 
 /// The channel's name.
 pub(super) const NAME: &str = "email";
 
-pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
+pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.email;
     let host = |host: &String| if host.is_empty() { section.api_base.clone() } else { host.clone() };
     let options = Options {
@@ -23,7 +23,7 @@ pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
         tls: section.tls,
         username: section.username.clone(),
         password: section.password.clone(),
-        tokens: tokens(section, &around.surroundings),
+        tokens: tokens(section, &deps.services),
         from: section.from.clone(),
         authserv_id: section.authserv_id.clone(),
         trust_from: section.trust_from,
@@ -32,9 +32,9 @@ pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
     };
     // A mail cannot be edited, so the reply is sent when it is complete.
     let common = common!(section, GroupMode::Off, Streaming::Off);
-    let rules = common.rules(NAME, config, around);
+    let rules = common.rules(NAME, config, deps);
     let rules = Rules { owners: rules.owners.map(lowered), ..rules };
-    Some(email::channel(options, rules, around.surroundings.clone()))
+    Some(email::channel(options, rules, deps.services.clone()))
 }
 
 /// Normalises a list of addresses to the form in which senders arrive.
@@ -43,12 +43,12 @@ pub(super) fn lowered(list: Vec<String>) -> Vec<String> {
 }
 
 /// The source of access tokens, if the account signs in with them instead of a password.
-fn tokens(section: &Email, around: &Surroundings) -> Option<TokenSource> {
+fn tokens(section: &Email, services: &ChannelServices) -> Option<TokenSource> {
     let Some((command, args)) = section.oauth_command.split_first() else {
         return (!section.oauth_token.is_empty()).then(|| TokenSource::Given(section.oauth_token.clone()));
     };
     // The program reads credentials that its owner keeps, and that no sandbox shows it.
     let program =
         Program { command: command.clone(), args: args.to_vec(), environment: Vec::new(), sandbox: None };
-    Some(TokenSource::Command { program, programs: around.programs.clone() })
+    Some(TokenSource::Command { program, programs: services.programs.clone() })
 }

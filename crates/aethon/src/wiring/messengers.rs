@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_channels::socket::{Dial, Network};
-use aethon_channels::{Messenger, Rules, Surroundings, discord, matrix, slack, telegram};
+use aethon_channels::{ChannelServices, Messenger, Rules, discord, matrix, slack, telegram};
 use aethon_config::Config;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::Channel;
@@ -49,8 +49,8 @@ pub(super) use common;
 pub(crate) const NAMES: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp", "email"];
 
 /// What the program provides to messengers.
-pub(crate) struct Around {
-    pub(super) surroundings: Surroundings,
+pub(crate) struct MessengerDeps {
+    pub(super) services: ChannelServices,
     allowed: AllowLists,
 }
 
@@ -82,39 +82,39 @@ fn listed(channel: &str, config: &Config) -> Vec<String> {
 }
 
 /// Collects what the program provides to messengers.
-pub(crate) fn surroundings(
+pub(crate) fn deps(
     storage: &Storage,
-    desk: &PendingApprovals,
+    approvals: &PendingApprovals,
     deliveries: &Deliveries,
     (programs, transcriber): (&Arc<dyn Programs>, Option<&Arc<dyn Transcriber>>),
     (clock, allowed): (&Arc<dyn Clock>, &AllowLists),
-) -> Around {
-    let surroundings = Surroundings {
+) -> MessengerDeps {
+    let services = ChannelServices {
         programs: programs.clone(),
         transcriber: transcriber.cloned(),
         records: storage.channel_records.clone(),
         audit: storage.audit.clone(),
-        desk: desk.clone(),
+        approvals: approvals.clone(),
         courier: deliveries.courier(storage.outbox.clone()),
         clock: clock.clone(),
     };
-    Around { surroundings, allowed: allowed.clone() }
+    MessengerDeps { services, allowed: allowed.clone() }
 }
 
 /// The enabled messengers as channels.
-fn channels(config: &Config, around: &Around) -> Vec<Arc<dyn Channel>> {
+fn channels(config: &Config, deps: &MessengerDeps) -> Vec<Arc<dyn Channel>> {
     let messengers = NAMES.iter().filter(|name| is_enabled(config, name));
-    let made = messengers.filter_map(|name| messenger(config, name, around));
+    let made = messengers.filter_map(|name| messenger(config, name, deps));
     made.map(|messenger| Arc::new(messenger) as Arc<dyn Channel>).collect()
 }
 
 /// The same, and the channels of the embedding program.
 pub(crate) fn with_brought(
     config: &Config,
-    around: &Around,
+    deps: &MessengerDeps,
     brought: &[Arc<dyn Channel>],
 ) -> Vec<Arc<dyn Channel>> {
-    channels(config, around).into_iter().chain(brought.iter().cloned()).collect()
+    channels(config, deps).into_iter().chain(brought.iter().cloned()).collect()
 }
 
 /// Returns whether the owner enabled it.
@@ -159,19 +159,19 @@ fn switches<'c>(config: &'c Config, name: &str) -> Option<Switches<'c>> {
 }
 
 /// Builds a messenger, enabled or not. `None` if there is none of this name or its address is invalid.
-pub(crate) fn messenger(config: &Config, name: &str, around: &Around) -> Option<Messenger> {
+pub(crate) fn messenger(config: &Config, name: &str, deps: &MessengerDeps) -> Option<Messenger> {
     match name {
-        "telegram" => telegram(config, around),
-        "matrix" => matrix(config, around),
-        "discord" => discord(config, around),
-        "slack" => slack(config, around),
-        "whatsapp" => super::whatsapp::channel(config, around),
-        "email" => super::mail::channel(config, around),
+        "telegram" => telegram(config, deps),
+        "matrix" => matrix(config, deps),
+        "discord" => discord(config, deps),
+        "slack" => slack(config, deps),
+        "whatsapp" => super::whatsapp::channel(config, deps),
+        "email" => super::mail::channel(config, deps),
         _ => None,
     }
 }
 
-fn telegram(config: &Config, around: &Around) -> Option<Messenger> {
+fn telegram(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.telegram;
     let options = telegram::Options {
         api_base: section.api_base.clone(),
@@ -182,14 +182,10 @@ fn telegram(config: &Config, around: &Around) -> Option<Messenger> {
         exchange: exchange("telegram", &section.api_base, SILENCE)?,
         polling: exchange("telegram", &section.api_base, telegram::POLL + POLL_SLACK)?,
     };
-    Some(telegram::channel(
-        options,
-        common!(section).rules("telegram", config, around),
-        around.surroundings.clone(),
-    ))
+    Some(telegram::channel(options, common!(section).rules("telegram", config, deps), deps.services.clone()))
 }
 
-fn matrix(config: &Config, around: &Around) -> Option<Messenger> {
+fn matrix(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.matrix;
     let options = matrix::Options {
         api_base: section.api_base.clone(),
@@ -198,14 +194,10 @@ fn matrix(config: &Config, around: &Around) -> Option<Messenger> {
         exchange: exchange("matrix", &section.api_base, SILENCE)?,
         polling: exchange("matrix", &section.api_base, matrix::POLL + POLL_SLACK)?,
     };
-    Some(matrix::channel(
-        options,
-        common!(section).rules("matrix", config, around),
-        around.surroundings.clone(),
-    ))
+    Some(matrix::channel(options, common!(section).rules("matrix", config, deps), deps.services.clone()))
 }
 
-fn discord(config: &Config, around: &Around) -> Option<Messenger> {
+fn discord(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.discord;
     let options = discord::Options {
         api_base: section.api_base.clone(),
@@ -214,14 +206,10 @@ fn discord(config: &Config, around: &Around) -> Option<Messenger> {
         exchange: exchange("discord", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(discord::channel(
-        options,
-        common!(section).rules("discord", config, around),
-        around.surroundings.clone(),
-    ))
+    Some(discord::channel(options, common!(section).rules("discord", config, deps), deps.services.clone()))
 }
 
-fn slack(config: &Config, around: &Around) -> Option<Messenger> {
+fn slack(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.slack;
     let options = slack::Options {
         api_base: section.api_base.clone(),
@@ -231,11 +219,7 @@ fn slack(config: &Config, around: &Around) -> Option<Messenger> {
         exchange: exchange("slack", &section.api_base, SILENCE)?,
         dial: network(),
     };
-    Some(slack::channel(
-        options,
-        common!(section).rules("slack", config, around),
-        around.surroundings.clone(),
-    ))
+    Some(slack::channel(options, common!(section).rules("slack", config, deps), deps.services.clone()))
 }
 
 /// The network through which sockets are opened.
@@ -266,7 +250,7 @@ pub(super) struct Common<'c> {
 }
 
 impl Common<'_> {
-    pub(super) fn rules(&self, channel: &'static str, config: &Config, around: &Around) -> Rules {
+    pub(super) fn rules(&self, channel: &'static str, config: &Config, deps: &MessengerDeps) -> Rules {
         let security = &config.security;
         let prefix = format!("{channel}:");
         let owners =
@@ -274,7 +258,7 @@ impl Common<'_> {
         let are_named = !security.owners.is_empty();
         Rules {
             channel,
-            allowed: around.allowed.of(channel, config),
+            allowed: deps.allowed.of(channel, config),
             owners: are_named.then(|| owners.collect()),
             people: super::household::members(config, channel),
             groups: self.groups,

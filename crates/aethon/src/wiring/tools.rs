@@ -12,7 +12,7 @@ use aethon_mcp::client::Servers;
 use aethon_tools::{ConfinedPrograms, DesktopOptions, KeptOutputs, Needs, Options, ShellOptions, ToolSet};
 
 use super::channels::Deliveries;
-use super::workflows::Groundwork;
+use super::workflows::WorkflowParts;
 use crate::builder::Prepared;
 
 /// The tool sources.
@@ -44,7 +44,7 @@ impl Tools {
     }
 
     /// All sources for the engine. If two tools have the same name, the built-in one wins.
-    pub(crate) fn sources(&self, prepared: &Prepared, workflows: &Groundwork) -> Vec<Arc<dyn ToolSource>> {
+    pub(crate) fn sources(&self, prepared: &Prepared, workflows: &WorkflowParts) -> Vec<Arc<dyn ToolSource>> {
         let fixed = [
             ("built-in", aethon_tools::tools(&self.sets)),
             ("workflows", workflows.tools(prepared)),

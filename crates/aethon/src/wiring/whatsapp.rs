@@ -5,9 +5,9 @@ use aethon_channels::whatsapp::{self, Options};
 use aethon_config::Config;
 use aethon_core::messenger::{GroupMode, Streaming};
 
-use super::messengers::{Around, SILENCE, common, exchange};
+use super::messengers::{MessengerDeps, SILENCE, common, exchange};
 
-pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
+pub(super) fn channel(config: &Config, deps: &MessengerDeps) -> Option<Messenger> {
     let section = &config.channels.whatsapp;
     let options = Options {
         api_base: section.api_base.clone(),
@@ -20,5 +20,5 @@ pub(super) fn channel(config: &Config, around: &Around) -> Option<Messenger> {
     };
     // A message cannot be edited, so the reply is sent when it is complete.
     let common = common!(section, GroupMode::Off, Streaming::Off);
-    Some(whatsapp::channel(options, common.rules("whatsapp", config, around), around.surroundings.clone()))
+    Some(whatsapp::channel(options, common.rules("whatsapp", config, deps), deps.services.clone()))
 }

@@ -28,7 +28,7 @@ pub(crate) fn works(config: &Config, storage: &Storage, clock: Arc<dyn Clock>) -
 
 /// The runner that carries out the work, for a daemon.
 pub(crate) fn runner(aethon: &Aethon, channels: &Channels) -> WorkRunner {
-    let (work, groundwork) = (&aethon.config.work, &aethon.workflows.groundwork);
+    let (work, parts) = (&aethon.config.work, &aethon.workflows.parts);
     let minutes = |minutes: u32| Duration::from_secs(u64::from(minutes) * 60);
     let idle = Idle {
         after: minutes(work.ambient.idle_minutes),
@@ -36,6 +36,6 @@ pub(crate) fn runner(aethon: &Aethon, channels: &Channels) -> WorkRunner {
         every: minutes(work.ambient.every_minutes),
         pulse: (work.pulse_minutes > 0).then(|| minutes(work.pulse_minutes)),
     };
-    let kept = (groundwork.works.clone(), groundwork.limits.clone());
+    let kept = (parts.works.clone(), parts.limits.clone());
     WorkRunner::new(kept, aethon.assistant(), channels.clone(), idle)
 }

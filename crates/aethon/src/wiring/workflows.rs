@@ -21,7 +21,7 @@ use crate::builder::Prepared;
 
 /// SOPs and jobs before the engine exists.
 #[derive(Clone)]
-pub(crate) struct Groundwork {
+pub(crate) struct WorkflowParts {
     pub(crate) sops: Sops,
     pub(crate) book: JobBook,
     /// The board of what each agent is doing.
@@ -37,14 +37,14 @@ pub(crate) struct Groundwork {
 /// SOPs and jobs of a running assistant.
 #[derive(Clone)]
 pub(crate) struct Workflows {
-    pub(crate) groundwork: Groundwork,
+    pub(crate) parts: WorkflowParts,
     /// Wraps the engine's entry point and recognises calls of SOPs.
     pub(crate) door: Arc<SopDoor>,
     /// Wraps `door`; all messages enter here.
     pub(crate) front: Arc<WorkDoor>,
 }
 
-impl Groundwork {
+impl WorkflowParts {
     pub(crate) fn of(prepared: &Prepared, storage: &Storage) -> Self {
         let folder = prepared.home.workspace().join("sops");
         let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
@@ -81,11 +81,11 @@ impl Groundwork {
         tools
     }
 
-    /// Completes the groundwork with the engine behind it.
+    /// Completes these parts with the engine behind them.
     pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>) -> Workflows {
         let door = Arc::new(SopDoor::new(engine, self.sops.clone()));
         let front = Arc::new(WorkDoor::new(door.clone(), self.works.clone()));
-        Workflows { groundwork: self, door, front }
+        Workflows { parts: self, door, front }
     }
 }
 

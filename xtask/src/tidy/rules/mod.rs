@@ -1,7 +1,7 @@
 //! The rules of `tidy`, one file per subject, and their list.
 
-mod circles;
 mod exceptions;
+mod import_cycles;
 mod includes;
 mod layers;
 mod licences;
@@ -33,7 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
     sql::statements_stay_in_the_store,
     includes::nothing_from_outside_the_package,
     includes::targets_stay_in_the_package,
-    circles::files_import_without_circles,
+    import_cycles::files_import_without_cycles,
     sizes::files_are_short,
     shapes::traits_and_structs_are_small,
     openings::every_file_says_what_it_is,

@@ -5,15 +5,15 @@ use aethon_core::channel::ChannelRecords as _;
 
 use super::*;
 
-/// Returns a door at which this person's turn waits for an answer, and what the buttons send.
-async fn asked_by(stage: &Stage, arrival: Arrival) -> (Door, ApprovalRequest, [String; 2]) {
-    let (door, request) = (stage.door(), stage.question());
-    door.arrive(arrival).await.unwrap();
+/// Returns an intake at which this person's turn waits for an answer, and what the buttons send.
+async fn asked_by(stage: &Stage, arrival: Arrival) -> (Intake, ApprovalRequest, [String; 2]) {
+    let (intake, request) = (stage.intake(), stage.question());
+    intake.arrive(arrival).await.unwrap();
     let surface = stage.assistant.surface().unwrap();
     surface.emit(&request.turn, TurnEvent::Approval(request.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
     let buttons = stage.paper.buttons.lock().unwrap().last().unwrap().clone();
-    (door, request, [buttons[0].data.clone(), buttons[1].data.clone()])
+    (intake, request, [buttons[0].data.clone(), buttons[1].data.clone()])
 }
 
 fn approved(request: &ApprovalRequest, edited: Option<serde_json::Value>) -> TurnEvent {
@@ -29,32 +29,32 @@ async fn who_may_not_write_any_more_approves_nothing() {
     };
     // Removed from the list.
     let stage = Stage::new(known());
-    let (door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
-    let mut ticket = stage.desk.open(request.clone());
+    let (intake, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    let mut ticket = stage.approvals.open(request.clone());
     stage.rules.allowed.set(vec!["2".into()]);
-    assert_eq!(door.press(&press(&approve, None, "7")).await, "You cannot answer this.");
+    assert_eq!(intake.press(&press(&approve, None, "7")).await, "You cannot answer this.");
     let words = format!("approve {}", &approve[2..]);
-    door.arrive(stage.arrival("2", &words)).await.unwrap();
-    assert_eq!((stage.desk.pending().len(), stage.said().len()), (1, 0));
+    intake.arrive(stage.arrival("2", &words)).await.unwrap();
+    assert_eq!((stage.approvals.pending().len(), stage.said().len()), (1, 0));
     stage.rules.allowed.set(vec!["1".into()]);
-    assert_eq!(door.press(&press(&approve, None, "7")).await, "Approved.");
+    assert_eq!(intake.press(&press(&approve, None, "7")).await, "Approved.");
     assert_eq!(ticket.answer().await.answer.decision, Decision::Approve);
 
     // The pairing was revoked.
     let stage = Stage::new(rules());
     stage.records.put("telegram", "paired:1", "", None).await.unwrap();
-    let (door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
-    let _ticket = stage.desk.open(request);
+    let (intake, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    let _ticket = stage.approvals.open(request);
     assert!(pairing::revoke(&*stage.records, "telegram", "1").await.unwrap());
-    assert_eq!(door.press(&press(&approve, None, "7")).await, "You cannot answer this.");
-    assert_eq!(stage.desk.pending().len(), 1);
+    assert_eq!(intake.press(&press(&approve, None, "7")).await, "You cannot answer this.");
+    assert_eq!(stage.approvals.pending().len(), 1);
 
     // A member of a listed group, who may write only there.
     let stage = Stage::new(Rules { allowed: Live::new(vec!["-7".into()]), ..rules() });
-    let (door, request, [approve, _]) = asked_by(&stage, in_group(&stage, "1", "hi")).await;
-    let _ticket = stage.desk.open(request);
-    assert_eq!(door.press(&press(&approve, None, "-7")).await, "You cannot answer this.");
-    assert_eq!(door.press(&press(&approve, Some("-7"), "-7")).await, "Approved.");
+    let (intake, request, [approve, _]) = asked_by(&stage, in_group(&stage, "1", "hi")).await;
+    let _ticket = stage.approvals.open(request);
+    assert_eq!(intake.press(&press(&approve, None, "-7")).await, "You cannot answer this.");
+    assert_eq!(intake.press(&press(&approve, Some("-7"), "-7")).await, "Approved.");
 }
 
 #[tokio::test(start_paused = true)]
@@ -82,9 +82,9 @@ async fn a_question_that_a_crash_has_left_is_void_and_has_no_buttons() {
     let (_door, request, [approve, _]) = asked_by(&stage, stage.arrival("1", "hi")).await;
     // The same messenger restarted within the program: the prompt is still open.
     let messenger = stage.messenger();
-    messenger.questions().ask(("7", "1"), &ApprovalRequest { id: "q2".into(), ..request }).await;
+    messenger.prompts().ask(("7", "1"), &ApprovalRequest { id: "q2".into(), ..request }).await;
     let count = stage.shown().len();
-    messenger.questions().void().await;
+    messenger.prompts().void().await;
     let (shown, buttons) = (stage.shown(), stage.paper.buttons.lock().unwrap().clone());
     let void: Vec<usize> = (0..count).filter(|at| shown[*at].contains("Void: I was restarted")).collect();
     let with_buttons: Vec<usize> = (0..count).filter(|at| !buttons[*at].is_empty()).collect();
@@ -92,13 +92,13 @@ async fn a_question_that_a_crash_has_left_is_void_and_has_no_buttons() {
     assert!(void[0] < count - 1, "the one that is open stays");
     let sender = Sender { id: "1".into(), name: None, group: None };
     let late = Press { data: approve, sender, chat: "7".into() };
-    assert!(messenger.questions().press(&late).contains("settled"));
+    assert!(messenger.prompts().press(&late).contains("settled"));
     let edits = stage.paper.edits.load(Ordering::Relaxed);
-    messenger.questions().void().await;
+    messenger.prompts().void().await;
     assert_eq!(stage.paper.edits.load(Ordering::Relaxed), edits, "once");
     // A settled prompt is no longer stored.
     let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::User };
-    messenger.questions().settled("q2", resolution, None).await;
+    messenger.prompts().settled("q2", resolution, None).await;
     assert!(stage.records.list("telegram", "question:", 9).await.unwrap().is_empty());
 }
 
@@ -112,16 +112,16 @@ async fn in_a_group_the_words_of_an_answer_need_no_mention() {
         ..stage.arrival(id, text)
     };
     let mention = Arrival { is_addressed: true, ..group("1", "hi") };
-    let (door, request, [approve, _]) = asked_by(&stage, mention).await;
-    let mut ticket = stage.desk.open(request);
+    let (intake, request, [approve, _]) = asked_by(&stage, mention).await;
+    let mut ticket = stage.approvals.open(request);
     let code = approve[2..].to_lowercase();
     for (id, text) in [("2", "approve ABCDEFGH".to_owned()), ("3", format!("approve {code} please"))] {
-        door.arrive(group(id, &text)).await.unwrap();
+        intake.arrive(group(id, &text)).await.unwrap();
     }
     let elsewhere = Arrival { chat: "-8".into(), ..group("4", &format!("approve {code}")) };
-    door.arrive(elsewhere).await.unwrap();
-    assert!(stage.said().is_empty() && stage.desk.pending().len() == 1, "{:?}", stage.said());
-    door.arrive(group("5", &format!("Approve {code}"))).await.unwrap();
+    intake.arrive(elsewhere).await.unwrap();
+    assert!(stage.said().is_empty() && stage.approvals.pending().len() == 1, "{:?}", stage.said());
+    intake.arrive(group("5", &format!("Approve {code}"))).await.unwrap();
     assert_eq!(stage.said(), ["Approved."]);
     assert_eq!(ticket.answer().await.answer.decision, Decision::Approve);
 }
@@ -129,11 +129,11 @@ async fn in_a_group_the_words_of_an_answer_need_no_mention() {
 #[tokio::test(start_paused = true)]
 async fn a_start_takes_up_what_a_crash_has_left() {
     let stage = Stage::new(known());
-    let (door, _, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
+    let (intake, _, _) = asked_by(&stage, stage.arrival("1", "hi")).await;
     let file =
         Offer { handle: "f".into(), name: "a.txt".into(), mime: "text/plain".into(), size: 2, seconds: None };
-    door.arrive(Arrival { files: vec![file], ..stage.arrival("2", "look") }).await.unwrap();
-    drop(door);
+    intake.arrive(Arrival { files: vec![file], ..stage.arrival("2", "look") }).await.unwrap();
+    drop(intake);
     let (trigger, shutdown) = aethon_core::shutdown::ShutdownTrigger::pair();
     let (messenger, assistant) = (stage.messenger(), stage.assistant.clone());
     let running = tokio::spawn(async move { messenger.run(assistant, shutdown).await });

@@ -21,9 +21,9 @@ fn slow() -> Stage {
 #[tokio::test]
 async fn what_runs_in_the_conversation_before_can_still_be_stopped() {
     let stage = Stage::new(known());
-    let door = stage.door();
+    let intake = stage.intake();
     let said = async |id: &str, text: &str| {
-        door.arrive(stage.arrival(id, text)).await.unwrap();
+        intake.arrive(stage.arrival(id, text)).await.unwrap();
         stage.said()
     };
     said("1", "hi").await;
@@ -41,11 +41,11 @@ async fn what_runs_in_the_conversation_before_can_still_be_stopped() {
 #[tokio::test]
 async fn a_command_in_a_channel_reaches_what_runs_in_its_threads() {
     let stage = Stage::new(Rules { allowed: Live::new(vec!["1".into(), "2".into()]), ..rules() });
-    let door = stage.door();
+    let intake = stage.intake();
     let say = async |id: &str, sender: &str, chat: &str, text: &str| {
         let sender = Sender { id: sender.into(), name: None, group: None };
         let arrival = Arrival { sender, chat: chat.into(), is_private: false, ..stage.arrival(id, text) };
-        door.arrive(arrival).await.unwrap();
+        intake.arrive(arrival).await.unwrap();
         stage.said()
     };
     for (id, sender, chat) in
@@ -64,22 +64,22 @@ async fn a_command_in_a_channel_reaches_what_runs_in_its_threads() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_file_holds_up_nobody_and_its_chat_keeps_its_order() {
     let stage = slow();
-    let door = stage.door();
+    let intake = stage.intake();
     let began = tokio::time::Instant::now();
     let of = |chat: &str, id: &str, text: &str| Arrival { chat: chat.into(), ..stage.arrival(id, text) };
     let taking = async {
-        door.arrive(with_file(of("7", "1", "look"))).await.unwrap();
-        door.arrive(with_file(of("7", "1", "look"))).await.unwrap();
-        door.arrive(of("7", "2", "and this")).await.unwrap();
-        door.arrive(of("8", "3", "hi")).await.unwrap();
-        door.arrive(of("8", "4", "/stop")).await.unwrap();
+        intake.arrive(with_file(of("7", "1", "look"))).await.unwrap();
+        intake.arrive(with_file(of("7", "1", "look"))).await.unwrap();
+        intake.arrive(of("7", "2", "and this")).await.unwrap();
+        intake.arrive(of("8", "3", "hi")).await.unwrap();
+        intake.arrive(of("8", "4", "/stop")).await.unwrap();
         assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
         assert_eq!(stage.said(), ["Stopped."]);
         assert_eq!(stage.assistant.texts(), ["hi"]);
         tokio::time::sleep(Duration::from_secs(61)).await;
     };
     tokio::select! {
-        () = door.deal() => {}
+        () = intake.process_waiting() => {}
         () = taking => {}
     }
     assert_eq!(stage.assistant.texts(), ["hi", "look", "and this"]);
@@ -89,15 +89,15 @@ async fn a_slow_file_holds_up_nobody_and_its_chat_keeps_its_order() {
 #[tokio::test(start_paused = true)]
 async fn a_message_with_a_file_outlives_a_crash_and_stays_in_its_conversation() {
     let stage = slow();
-    let door = stage.door();
-    door.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();
-    door.arrive(stage.arrival("2", "/new")).await.unwrap();
-    drop(door);
-    let door = stage.door();
-    door.resume().await.unwrap();
-    door.arrive(stage.arrival("3", "behind it")).await.unwrap();
+    let intake = stage.intake();
+    intake.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();
+    intake.arrive(stage.arrival("2", "/new")).await.unwrap();
+    drop(intake);
+    let intake = stage.intake();
+    intake.resume().await.unwrap();
+    intake.arrive(stage.arrival("3", "behind it")).await.unwrap();
     stage.assistant.refuse(2);
-    door.deal_with_all().await;
+    intake.process_all_waiting().await;
     let sessions: Vec<(String, String)> = stage
         .assistant
         .inbound()
@@ -112,15 +112,15 @@ async fn a_message_with_a_file_outlives_a_crash_and_stays_in_its_conversation() 
 #[tokio::test(start_paused = true)]
 async fn a_stop_reaches_a_message_whose_file_is_still_being_fetched() {
     let stage = slow();
-    let door = stage.door();
+    let intake = stage.intake();
     let taking = async {
-        door.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();
+        intake.arrive(with_file(stage.arrival("1", "look"))).await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
-        door.arrive(stage.arrival("2", "/stop")).await.unwrap();
+        intake.arrive(stage.arrival("2", "/stop")).await.unwrap();
         tokio::time::sleep(Duration::from_secs(100)).await;
     };
     tokio::select! {
-        () = door.deal() => {}
+        () = intake.process_waiting() => {}
         () = taking => {}
     }
     assert_eq!((stage.said(), stage.assistant.count()), (vec!["Stopped.".to_owned()], 0));
@@ -138,7 +138,7 @@ async fn of_what_has_arrived_no_text_is_kept() {
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown().len(), 2, "it is still known that all of it has arrived");
     // The platform reports afterwards that the second part did not arrive.
-    let outlet = Outlet::new((stage.paper.clone(), None), stage.rules.clone(), stage.around());
+    let outlet = Outlet::new((stage.paper.clone(), None), stage.rules.clone(), stage.services());
     super::super::sending::returned(&outlet, &format!("{turn}-5-1"), "too late").await.unwrap();
     stage.messenger().send(&delivery).await.unwrap();
     assert_eq!(stage.shown()[2..], ["And this is the second part."]);

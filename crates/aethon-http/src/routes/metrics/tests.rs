@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::options::Options;
-use crate::service::tests::Bench;
+use crate::service::tests::TestApp;
 
 /// A sample: its labels and its value.
 type Samples = Vec<(BTreeMap<String, String>, f64)>;
@@ -87,11 +87,11 @@ fn labels_of(text: &str) -> BTreeMap<String, String> {
 
 #[tokio::test]
 async fn what_was_counted_is_read_by_prometheus() {
-    let bench = Bench::new(Options::default());
+    let app = TestApp::new(Options::default());
     let event = |kind, name: &str, status| TelemetryEvent::new(kind, name, status, Timestamp::UNIX_EPOCH);
     let mut facts = ModelFacts::new("fake", "m\"o\\d\nel", WorkKind::Turn);
     (facts.input_tokens, facts.output_tokens, facts.cost_usd) = (100, 20, 0.25);
-    let bus = bench.bus();
+    let bus = app.bus();
     bus.record(
         event(TelemetryKind::ModelCall, "m\"o\\d\nel", TelemetryStatus::Ok)
             .took(Duration::from_millis(70))
@@ -103,7 +103,7 @@ async fn what_was_counted_is_read_by_prometheus() {
     );
     bus.record(event(TelemetryKind::ToolCall, "shell", TelemetryStatus::Denied).took(Duration::ZERO));
     bus.record(event(TelemetryKind::Turn, "webchat", TelemetryStatus::Ok).took(Duration::from_secs(4)));
-    let seen = bench.get("/metrics", &[]).await;
+    let seen = app.get("/metrics", &[]).await;
     assert_eq!((seen.status, seen.header("content-type")), (200, "text/plain; version=0.0.4; charset=utf-8"));
     let metrics = read(seen.text());
     let value = |name: &str, wanted: &[(&str, &str)]| {
@@ -128,7 +128,7 @@ async fn what_was_counted_is_read_by_prometheus() {
         assert!(name.starts_with("aethon_") || name.starts_with("process_"), "{name}");
     }
     // The previous response is counted by now.
-    let again = read(bench.get("/metrics", &[]).await.text());
+    let again = read(app.get("/metrics", &[]).await.text());
     assert!(
         again["aethon_http_requests_total"].iter().any(|(labels, n)| labels["code"] == "2xx" && *n >= 1.0)
     );
@@ -159,13 +159,13 @@ async fn a_channel_whose_platform_cannot_be_reached_is_not_up() {
         (ChannelState::Connecting, "connecting", 0.0),
         (ChannelState::Degraded, "degraded", 0.0),
     ] {
-        let (options, bench) = (Options::default(), Bench::new(Options::default()));
-        bench.run_channel(&options, Arc::new(Told(state)));
-        let listed = bench.get("/api/channels", &[]).await.json();
+        let (options, app) = (Options::default(), TestApp::new(Options::default()));
+        app.run_channel(&options, Arc::new(Told(state)));
+        let listed = app.get("/api/channels", &[]).await.json();
         let listed = listed["channels"].as_array().unwrap().clone();
         let row = listed.into_iter().find(|row| row["name"] == "telegram").unwrap();
         assert_eq!(row["state"], word);
-        let metrics = read(bench.get("/metrics", &[]).await.text());
+        let metrics = read(app.get("/metrics", &[]).await.text());
         let samples = &metrics["aethon_channel_up"];
         assert_eq!((samples.len(), samples[0].1), (1, expected), "{word}");
     }

@@ -5,7 +5,7 @@ use aethon_core::secret::Secret;
 use ring::hmac;
 use serde_json::json;
 
-use super::Bench;
+use super::TestApp;
 use crate::hex::hex;
 use crate::options::Options;
 
@@ -13,7 +13,7 @@ use crate::options::Options;
 async fn a_signed_request_that_was_captured_runs_once_however_its_address_is_spelled() {
     let mut options = Options::default();
     options.webhooks.secret = Secret::new("s3cret");
-    let bench = Bench::new(options);
+    let app = TestApp::new(options);
     let json = ("content-type", "application/json");
     let now = SystemClock.now().as_second();
     let send = async |time: i64, key: &str, target: &str, text: &str| {
@@ -24,9 +24,9 @@ async fn a_signed_request_that_was_captured_runs_once_however_its_address_is_spe
         let signed =
             [json, ("x-aethon-signature", signature.as_str()), ("x-aethon-timestamp", time.as_str())];
         let named = [signed.as_slice(), &[("idempotency-key", key)]].concat();
-        let seen = bench.send("POST", target, if key.is_empty() { &signed } else { &named }, &body).await;
+        let seen = app.send("POST", target, if key.is_empty() { &signed } else { &named }, &body).await;
         let code = if seen.status == 200 { String::new() } else { seen.code() };
-        (code, bench.assistant.seen().len())
+        (code, app.assistant.seen().len())
     };
     let used = |count: usize| ("signature_used".to_owned(), count);
     let ran = |count: usize| (String::new(), count);

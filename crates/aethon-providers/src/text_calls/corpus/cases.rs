@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{calls, talk};
 use crate::testing::{message, result};
 use crate::text_calls::reading::Reading;
-use crate::text_calls::scanner::{Said, Scanner};
+use crate::text_calls::scanner::{Output, Scanner};
 
 /// One response and the expected result.
 pub(super) struct Case {
@@ -69,17 +69,17 @@ pub(in crate::text_calls) fn read<'p>(
     reading: &Reading,
     pieces: impl IntoIterator<Item = &'p str>,
 ) -> (String, String, Vec<(String, Value)>) {
-    let (mut scanner, mut said) = (Scanner::new(reading.clone()), Vec::new());
+    let (mut scanner, mut output) = (Scanner::new(reading.clone()), Vec::new());
     for piece in pieces {
-        scanner.push(piece, &mut said);
+        scanner.push(piece, &mut output);
     }
-    scanner.finish(&mut said);
+    scanner.finish(&mut output);
     let (mut text, mut thoughts, mut calls) = (String::new(), String::new(), Vec::new());
-    for said in said {
-        match said {
-            Said::Text(more) => text += &more,
-            Said::Thought(more) => thoughts += &more,
-            Said::Call(call) => calls.push((call.name, call.input)),
+    for output in output {
+        match output {
+            Output::Text(more) => text += &more,
+            Output::Thought(more) => thoughts += &more,
+            Output::Call(call) => calls.push((call.name, call.input)),
         }
     }
     (text, thoughts, calls)

@@ -6,7 +6,7 @@
 use crate::stream::arguments;
 use crate::text_calls::family::{Beginning, MOST_CALLS, TextCall, begins_with};
 use crate::text_calls::reading::Reading;
-use crate::text_calls::scanner::{LONGEST, Said};
+use crate::text_calls::scanner::{LONGEST, Output};
 
 pub(crate) const OPENERS: [&str; 4] =
     ["<|channel|>analysis", "<|channel|>commentary", "<|channel|>final", "<|start|>assistant"];
@@ -41,15 +41,15 @@ impl Harmony {
     }
 
     /// Adds more of the response.
-    pub(crate) fn push(&mut self, piece: &str, said: &mut Vec<Said>) {
+    pub(crate) fn push(&mut self, piece: &str, output: &mut Vec<Output>) {
         let text = std::mem::take(&mut self.held) + piece;
         let mut rest = text.as_str();
         while let Some(at) = rest.find('<') {
             let (before, from) = rest.split_at(at);
-            self.take(before, said);
+            self.take(before, output);
             match begins_with(from, &TOKENS) {
                 Beginning::With(length) => {
-                    self.token(&from[..length], said);
+                    self.token(&from[..length], output);
                     rest = &from[length..];
                 }
                 Beginning::Partly => {
@@ -57,28 +57,28 @@ impl Harmony {
                     return;
                 }
                 Beginning::Not => {
-                    self.take("<", said);
+                    self.take("<", output);
                     rest = &from[1..];
                 }
             }
         }
-        self.take(rest, said);
+        self.take(rest, output);
     }
 
     /// Handles the end of the response; servers strip its last token.
-    pub(crate) fn finish(&mut self, said: &mut Vec<Said>) {
+    pub(crate) fn finish(&mut self, output: &mut Vec<Output>) {
         let held = std::mem::take(&mut self.held);
-        self.take(&held, said);
-        self.close(said);
+        self.take(&held, output);
+        self.close(output);
     }
 
-    fn take(&mut self, text: &str, said: &mut Vec<Said>) {
+    fn take(&mut self, text: &str, output: &mut Vec<Output>) {
         if text.is_empty() {
             return;
         }
         let (place, most) = match &mut self.part {
-            Part::Thought => return said.push(Said::Thought(text.to_owned())),
-            Part::Text => return said.push(Said::Text(text.to_owned())),
+            Part::Thought => return output.push(Output::Thought(text.to_owned())),
+            Part::Text => return output.push(Output::Text(text.to_owned())),
             Part::Header(header) => (header, LONGEST_HEADER),
             Part::Call { input, .. } => (input, LONGEST),
         };
@@ -86,20 +86,20 @@ impl Harmony {
         place.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
-    fn token(&mut self, token: &str, said: &mut Vec<Said>) {
+    fn token(&mut self, token: &str, output: &mut Vec<Output>) {
         match (&mut self.part, token) {
             (Part::Header(header), "<|message|>") => self.part = begin(std::mem::take(header)),
             (Part::Header(header), "<|channel|>" | "<|constrain|>") => header.push(' '),
             (Part::Header(header), _) => header.clear(),
             (_, _) => {
-                self.close(said);
+                self.close(output);
                 self.part = Part::Header(String::new());
             }
         }
     }
 
     /// Ends a message.
-    fn close(&mut self, said: &mut Vec<Said>) {
+    fn close(&mut self, output: &mut Vec<Output>) {
         let Part::Call { header, input } = std::mem::replace(&mut self.part, Part::Header(String::new()))
         else {
             return;
@@ -110,9 +110,9 @@ impl Harmony {
         let source = format!("to={recipient}<|constrain|>json<|message|>{input}");
         let call = TextCall { name, input: arguments(&input), source };
         if self.reading.is_quotation(std::slice::from_ref(&call)) {
-            said.push(Said::Text(input));
+            output.push(Output::Text(input));
         } else {
-            said.push(Said::Call(call));
+            output.push(Output::Call(call));
         }
     }
 }

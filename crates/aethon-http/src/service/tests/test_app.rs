@@ -1,15 +1,15 @@
-//! Accessors that tests of other modules need from the bench.
+//! Accessors that tests of other modules need from the test application.
 
 use super::*;
 
-impl Seen {
+impl ReadResponse {
     /// The body.
     pub(crate) fn text(&self) -> &str {
         &self.body
     }
 }
 
-impl Bench {
+impl TestApp {
     /// The event bus.
     pub(crate) fn bus(&self) -> aethon_core::event::EventBus {
         self.app.deps.activity.bus.clone()

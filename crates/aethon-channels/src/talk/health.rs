@@ -7,9 +7,9 @@ use jiff::Timestamp;
 
 /// The health of a channel. Cheap to clone; clones share the state.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Standing(Arc<Mutex<ChannelStatus>>);
+pub(crate) struct ChannelHealthState(Arc<Mutex<ChannelStatus>>);
 
-impl Standing {
+impl ChannelHealthState {
     /// Returns the current status.
     pub(crate) fn now(&self) -> ChannelStatus {
         self.lock().clone()

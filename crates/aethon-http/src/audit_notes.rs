@@ -12,20 +12,20 @@ use crate::app::{App, FromApp};
 use crate::limits::Strike;
 use crate::request::Request;
 
-/// Writes these entries.
+/// Writes the HTTP side's entries to the audit log and the log.
 #[derive(Clone)]
-pub(crate) struct Trail {
+pub(crate) struct AuditNotes {
     rows: AuditTrail,
     clock: Arc<dyn Clock>,
 }
 
-impl FromApp for Trail {
+impl FromApp for AuditNotes {
     fn from_app(app: &App) -> Self {
         Self { rows: app.deps.activity.trail.clone(), clock: app.deps.runtime.clock.clone() }
     }
 }
 
-impl Trail {
+impl AuditNotes {
     /// Records that a browser signed in or out.
     pub(crate) fn signed(&self, outcome: &'static str, address: IpAddr) {
         self.note(AuditAction::SignIn, "dashboard", outcome, address);

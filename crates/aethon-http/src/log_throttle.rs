@@ -10,15 +10,15 @@ const APART: Duration = Duration::from_secs(60);
 
 /// Lets one line a minute through and counts the others.
 #[derive(Debug, Default)]
-pub(crate) struct Pace(Mutex<PaceState>);
+pub(crate) struct LogThrottle(Mutex<ThrottleState>);
 
 #[derive(Debug, Default)]
-struct PaceState {
+struct ThrottleState {
     last: Option<Instant>,
     silent: u64,
 }
 
-impl Pace {
+impl LogThrottle {
     /// Returns how often the event was suppressed since the last line if a new line is due, or `None` if it is too
     /// soon.
     pub(crate) fn line(&self) -> Option<u64> {
@@ -39,13 +39,13 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_is_one_line_a_minute() {
-        let pace = Pace::default();
-        assert_eq!(pace.line(), Some(0));
+        let throttle = LogThrottle::default();
+        assert_eq!(throttle.line(), Some(0));
         for _ in 0..10_000 {
-            assert_eq!(pace.line(), None);
+            assert_eq!(throttle.line(), None);
         }
         tokio::time::advance(APART).await;
-        assert_eq!(pace.line(), Some(10_000));
-        assert_eq!(pace.line(), None);
+        assert_eq!(throttle.line(), Some(10_000));
+        assert_eq!(throttle.line(), None);
     }
 }

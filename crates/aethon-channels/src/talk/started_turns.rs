@@ -10,37 +10,37 @@ const MOST: usize = 2000;
 
 /// The recently started turns of a channel.
 #[derive(Debug, Default)]
-pub(super) struct Running(Mutex<VecDeque<Begun>>);
+pub(super) struct StartedTurns(Mutex<VecDeque<StartedTurn>>);
 
 /// A turn that someone started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Begun {
+pub(super) struct StartedTurn {
     pub(super) turn: TurnId,
     pub(super) session: SessionId,
     pub(super) chat: String,
     pub(super) sender: String,
 }
 
-impl Running {
+impl StartedTurns {
     /// Records a turn.
-    pub(super) fn note(&self, begun: Begun) {
+    pub(super) fn note(&self, started: StartedTurn) {
         let mut all = self.lock();
-        if all.iter().rev().any(|other| other.turn == begun.turn) {
+        if all.iter().rev().any(|other| other.turn == started.turn) {
             return;
         }
         while all.len() >= MOST {
             all.pop_front();
         }
-        all.push_back(begun);
+        all.push_back(started);
     }
 
     /// Returns this person's turns in the matching chats.
-    pub(super) fn of(&self, sender: &str, is_meant: impl Fn(&str) -> bool) -> Vec<Begun> {
+    pub(super) fn of(&self, sender: &str, is_meant: impl Fn(&str) -> bool) -> Vec<StartedTurn> {
         let all = self.lock();
-        all.iter().filter(|begun| begun.sender == sender && is_meant(&begun.chat)).cloned().collect()
+        all.iter().filter(|started| started.sender == sender && is_meant(&started.chat)).cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Begun>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<StartedTurn>> {
         // Every statement leaves the list consistent, so a poisoned lock is usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -11,15 +11,15 @@ use crate::rules::Rules;
 /// The longest wait between looks at the clock, which may be adjusted.
 const LONGEST_LOOK: Duration = Duration::from_secs(3600);
 
-/// Continued access under a sign-in.
-pub(crate) struct Standing {
+/// Access that was granted under a sign-in and ends with it.
+pub(crate) struct AccessLease {
     rules: Live<Rules>,
     sign_ins: Arc<SignIns>,
     sign_in: SignIn,
 }
 
-impl Standing {
-    /// Creates the standing of whatever was admitted under this sign-in.
+impl AccessLease {
+    /// Creates the lease of whatever was admitted under this sign-in.
     pub(crate) fn new(rules: Live<Rules>, sign_ins: Arc<SignIns>, sign_in: SignIn) -> Self {
         Self { rules, sign_ins, sign_in }
     }

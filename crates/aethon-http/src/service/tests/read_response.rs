@@ -4,13 +4,13 @@ use serde_json::Value;
 
 /// A response, read to its end.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ReadResponse {
     pub(crate) status: u16,
     pub(super) headers: http::HeaderMap,
     pub(crate) body: String,
 }
 
-impl Seen {
+impl ReadResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).expect("JSON")
     }

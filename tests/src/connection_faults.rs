@@ -6,7 +6,7 @@ use crate::Random;
 
 /// Where a connection breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum ConnectionFault {
     /// Before the request is read.
     Before,
     /// After the request is carried out; the answer is lost.
@@ -15,45 +15,45 @@ pub enum Cut {
 
 /// Breaks connections at pseudo-random places given by a seed; none at first.
 #[derive(Debug, Default)]
-pub struct Cuts(Mutex<State>);
+pub struct ConnectionFaults(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
     random: Option<Random>,
-    /// One in so many requests is cut.
+    /// One in so many requests is cut off.
     one_in: u64,
-    cut: usize,
+    count: usize,
 }
 
-impl Cuts {
-    /// Starts cutting one in so many requests.
+impl ConnectionFaults {
+    /// Starts breaking one in so many requests.
     pub fn begin(&self, seed: u64, one_in: u64) {
         let mut state = self.state();
         (state.random, state.one_in) = (Some(Random::new(seed)), one_in);
     }
 
-    /// Stops cutting.
+    /// Stops breaking them.
     pub fn end(&self) {
         self.state().random = None;
     }
 
-    /// The number of cuts so far.
+    /// The number of broken connections so far.
     pub fn count(&self) -> usize {
-        self.state().cut
+        self.state().count
     }
 
     /// Decides about the next request.
-    pub fn draw(&self) -> Option<Cut> {
+    pub fn draw(&self) -> Option<ConnectionFault> {
         let mut state = self.state();
         let one_in = state.one_in;
         let number = state.random.as_mut()?.between(0, 2 * one_in);
-        let cut = match number {
-            0 => Cut::Before,
-            1 => Cut::After,
+        let fault = match number {
+            0 => ConnectionFault::Before,
+            1 => ConnectionFault::After,
             _ => return None,
         };
-        state.cut += 1;
-        Some(cut)
+        state.count += 1;
+        Some(fault)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use std::path::Path;
 
-/// What `doctor` reports on, and the tests that need it.
-const WALLS: [(&str, &str, &str); 2] = [
+/// The sandboxes that `doctor` reports on, and the tests that need them.
+const SANDBOXES: [(&str, &str, &str); 2] = [
     ("sandbox", "the sandbox of the kernel", "tests/suite/sandboxes.rs and those of `dynamic` tools"),
     (
         "self-protection",
@@ -47,7 +47,7 @@ fn lines(report: &Value) -> Vec<String> {
             false => format!("ci: THIS MACHINE LACKS {name}: {words}. LEFT OUT, so not proved: {tests}"),
         }
     };
-    WALLS.into_iter().map(line).collect()
+    SANDBOXES.into_iter().map(line).collect()
 }
 
 #[cfg(test)]

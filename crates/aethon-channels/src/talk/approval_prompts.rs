@@ -39,14 +39,14 @@ const APPROVE: &str = "a:";
 const DENY: &str = "d:";
 
 /// The open prompts of a channel, by code.
-pub(super) struct Questions {
+pub(super) struct ApprovalPrompts {
     outlet: Arc<Outlet>,
-    open: Mutex<BTreeMap<String, Question>>,
+    open: Mutex<BTreeMap<String, OpenPrompt>>,
 }
 
 /// The stored record of an open prompt.
 #[derive(Debug, Serialize, Deserialize)]
-struct Shown {
+struct StoredPrompt {
     approval: String,
     chat: String,
     message: String,
@@ -54,7 +54,7 @@ struct Shown {
 }
 
 #[derive(Debug, Clone)]
-struct Question {
+struct OpenPrompt {
     /// Its id in `PendingApprovals`.
     approval: String,
     tool: String,
@@ -65,7 +65,7 @@ struct Question {
     is_answered: bool,
 }
 
-impl Questions {
+impl ApprovalPrompts {
     pub(super) fn new(outlet: Arc<Outlet>) -> Self {
         Self { outlet, open: Mutex::default() }
     }
@@ -78,7 +78,7 @@ impl Questions {
         let length = dialect.fit.length;
         let fit = Fit { length: length - OUTCOME.min(length / 4), ..dialect.fit };
         let parts = split(&wording(request, (!dialect.buttons).then_some(&code)), fit);
-        let question = Question {
+        let prompt = OpenPrompt {
             approval: request.id.clone(),
             tool: request.tool.clone(),
             chat: chat.to_owned(),
@@ -91,7 +91,7 @@ impl Questions {
             while open.len() >= MOST_OPEN {
                 open.pop_first();
             }
-            open.insert(code.clone(), question);
+            open.insert(code.clone(), prompt);
         }
         let button = |label: &str, sign| Button { label: label.to_owned(), data: format!("{sign}{code}") };
         let buttons = [button("Approve", APPROVE), button("Deny", DENY)];
@@ -111,15 +111,15 @@ impl Questions {
     async fn remember(&self, code: &str, message: String, text: Styled) {
         let shown = {
             let mut open = self.lock();
-            let Some(question) = open.get_mut(code) else { return };
-            question.message = Some((message.clone(), text.clone()));
-            Shown { approval: question.approval.clone(), chat: question.chat.clone(), message, text }
+            let Some(prompt) = open.get_mut(code) else { return };
+            prompt.message = Some((message.clone(), text.clone()));
+            StoredPrompt { approval: prompt.approval.clone(), chat: prompt.chat.clone(), message, text }
         };
         if !self.outlet.platform.dialect().edits {
             return;
         }
-        let until = Some(self.outlet.around.clock.now() + REMEMBERED);
-        let records = &self.outlet.around.records;
+        let until = Some(self.outlet.services.clock.now() + REMEMBERED);
+        let records = &self.outlet.services.records;
         let stored = serde_json::to_string(&shown).unwrap_or_default();
         if let Err(error) = records.put(self.outlet.channel(), &record_of(code), &stored, until).await {
             tracing::warn!(channel = self.outlet.channel(), %error, "after a crash a question would keep its buttons");
@@ -128,13 +128,13 @@ impl Questions {
 
     /// Returns whether a prompt with this code is open in this chat.
     pub(super) fn is_open(&self, code: &str, chat: &str) -> bool {
-        self.lock().get(&code.to_ascii_uppercase()).is_some_and(|question| question.chat == chat)
+        self.lock().get(&code.to_ascii_uppercase()).is_some_and(|prompt| prompt.chat == chat)
     }
 
     /// Marks prompts left by a crash as void and removes their buttons.
     pub(super) async fn void(&self) {
         let channel = self.outlet.channel();
-        let left = match self.outlet.around.records.list(channel, RECORDS, MOST_OPEN).await {
+        let left = match self.outlet.services.records.list(channel, RECORDS, MOST_OPEN).await {
             Ok(left) => left,
             Err(error) => {
                 tracing::warn!(channel, %error, "questions of the time before cannot be read");
@@ -142,10 +142,10 @@ impl Questions {
             }
         };
         for (name, stored) in left {
-            let shown: Option<Shown> = serde_json::from_str(&stored).ok();
-            if let Some(Shown { approval, chat, message, text }) = shown {
+            let shown: Option<StoredPrompt> = serde_json::from_str(&stored).ok();
+            if let Some(StoredPrompt { approval, chat, message, text }) = shown {
                 // The channel may have been restarted while the program kept running.
-                let is_open = self.lock().values().any(|question| question.approval == approval);
+                let is_open = self.lock().values().any(|prompt| prompt.approval == approval);
                 if is_open || !self.close(&chat, &message, text, VOID).await {
                     continue;
                 }
@@ -171,7 +171,7 @@ impl Questions {
     }
 
     async fn forget(&self, name: &str) {
-        if let Err(error) = self.outlet.around.records.take(self.outlet.channel(), name).await {
+        if let Err(error) = self.outlet.services.records.take(self.outlet.channel(), name).await {
             tracing::debug!(channel = self.outlet.channel(), %error, "a question that is settled is still stored");
         }
     }
@@ -179,14 +179,14 @@ impl Questions {
     /// Writes below a prompt how it was settled, and removes its buttons. If someone changed the arguments in another
     /// client, those that run are shown, because the ones above are not what was approved.
     pub(super) async fn settled(&self, approval: &str, resolution: Resolution, edited: Option<&Value>) {
-        let (code, question) = {
+        let (code, prompt) = {
             let mut open = self.lock();
-            let code = open.iter().find(|(_, question)| question.approval == approval);
+            let code = open.iter().find(|(_, prompt)| prompt.approval == approval);
             let Some(code) = code.map(|(code, _)| code.clone()) else { return };
-            let Some(question) = open.remove(&code) else { return };
-            (code, question)
+            let Some(prompt) = open.remove(&code) else { return };
+            (code, prompt)
         };
-        let Question { chat, tool, message: Some((message, text)), .. } = question else { return };
+        let OpenPrompt { chat, tool, message: Some((message, text)), .. } = prompt else { return };
         let edited = edited.filter(|_| resolution.decision == Decision::Approve);
         if self.outlet.platform.dialect().edits
             && self.close(&chat, &message, text, outcome(resolution, edited.is_some())).await
@@ -220,31 +220,31 @@ impl Questions {
         const SETTLED: &str = "This question is settled already; nothing was changed.";
         let approval = {
             let mut open = self.lock();
-            let question = open.get_mut(&code.to_ascii_uppercase());
-            match question.filter(|question| question.chat == chat && !question.is_answered) {
+            let prompt = open.get_mut(&code.to_ascii_uppercase());
+            match prompt.filter(|prompt| prompt.chat == chat && !prompt.is_answered) {
                 None => return SETTLED,
-                Some(question) if question.asker != sender.id => {
+                Some(prompt) if prompt.asker != sender.id => {
                     return "Only the person who asked can answer this.";
                 }
                 // They were an owner when the prompt was shown; the list has changed since.
                 Some(_) if !access::is_owner(&self.outlet.rules, sender) => {
                     return "Only an owner can answer this.";
                 }
-                Some(question) => {
-                    question.is_answered = true;
-                    question.approval.clone()
+                Some(prompt) => {
+                    prompt.is_answered = true;
+                    prompt.approval.clone()
                 }
             }
         };
         let by = format!("{} on {}", sender.id, self.outlet.channel());
-        match (self.outlet.around.desk.decide(&approval, Answer::new(decision).by(by)), decision) {
+        match (self.outlet.services.approvals.decide(&approval, Answer::new(decision).by(by)), decision) {
             (false, _) => SETTLED,
             (true, Decision::Approve) => "Approved.",
             (true, Decision::Deny) => "Denied.",
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Question>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, OpenPrompt>> {
         // Every statement leaves the map consistent, so a poisoned lock is usable.
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -18,31 +18,36 @@ use crate::progress::Progress;
 /// Below this total, a quarter would be too few for one person.
 const FEWEST_TO_SHARE: usize = 16;
 
-/// All connections, by address.
-pub(crate) struct Crowd {
+/// The open connections, by address.
+pub(crate) struct Connections {
     by_address: Mutex<HashMap<IpAddr, Vec<Arc<Progress>>>>,
     /// How many each address may hold, or `None` if there are too few to share.
     most_each: Option<usize>,
 }
 
-/// One connection's entry in the crowd. It holds the server's permit.
-pub(crate) struct Seat {
-    crowd: Arc<Crowd>,
+/// One connection's entry among the open connections. It holds the server's permit.
+pub(crate) struct ConnectionSlot {
+    connections: Arc<Connections>,
     address: IpAddr,
     progress: Arc<Progress>,
     is_proxys: bool,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Crowd {
-    /// Creates a crowd for this many connections in total.
+impl Connections {
+    /// Creates an empty set that allows this many connections in total.
     pub(crate) fn new(most: usize) -> Self {
         let most_each = (most >= FEWEST_TO_SHARE).then_some(most / 4);
         Self { by_address: Mutex::default(), most_each }
     }
 
     /// Adds a connection. If its address now holds too many, its longest idle one is closed.
-    pub(crate) fn sit(self: &Arc<Self>, peer: IpAddr, permit: OwnedSemaphorePermit, is_proxy: bool) -> Seat {
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        permit: OwnedSemaphorePermit,
+        is_proxy: bool,
+    ) -> ConnectionSlot {
         let (address, progress) = (neighbourhood(peer), Arc::new(Progress::default()));
         let mut all = self.lock();
         let own = all.entry(address).or_default();
@@ -50,7 +55,13 @@ impl Crowd {
             close_one(own);
         }
         own.push(Arc::clone(&progress));
-        Seat { crowd: Arc::clone(self), address, progress, is_proxys: is_proxy, _permit: permit }
+        ConnectionSlot {
+            connections: Arc::clone(self),
+            address,
+            progress,
+            is_proxys: is_proxy,
+            _permit: permit,
+        }
     }
 
     /// Makes the address with the most connections give one up. Returns `false` if none can be closed.
@@ -66,7 +77,7 @@ impl Crowd {
     }
 }
 
-impl Seat {
+impl ConnectionSlot {
     /// Returns the progress of the connection.
     pub(crate) fn progress(&self) -> &Arc<Progress> {
         &self.progress
@@ -78,9 +89,9 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut all = self.crowd.lock();
+        let mut all = self.connections.lock();
         if let Some(own) = all.get_mut(&self.address) {
             own.retain(|other| !Arc::ptr_eq(other, &self.progress));
             if own.is_empty() {
@@ -103,48 +114,48 @@ mod tests {
 
     use super::*;
 
-    fn seats(crowd: &Arc<Crowd>, address: &str, count: usize) -> Vec<Seat> {
+    fn slots(connections: &Arc<Connections>, address: &str, count: usize) -> Vec<ConnectionSlot> {
         let permits = Arc::new(Semaphore::new(count));
         let permit = || Arc::clone(&permits).try_acquire_owned().unwrap();
-        (0..count).map(|_| crowd.sit(address.parse().unwrap(), permit(), false)).collect()
+        (0..count).map(|_| connections.add(address.parse().unwrap(), permit(), false)).collect()
     }
 
-    fn closed(seats: &[Seat]) -> Vec<usize> {
-        (0..seats.len()).filter(|&at| seats[at].progress().is_closed()).collect()
+    fn closed(slots: &[ConnectionSlot]) -> Vec<usize> {
+        (0..slots.len()).filter(|&at| slots[at].progress().is_closed()).collect()
     }
 
     #[test]
     fn an_address_holds_a_quarter_and_its_longest_idle_one_goes() {
-        let crowd = Arc::new(Crowd::new(40));
-        let mut own = seats(&crowd, "192.0.2.1", 10);
+        let connections = Arc::new(Connections::new(40));
+        let mut own = slots(&connections, "192.0.2.1", 10);
         assert_eq!(closed(&own), [0; 0]);
         own[0].progress().begin();
         own[1].progress().know();
         own[2].progress().touch();
-        own.extend(seats(&crowd, "192.0.2.1", 1));
+        own.extend(slots(&connections, "192.0.2.1", 1));
         assert_eq!(closed(&own), [3], "busy, known and lately used ones stay");
-        let others = seats(&crowd, "192.0.2.2", 10);
+        let others = slots(&connections, "192.0.2.2", 10);
         assert_eq!(closed(&others), [0; 0]);
         own.remove(3);
-        assert!(crowd.make_room());
+        assert!(connections.make_room());
         assert_eq!(closed(&others).len() + closed(&own).len(), 1);
     }
 
     #[test]
     fn few_connections_are_not_shared_out() {
-        let crowd = Arc::new(Crowd::new(8));
-        assert_eq!(closed(&seats(&crowd, "192.0.2.1", 8)), [0; 0]);
-        assert!(!crowd.make_room());
+        let connections = Arc::new(Connections::new(8));
+        assert_eq!(closed(&slots(&connections, "192.0.2.1", 8)), [0; 0]);
+        assert!(!connections.make_room());
     }
 
     #[test]
     fn where_all_are_busy_nothing_is_closed() {
-        let crowd = Arc::new(Crowd::new(16));
-        let own = seats(&crowd, "::1", 4);
-        own.iter().for_each(|seat| seat.progress().begin());
-        let more = seats(&crowd, "::1", 1);
+        let connections = Arc::new(Connections::new(16));
+        let own = slots(&connections, "::1", 4);
+        own.iter().for_each(|slot| slot.progress().begin());
+        let more = slots(&connections, "::1", 1);
         assert_eq!((closed(&own), closed(&more)), (Vec::new(), Vec::new()));
         drop((own, more));
-        assert!(crowd.lock().is_empty());
+        assert!(connections.lock().is_empty());
     }
 }

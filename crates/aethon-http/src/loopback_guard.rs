@@ -10,11 +10,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// The socket that holds the address until it is dropped.
-pub(crate) struct Twin {
+pub(crate) struct LoopbackGuard {
     _socket: Socket,
 }
 
-impl Twin {
+impl LoopbackGuard {
     /// Binds the twin of this address, if it has one. On failure, the log states the reason and the consequence.
     pub(crate) fn hold(address: SocketAddr) -> Option<Self> {
         let twin = of(address)?;
@@ -69,7 +69,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let twin = of(address).unwrap();
         assert_eq!((twin.ip(), of(twin)), (Ipv6Addr::LOCALHOST.into(), Some(address)));
-        let Some(held) = Twin::hold(address) else {
+        let Some(held) = LoopbackGuard::hold(address) else {
             assert!(TcpListener::bind("[::1]:0").is_err(), "only a machine without that family has no twin");
             return;
         };

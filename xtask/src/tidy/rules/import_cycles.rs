@@ -22,20 +22,20 @@ const AREAS: [(&str, &str); 8] = [
 ];
 
 /// Checks that the files of the listed areas have no import cycles.
-pub(crate) fn files_import_without_circles(tree: &Tree) -> Vec<Finding> {
-    let circles = |(package, area): &(&str, &str)| {
-        circles_through(&format!("{package}/{area}"), &Modules::read(tree, package).imports())
+pub(crate) fn files_import_without_cycles(tree: &Tree) -> Vec<Finding> {
+    let cycles = |(package, area): &(&str, &str)| {
+        cycles_through(&format!("{package}/{area}"), &Modules::read(tree, package).imports())
     };
-    AREAS.iter().flat_map(circles).collect()
+    AREAS.iter().flat_map(cycles).collect()
 }
 
-fn circles_through(area: &str, graph: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Finding> {
+fn cycles_through(area: &str, graph: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for &start in graph.keys().filter(|file| file.starts_with(area)) {
-        let Some(circle) = shortest_circle(graph, start).filter(|_| !told.contains(start)) else { continue };
-        told.extend(&circle);
-        let message = format!("closes a circle of imports: {} -> {start}", circle.join(" -> "));
+        let Some(cycle) = shortest_cycle(graph, start).filter(|_| !told.contains(start)) else { continue };
+        told.extend(&cycle);
+        let message = format!("closes a circle of imports: {} -> {start}", cycle.join(" -> "));
         let remedy = "move what two of them share into a file of its own, or hand it over as an argument";
         found.push(Finding::new("circles", start, 1, message, remedy));
     }
@@ -43,7 +43,7 @@ fn circles_through(area: &str, graph: &BTreeMap<&str, BTreeSet<&str>>) -> Vec<Fi
 }
 
 /// The shortest path from a file through its imports back to itself.
-fn shortest_circle<'a>(graph: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
+fn shortest_cycle<'a>(graph: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &'a str) -> Option<Vec<&'a str>> {
     let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
     while let Some(file) = queue.pop_front() {
@@ -204,12 +204,12 @@ mod tests {
         let files: Vec<(String, &str)> =
             files.iter().map(|(name, text)| (format!("crates/aethon-http/src/{name}"), *text)).collect();
         let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
-        let found = files_import_without_circles(&Tree::of(&files));
+        let found = files_import_without_cycles(&Tree::of(&files));
         assert_eq!(found.len(), expected, "{files:?}: {found:?}");
     }
 
     #[test]
-    fn a_circle_is_found_however_it_is_written() {
+    fn a_cycle_is_found_however_it_is_written() {
         check(&[("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")], 1);
         check(&[("a.rs", "fn f() { crate::b::g(); }"), ("b.rs", "type A = super::a::A;")], 1);
         check(&[("a.rs", "use crate::{b::{self}};"), ("b.rs", "use crate::a;\nfn f() { a::g() }")], 1);
@@ -239,13 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_told_once_and_in_order() {
+    fn a_cycle_is_told_once_and_in_order() {
         let tree = Tree::of(&[
             ("crates/aethon-http/src/a.rs", "use crate::b::B;"),
             ("crates/aethon-http/src/b.rs", "use crate::c::C;"),
             ("crates/aethon-http/src/c.rs", "use crate::a::A;"),
         ]);
-        let found = files_import_without_circles(&tree);
+        let found = files_import_without_cycles(&tree);
         let file = |name: &str| format!("crates/aethon-http/src/{name}.rs");
         let way = ["a", "b", "c", "a"].map(file).join(" -> ");
         assert_eq!(found.len(), 1);

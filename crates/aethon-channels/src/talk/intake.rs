@@ -1,9 +1,9 @@
-//! The entrance of a channel: what happens with a message or a button press.
+//! The intake of a channel: what happens with a message or a button press.
 //!
 //! Someone without access causes nothing: no turn, no session, no sign that anyone reads. Otherwise a message is a
 //! command, an answer to an approval prompt, or a message for the assistant. It carries the platform's id, by which
 //! the storage recognises duplicates for a week, and the chat as its destination, so that its reply takes the same
-//! way as any delivery. When [`Door::arrive`] returns `Ok`, all of that is stored. Files are fetched afterwards,
+//! way as any delivery. When [`Intake::arrive`] returns `Ok`, all of that is stored. Files are fetched afterwards,
 //! concurrently, so that commands and presses never wait for them.
 
 use std::collections::BTreeSet;
@@ -25,16 +25,16 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 
 use super::access;
+use super::approval_prompts::ApprovalPrompts;
 use super::command::{self, Command};
 use super::files::{self, Taken};
 use super::growth::Asked;
+use super::health::ChannelHealthState;
 use super::outlet::{self, Outlet};
 use super::place::Place;
 use super::platform::{Arrival, Press, Sender};
-use super::question::Questions;
-use super::running::Begun;
 use super::sending;
-use super::standing::Standing;
+use super::started_turns::StartedTurn;
 use super::stream::Streams;
 use super::waiting::{Entry, Kept, Waiting};
 use crate::pairing::{self, Redeemed};
@@ -62,11 +62,11 @@ const IN_THREADS: &str =
 const HELP: &str = "Write to me what you need.\n\n- `/new` begins a new conversation\n- `/stop` stops what I am doing\n\
                     - `/help` shows this";
 
-/// The entrance to the assistant.
-pub(crate) struct Door {
+/// Takes in what arrives on a channel, for the assistant.
+pub(crate) struct Intake {
     outlet: Arc<Outlet>,
     streams: Arc<Streams>,
-    questions: Arc<Questions>,
+    prompts: Arc<ApprovalPrompts>,
     waiting: Waiting,
     assistant: Arc<dyn Assistant>,
 }
@@ -78,15 +78,15 @@ struct Admitted {
     person: Person,
 }
 
-impl Door {
+impl Intake {
     pub(super) fn new(
         outlet: Arc<Outlet>,
         streams: Arc<Streams>,
-        questions: Arc<Questions>,
+        prompts: Arc<ApprovalPrompts>,
         assistant: Arc<dyn Assistant>,
     ) -> Self {
         let waiting = Waiting::new(outlet.clone());
-        Self { outlet, streams, questions, waiting, assistant }
+        Self { outlet, streams, prompts, waiting, assistant }
     }
 
     /// The channel's name.
@@ -95,13 +95,13 @@ impl Door {
     }
 
     /// Returns the health of the channel.
-    pub(crate) fn standing(&self) -> &Standing {
-        &self.outlet.standing
+    pub(crate) fn health(&self) -> &ChannelHealthState {
+        &self.outlet.health
     }
 
     /// Returns the channel's stored state.
     pub(crate) fn records(&self) -> &dyn ChannelRecords {
-        &*self.outlet.around.records
+        &*self.outlet.services.records
     }
 
     /// Returns the current time.
@@ -110,12 +110,12 @@ impl Door {
     }
 
     fn clock(&self) -> &dyn Clock {
-        &*self.outlet.around.clock
+        &*self.outlet.services.clock
     }
 
     /// Processes a message.
     pub(crate) async fn arrive(&self, arrival: Arrival) -> Result<()> {
-        if !self.knows(&arrival.sender).await? {
+        if !self.may_write(&arrival.sender).await? {
             return self.stranger(&arrival).await;
         }
         let command = command::read(&arrival.text).filter(|_| !arrival.is_forwarded);
@@ -128,7 +128,7 @@ impl Door {
         if !is_wanted {
             return Ok(());
         }
-        self.outlet.standing.received(self.clock().now());
+        self.outlet.health.received(self.clock().now());
         if self.is_stale(&arrival) {
             return self.tell_once(&arrival, "stale", too_old(arrival.at)).await;
         }
@@ -149,7 +149,7 @@ impl Door {
     /// needs no mention.
     fn answers(&self, command: Option<&Command>, arrival: &Arrival) -> bool {
         match command {
-            Some(Command::Answer(_, code)) => self.questions.is_open(code, &arrival.chat),
+            Some(Command::Answer(_, code)) => self.prompts.is_open(code, &arrival.chat),
             _ => false,
         }
     }
@@ -160,25 +160,25 @@ impl Door {
     }
 
     /// Processes messages whose files must be fetched, while it is polled.
-    pub(super) async fn deal(&self) {
-        let mut dealing = FuturesUnordered::new();
+    pub(super) async fn process_waiting(&self) {
+        let mut processing = FuturesUnordered::new();
         loop {
             tokio::select! {
-                entry = self.waiting.next(), if dealing.len() < MOST_AT_ONCE => dealing.push(self.deal_with(entry)),
-                Some(()) = dealing.next() => {}
+                entry = self.waiting.next(), if processing.len() < MOST_AT_ONCE => processing.push(self.process(entry)),
+                Some(()) = processing.next() => {}
             }
         }
     }
 
     /// Processes them until there are none.
     #[cfg(test)]
-    pub(super) async fn deal_with_all(&self) {
+    pub(super) async fn process_all_waiting(&self) {
         while let Some(entry) = self.waiting.begin() {
-            self.deal_with(entry).await;
+            self.process(entry).await;
         }
     }
 
-    async fn deal_with(&self, entry: Arc<Entry>) {
+    async fn process(&self, entry: Arc<Entry>) {
         let mut pause = Duration::from_secs(1);
         let Kept { arrival, session } = entry.kept.clone();
         let person = Place::of(&self.outlet.rules, &arrival).person;
@@ -197,7 +197,7 @@ impl Door {
     }
 
     /// Returns whether someone may write.
-    pub(crate) async fn knows(&self, sender: &Sender) -> Result<bool> {
+    pub(crate) async fn may_write(&self, sender: &Sender) -> Result<bool> {
         let rules = &self.outlet.rules;
         if access::is_listed(rules, sender) {
             return Ok(true);
@@ -234,8 +234,8 @@ impl Door {
     /// Handles a button press. Returns the response to the person. Someone who could write when the prompt was shown
     /// may have lost access since.
     pub(crate) async fn press(&self, press: &Press) -> &'static str {
-        match self.knows(&press.sender).await {
-            Ok(true) => self.questions.press(press),
+        match self.may_write(&press.sender).await {
+            Ok(true) => self.prompts.press(press),
             Ok(false) => NOT_YOURS,
             Err(error) => {
                 tracing::warn!(channel = self.outlet.channel(), %error, "a press could not be judged");
@@ -254,7 +254,7 @@ impl Door {
         tracing::info!(channel, sender, "somebody was paired");
         let subject = format!("{channel}/{sender}");
         let entry = AuditEntry::new(self.now(), AuditAction::Pairing, subject, "paired").by(sender);
-        if let Err(error) = self.outlet.around.audit.record(entry).await {
+        if let Err(error) = self.outlet.services.audit.record(entry).await {
             tracing::warn!(%error, "a row of the audit is in the log only");
         }
     }
@@ -326,7 +326,7 @@ impl Door {
                 }
             }
             Command::Answer(decision, code) => {
-                self.questions.answer(&code, decision, (&arrival.sender, chat)).to_owned()
+                self.prompts.answer(&code, decision, (&arrival.sender, chat)).to_owned()
             }
         };
         self.outlet.say(chat, answer).await
@@ -354,10 +354,10 @@ impl Door {
         }
         if !is_theirs || has_threads {
             let active = self.assistant.activity();
-            let mut own = self.streams.running.of(sender, is_there);
-            own.retain(|begun| active.iter().any(|turn| turn.turn == begun.turn));
-            for begun in own {
-                stopped += self.assistant.stop(&begun.session, Some(&begun.turn)).await;
+            let mut own = self.streams.started_turns.of(sender, is_there);
+            own.retain(|started| active.iter().any(|turn| turn.turn == started.turn));
+            for started in own {
+                stopped += self.assistant.stop(&started.session, Some(&started.turn)).await;
             }
         }
         let answer = match (stopped, stopped_before) {
@@ -420,7 +420,7 @@ impl Door {
         let surface = || self.streams.surface(&arrival.chat, asked.clone(), is_owner);
         match self.assistant.submit(inbound(attachments), surface()).await {
             Ok(submitted) => {
-                self.begun(admitted, submitted.turn);
+                self.started(admitted, submitted.turn);
                 Ok(())
             }
             // A file that no model can be shown; the text can still be sent.
@@ -430,17 +430,17 @@ impl Door {
                     return Ok(());
                 }
                 let submitted = self.assistant.submit(inbound(Vec::new()), surface()).await?;
-                self.begun(admitted, submitted.turn);
+                self.started(admitted, submitted.turn);
                 Ok(())
             }
             Err(error) => Err(error),
         }
     }
 
-    fn begun(&self, admitted: &Admitted, turn: TurnId) {
+    fn started(&self, admitted: &Admitted, turn: TurnId) {
         let Admitted { arrival, session, .. } = admitted;
         let (chat, sender) = (arrival.chat.clone(), arrival.sender.id.clone());
-        self.streams.running.note(Begun { turn, session: session.clone(), chat, sender });
+        self.streams.started_turns.note(StartedTurn { turn, session: session.clone(), chat, sender });
     }
 
     /// Returns the session in which a conversation continues.
