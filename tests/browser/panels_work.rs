@@ -114,14 +114,14 @@ fn work_is_seen_paused_gone_on_with_and_cancelled() {
     browser.click("[aria-label='Pause “A long wait”']");
     page.until("it is paused", &says("Paused"));
     assert_eq!(work()["state"], "paused");
-    browser.click("[aria-label='Go on with “A long wait”']");
+    browser.click("[aria-label='Resume “A long wait”']");
     page.until("it runs again", &says("Running"));
     assert_eq!(work()["state"], "running");
 
     browser.click("//button[normalize-space()='Pause all work']");
     page.until("all of it rests", "/All work is paused/.test(one('.work-list').innerText)");
     assert_eq!(server.get("/api/work").json()["paused"], true);
-    browser.click("//button[normalize-space()='Let work go on']");
+    browser.click("//button[normalize-space()='Resume all work']");
     page.until("it goes on", "all('button').some((e) => e.innerText === 'Pause all work')");
     assert_eq!(server.get("/api/work").json()["paused"], false);
 

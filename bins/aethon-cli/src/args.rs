@@ -118,10 +118,10 @@ pub(crate) enum Command {
     /// List, show, run and check SOPs: workflows in Markdown.
     #[command(subcommand)]
     Sop(SopCommand),
-    /// List, add, remove and run timed jobs.
+    /// List, add, remove and run scheduled jobs.
     #[command(subcommand)]
     Jobs(JobsCommand),
-    /// List, show, check and go on from recordings of sessions.
+    /// List, show, check and resume recordings of sessions.
     #[command(subcommand)]
     Recordings(RecordingsCommand),
     /// Work that takes more than one turn.
@@ -468,7 +468,7 @@ pub(crate) enum ChannelsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take a pairing back.
+    /// Revoke a pairing.
     Revoke {
         /// The channel, such as telegram.
         name: String,

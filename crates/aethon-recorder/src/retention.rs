@@ -1,4 +1,4 @@
-//! Removes recordings when there are too many or when they are too old. Runs of timed jobs are counted separately: a
+//! Removes recordings when there are too many or when they are too old. Runs of scheduled jobs are counted separately: a
 //! job that runs every minute must not displace what a person has said. Files whose names this program did not give are
 //! left alone.
 

@@ -1,4 +1,4 @@
-//! Runs of timed jobs. A run begins with a check and a write in one transaction, which locks out other programs on the
+//! Runs of scheduled jobs. A run begins with a check and a write in one transaction, which locks out other programs on the
 //! same file, so no run has two owners.
 
 use aethon_core::error::Result as CoreResult;

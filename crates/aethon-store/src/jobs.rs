@@ -1,4 +1,4 @@
-//! Timed jobs: one row each, with the job as JSON and its state in columns.
+//! Scheduled jobs: one row each, with the job as JSON and its state in columns.
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::schedule::{Job, JobId, JobRecord, JobStore, RunStatus};

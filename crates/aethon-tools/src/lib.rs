@@ -4,7 +4,7 @@
 //! works on the files that [`Workspace`] lets through, `shell` runs commands and makes sure that everything they start
 //! ends, `web` fetches, searches and calls services, and lets requests out only to public addresses and the hosts that
 //! the owner has allowed. `messages` sends to channels, `desktop` reaches the person's desktop, `workflows` has the
-//! tools of SOPs and timed jobs, `memory` and `pages` keep what should be known later, `outputs` keeps output too long
+//! tools of SOPs and scheduled jobs, `memory` and `pages` keep what should be known later, `outputs` keeps output too long
 //! for the model, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
 //! assistant talks to.
 //!

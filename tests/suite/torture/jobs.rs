@@ -1,4 +1,4 @@
-//! Timed jobs: somebody makes one every second or two, due in the next seconds. Each has to run once, whenever the program was there
+//! Scheduled jobs: somebody makes one every second or two, due in the next seconds. Each has to run once, whenever the program was there
 //! next, and what it says has to arrive once.
 
 use std::time::{Duration, Instant};

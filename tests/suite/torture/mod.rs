@@ -1,7 +1,7 @@
 //! Clients of every surface through kills of the daemon, and a checker over what they were told: nothing acknowledged is lost,
 //! doubled, out of order or unanswered, what was removed stays removed, every job ran once, and no money stays set aside.
 //!
-//! `clients` are the pages, webhooks and terminals, `people` those who write over `messengers`, `jobs` makes timed jobs; `check`
+//! `clients` are the pages, webhooks and terminals, `people` those who write over `messengers`, `jobs` makes scheduled jobs; `check`
 //! holds what they noted against what is stored. The order of kills follows from a seed, what the clients do from the same; what
 //! comes between is up to the machine. `chaos` is people alone, with connections that break besides; `steady` has no kills, and looks at
 //! what the daemon holds.

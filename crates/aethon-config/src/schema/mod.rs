@@ -95,7 +95,7 @@ pub struct Config {
     pub transcription: Transcription,
     /// What may be spent.
     pub budget: Budget,
-    /// Timed jobs.
+    /// Scheduled jobs.
     pub scheduler: Scheduler,
     /// Work that takes more than one turn.
     pub work: Work,

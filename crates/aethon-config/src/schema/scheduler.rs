@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Timed jobs.
+/// Scheduled jobs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Scheduler {
@@ -34,7 +34,7 @@ pub enum Missed {
     RunOnce,
 }
 
-/// A timed job: a SOP or a prompt.
+/// A scheduled job: a SOP or a prompt.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Job {

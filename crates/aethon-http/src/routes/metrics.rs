@@ -60,7 +60,7 @@ const EVENTS: [(TelemetryKind, &str, &str, &str, Option<&str>); 9] = [
     (
         TelemetryKind::Job,
         "aethon_job_runs_total",
-        "Runs of timed jobs that ended.",
+        "Runs of scheduled jobs that ended.",
         "job",
         Some("aethon_job_run_duration_seconds"),
     ),

@@ -1,4 +1,4 @@
-//! Workflow tools: reporting the current step of a SOP, and creating, listing and removing timed jobs.
+//! Workflow tools: reporting the current step of a SOP, and creating, listing and removing scheduled jobs.
 
 mod schedule;
 mod sop_step;

@@ -32,7 +32,7 @@ export const memoryWords = {
   categoryHint: "A word of your own, such as family or work.",
   addTitle: "Add a memory",
   added: "Remembered.",
-  known: "This was remembered already.",
+  known: "This is already remembered.",
   edit: "Edit",
   editTitle: "Edit this memory",
   saved: "Saved. What it said before is kept as history.",
@@ -47,5 +47,5 @@ export const memoryWords = {
   history: "What it said before",
   replaced: (/** @type {string} */ category) => `filed under ${category}, replaced`,
   missingTitle: "There is no such memory",
-  missing: "It was deleted, or its address is not right.",
+  missing: "It was deleted, or the address is wrong.",
 };

@@ -40,7 +40,7 @@ export const sessionWords = {
   more: "More",
 
   missingTitle: "There is no such session",
-  missing: "It was deleted, or its address is not right.",
+  missing: "It was deleted, or the address is wrong.",
   toList: "All sessions",
   transcriptFailed: "The conversation could not be loaded",
   noMessages: "No messages",
