@@ -124,11 +124,10 @@ pub(super) async fn obstacles(
     let recipient = recipient.map(|fault| format!("its recipient {fault}"));
     let mut obstacles: Vec<String> =
         channel_fault(&job.channel, options).into_iter().chain(recipient).collect();
-    obstacles.extend(match sop_fault(&job.task, sops).await? {
-        SopFault::None => None,
-        SopFault::Unknown(name) => Some(format!("there is no SOP named {name}")),
-        SopFault::Needs(needs) => Some(format!("its prompt {needs}")),
-    });
+    obstacles.extend(sop_fault(&job.task, sops).await?.map(|fault| match fault {
+        SopFault::Unknown(message) => message,
+        SopFault::Needs(needs) => format!("its prompt {needs}"),
+    }));
     Ok(obstacles)
 }
 
@@ -206,12 +205,12 @@ async fn task(
     };
     let task = Task { sop_name, prompt };
     match (sop_fault(&task, sops).await?, origin) {
-        (SopFault::None, _) => {}
-        (SopFault::Unknown(name), _) => findings.add("sop_name", format!("there is no SOP named {name}")),
+        (None, _) => {}
+        (Some(SopFault::Unknown(message)), _) => findings.add("sop_name", message),
         // A model can ask the person and try again.
-        (SopFault::Needs(needs), Origin::Assistant) => findings.add("prompt", needs),
+        (Some(SopFault::Needs(needs)), Origin::Assistant) => findings.add("prompt", needs),
         // A person may schedule first, and write later what the SOP needs.
-        (SopFault::Needs(needs), _) => {
+        (Some(SopFault::Needs(needs)), _) => {
             findings.warning = Some(format!("its runs will fail: prompt {needs}"));
         }
     }
@@ -220,19 +219,19 @@ async fn task(
 
 /// What is wrong with the SOP that a task runs.
 enum SopFault {
-    None,
-    Unknown(SopName),
-    /// It does not get all that it needs from the prompt.
+    /// There is none of this name, in a sentence.
+    Unknown(String),
+    /// It does not get all that it needs from the prompt, in words about the prompt.
     Needs(String),
 }
 
-async fn sop_fault(task: &Task, sops: &dyn SopCatalog) -> Result<SopFault> {
-    let Some(name) = &task.sop_name else { return Ok(SopFault::None) };
-    let Some(sop) = sops.sop(name).await? else { return Ok(SopFault::Unknown(name.clone())) };
+async fn sop_fault(task: &Task, sops: &dyn SopCatalog) -> Result<Option<SopFault>> {
+    let Some(name) = &task.sop_name else { return Ok(None) };
+    let Some(sop) = sops.sop(name).await? else {
+        return Ok(Some(SopFault::Unknown(format!("there is no SOP named {name}"))));
+    };
     let input = read_input(&sop, BTreeMap::new(), task.prompt.as_deref().unwrap_or_default());
     let missing: Vec<&str> = input.missing(&sop).iter().map(|one| one.name.as_str()).collect();
-    Ok(match missing.is_empty() {
-        true => SopFault::None,
-        false => SopFault::Needs(format!("must say what the SOP needs: {}", missing.join(", "))),
-    })
+    let needs = || SopFault::Needs(format!("must say what the SOP needs: {}", missing.join(", ")));
+    Ok((!missing.is_empty()).then(needs))
 }

@@ -107,10 +107,10 @@ async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<Batch>>, feed: 
                 continue;
             }
             first = events.recv() => match first {
-                Ok(event) => Some(event),
+                Ok(event) => SharedEvent::of(event),
                 Err(RecvError::Lagged(missed)) => {
                     feed.send(Vec::new(), missed);
-                    None
+                    continue;
                 }
                 // The program is shutting down.
                 Err(RecvError::Closed) => {
@@ -121,7 +121,7 @@ async fn pass_on(mut events: Receiver<Event>, sender: Sender<Arc<Batch>>, feed: 
         };
         sleep(GATHERED).await;
         // What is more than fits waits in the bus, which counts what it had to drop.
-        let mut gathered: Vec<SharedEvent> = first.into_iter().map(SharedEvent::of).collect();
+        let mut gathered = vec![first];
         let mut missed = 0;
         while gathered.len() < TOGETHER {
             match events.try_recv() {
