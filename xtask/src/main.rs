@@ -70,6 +70,10 @@ enum Chore {
     #[cfg(feature = "bench")]
     #[command(hide = true)]
     Bare,
+    /// The process of `bench` that has dashboards open
+    #[cfg(feature = "bench")]
+    #[command(hide = true)]
+    Watch { address: std::net::SocketAddr, count: usize },
 }
 
 fn main() -> ExitCode {
@@ -103,5 +107,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Measure(options) => bench::measure(root, &options),
         #[cfg(feature = "bench")]
         Chore::Bare => bench::bare(),
+        #[cfg(feature = "bench")]
+        Chore::Watch { address, count } => bench::watch(address, count),
     }
 }

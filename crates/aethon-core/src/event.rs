@@ -68,9 +68,9 @@ pub enum Event {
     },
     /// A line was logged.
     Log(Arc<LogRecord>),
-    /// A model call was settled.
+    /// A model call was settled. Calls are announced together, a little later than that.
     Usage {
-        /// The day's money after it.
+        /// The day's money, this call and perhaps later ones included.
         today: DaySpend,
         /// The call.
         entry: Arc<LedgerEntry>,

@@ -27,7 +27,8 @@ pub(crate) fn key_format(text: &str) -> Option<&'static str> {
     is_there.then_some("the key of a service")
 }
 
-/// The shortest value that is searched for; shorter ones would punch holes into ordinary words.
+/// The shortest value that is searched for; shorter ones would punch holes into ordinary words. What is known by its shape
+/// or its label is longer.
 const SHORTEST_VALUE: usize = 6;
 
 /// Finds and masks secrets. Cheap to clone.
@@ -87,6 +88,9 @@ impl Redactor {
     /// The ranges of all secrets, sorted and disjoint.
     fn places(&self, text: &str, reach: Reach) -> Vec<Range<usize>> {
         let mut places: Vec<Range<usize>> = Vec::new();
+        if text.len() < SHORTEST_VALUE {
+            return places;
+        }
         self.search(text, reach, |place| places.push(place));
         // Invisible characters inside a secret would hide it, and are dropped before a model sees the text.
         if let Some(view) = View::visible(text)

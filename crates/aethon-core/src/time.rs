@@ -7,17 +7,48 @@ use serde::Serializer;
 
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
+/// The longest text: a year before Christ has a sign and six digits.
+const LONGEST: usize = "-002026-11-20T10:00:00.000Z".len();
+
 /// Formats a timestamp: `2026-11-20T10:00:00.000Z`.
 pub fn text(moment: Timestamp) -> String {
-    let mut text = String::with_capacity(24);
-    // Writing to a string cannot fail.
-    let _ = PRINTER.print_timestamp(&moment, &mut text);
-    text
+    Text::of(moment).as_str().to_owned()
 }
 
 /// For `#[serde(serialize_with = "...")]`.
 pub fn serialize<S: Serializer>(moment: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&text(*moment))
+    serializer.serialize_str(Text::of(*moment).as_str())
+}
+
+/// A text that needs no allocation. The printer gives a `String` far more room than it fills.
+struct Text {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl Text {
+    fn of(moment: Timestamp) -> Self {
+        let mut text = Self { bytes: [0; LONGEST], length: 0 };
+        // There is room for every timestamp.
+        let _ = PRINTER.print_timestamp(&moment, &mut text);
+        text
+    }
+
+    fn as_str(&self) -> &str {
+        // Only whole strings are ever written.
+        std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
+    }
+}
+
+impl jiff::fmt::Write for &mut Text {
+    fn write_str(&mut self, part: &str) -> Result<(), jiff::Error> {
+        let end = self.length + part.len();
+        let room = self.bytes.get_mut(self.length..end);
+        room.ok_or_else(|| jiff::Error::from_args(format_args!("the text is too long")))?
+            .copy_from_slice(part.as_bytes());
+        self.length = end;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -31,5 +62,8 @@ mod tests {
         check("2026-11-20T10:00:00.08Z", "2026-11-20T10:00:00.080Z");
         check("2026-11-20T10:00:00.975119379Z", "2026-11-20T10:00:00.975Z");
         check("2026-11-20T12:00:00+02:00", "2026-11-20T10:00:00.000Z");
+        check("-009999-01-02T01:59:59Z", "-009999-01-02T01:59:59.000Z");
+        assert_eq!(text(Timestamp::MAX).len(), 24);
+        assert_eq!(text(Timestamp::MIN).len(), LONGEST);
     }
 }

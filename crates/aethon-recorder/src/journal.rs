@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use flate2::Crc;
+use serde::Serialize;
 
 use crate::names::{JOURNAL, ZIP};
 
@@ -120,19 +121,24 @@ impl Journal {
         self.bytes
     }
 
-    /// Buffers a record, which must not contain line breaks; [`Self::flush`] writes it. Returns `false` if it is too
+    /// Buffers a record, whose JSON must not contain line breaks; [`Self::flush`] writes it. Returns `false` if it is too
     /// large.
-    pub(crate) fn append(&mut self, kind: Kind, json: &[u8]) -> bool {
-        if json.len() > MOST_RECORD {
-            return false;
+    pub(crate) fn append(&mut self, kind: Kind, record: &impl Serialize) -> serde_json::Result<bool> {
+        let start = self.waiting.len();
+        self.waiting.extend_from_slice(b"________ ");
+        self.waiting.extend_from_slice(&[kind.letter(), b' ']);
+        let written = serde_json::to_writer(&mut self.waiting, record);
+        let json = &self.waiting[start + FRAME - 1..];
+        if written.is_err() || json.len() > MOST_RECORD {
+            self.waiting.truncate(start);
+            return written.map(|()| false);
         }
-        let before = self.waiting.len();
-        // Writing to memory does not fail.
-        let _ = write!(self.waiting, "{:08x} {} ", checksum(kind.letter(), json), char::from(kind.letter()));
-        self.waiting.extend_from_slice(json);
+        let sum = checksum(kind.letter(), json);
+        // Writing to memory that is there does not fail.
+        let _ = write!(&mut self.waiting[start..start + 8], "{sum:08x}");
         self.waiting.push(b'\n');
-        self.bytes += (self.waiting.len() - before) as u64;
-        true
+        self.bytes += (self.waiting.len() - start) as u64;
+        Ok(true)
     }
 
     /// Writes the buffered records.
@@ -234,13 +240,18 @@ impl Read for Positioned<'_> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn a_journal_belongs_to_one_writer_until_that_is_gone() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path(), "a").unwrap();
-        assert!(journal.append(Kind::Head, b"{}") && journal.append(Kind::Event, b"{\"x\":1}"));
+        assert!(journal.append(Kind::Head, &json!({})).unwrap());
+        let broken = std::collections::BTreeMap::from([((), "a key that JSON cannot have")]);
+        assert!(journal.append(Kind::Event, &broken).is_err(), "and nothing of it stays");
+        assert!(journal.append(Kind::Event, &json!({"x": 1})).unwrap());
         journal.flush().unwrap();
         assert!(Journal::take_over(folder.path(), "a").unwrap().is_none(), "it is being written");
         assert_eq!(Journal::create(folder.path(), "a").unwrap().stem(), "a.2");
@@ -262,10 +273,10 @@ mod tests {
     fn a_journal_torn_anywhere_is_read_up_to_there() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::create(folder.path(), "a").unwrap();
-        let records: [&[u8]; 4] = [b"{}", b"{\"n\":1}", b"{\"text\":\"h\xc3\xa4\"}", b"{\"n\":22222}"];
+        let records = [json!({}), json!({"n": 1}), json!({"text": "h\u{e4}"}), json!({"n": 22_222})];
         let mut ends = vec![0];
         for record in records {
-            assert!(journal.append(Kind::Event, record));
+            assert!(journal.append(Kind::Event, &record).unwrap());
             ends.push(journal.bytes());
         }
         journal.flush().unwrap();

@@ -22,14 +22,9 @@ use crate::record::{FORMAT, Head, NewEvent, NewMessage, NewSnapshot};
 /// After this long a session counts as idle even if a turn seems to be running.
 const LONGEST_TURN: Duration = Duration::from_secs(24 * 3600);
 
-/// How much memory for the next record is kept.
-const MOST_LINE: usize = 16 << 10;
-
 /// A running recording.
 pub(crate) struct LiveRecording {
     journal: Journal,
-    /// The record that is being written; kept for its memory.
-    line: Vec<u8>,
     seq: u64,
     snapshots: u64,
     /// Number of messages in the last snapshot.
@@ -54,11 +49,10 @@ impl LiveRecording {
         let mut journal = Journal::create(folder, &names::stem(session, at))?;
         let (session_id, version) = (session.as_str().to_owned(), version.to_owned());
         let head = Head { format_version: FORMAT, session_id, started_at: text(at), version };
-        journal.append(Kind::Head, &serde_json::to_vec(&head)?);
+        journal.append(Kind::Head, &head)?;
         journal.flush()?;
         Ok(Self {
             journal,
-            line: Vec::new(),
             seq: 0,
             snapshots: 0,
             messages: 0,
@@ -80,9 +74,9 @@ impl LiveRecording {
         }
         self.last = self.last.max(at);
         self.seq += 1;
-        let (layer, name, ts) = (data.layer(), data.name(), text(self.last));
+        let (layer, name, ts) = (data.layer(), data.name(), self.last);
         let data = Masked::new(redactor, data);
-        self.write(Kind::Event, &NewEvent { seq: self.seq, ts: &ts, layer, r#type: name, data, trace_id });
+        self.write(Kind::Event, &NewEvent { seq: self.seq, ts, layer, r#type: name, data, trace_id });
     }
 
     /// Adds a snapshot. Returns `false` if it does not continue the previous one, or could not be written.
@@ -104,7 +98,7 @@ impl LiveRecording {
             Kind::Snapshot,
             &NewSnapshot {
                 n: self.snapshots + 1,
-                ts: &text(self.last),
+                ts: self.last,
                 turn: &turn,
                 keeps: keeps as u64,
                 message_count: count as u64,
@@ -172,18 +166,11 @@ impl LiveRecording {
     }
 
     fn write(&mut self, kind: Kind, record: &impl Serialize) -> bool {
-        self.line.clear();
-        match serde_json::to_writer(&mut self.line, record) {
-            Ok(()) => {
-                let is_written = self.journal.append(kind, &self.line);
-                self.line.shrink_to(MOST_LINE);
-                is_written
-            }
-            Err(error) => {
-                tracing::warn!(%error, "a record could not be written as JSON");
-                false
-            }
-        }
+        let written = self.journal.append(kind, record);
+        written.unwrap_or_else(|error| {
+            tracing::warn!(%error, "a record could not be written as JSON");
+            false
+        })
     }
 }
 

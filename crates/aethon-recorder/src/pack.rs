@@ -7,6 +7,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use crate::event::EventData;
 use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
@@ -80,10 +82,14 @@ impl Content {
             return Ok(None);
         }
         let data = EventData::RecordingEnded { reason: "recovered" };
-        let (seq, ts) = (self.last.seq + 1, self.last.ts.as_str());
+        let (seq, ts) = (self.last.seq + 1, time(&self.last.ts)?);
         let event = NewEvent { seq, ts, layer: data.layer(), r#type: data.name(), data, trace_id: "" };
         Ok(Some(serde_json::to_vec(&event)?))
     }
+}
+
+fn time(text: &str) -> io::Result<Timestamp> {
+    text.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 fn write(journal: &Journal, content: &Content, path: &Path) -> io::Result<()> {
@@ -114,12 +120,11 @@ fn write(journal: &Journal, content: &Content, path: &Path) -> io::Result<()> {
             entries.insert(name, written.sha256);
         }
     }
-    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     let manifest = StoredManifest {
         format_version: FORMAT,
         session_id: content.head.session_id.clone(),
-        started_at: content.head.started_at.parse().map_err(invalid)?,
-        ended_at: content.last.ts.parse().map_err(invalid)?,
+        started_at: time(&content.head.started_at)?,
+        ended_at: time(&content.last.ts)?,
         version: content.head.version.clone(),
         events_count: content.events + u64::from(closing.is_some()),
         snapshots_count: number,

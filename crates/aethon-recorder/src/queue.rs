@@ -3,7 +3,6 @@
 //! Pushing never blocks: if the writer is too far behind, entries are dropped and counted. The writer lets entries
 //! accumulate briefly before it takes them, so that a turn wakes nobody.
 
-use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,9 +21,12 @@ const MOST_BYTES: usize = 64 << 20;
 const MANY_BYTES: usize = 4 << 20;
 const MANY_ENTRIES: usize = 4_096;
 
+/// The room for entries that is kept.
+const KEPT_ENTRIES: usize = 2_048;
+
 /// How long the writer lets entries accumulate. A crash loses no more than this, well under the second that may be
-/// lost. Much longer, and what it takes has left the processor's cache at full load.
-const PAUSE: Duration = Duration::from_millis(20);
+/// lost. With a shorter pause, waking the thread costs more than what it writes.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Something to record.
 #[derive(Debug)]
@@ -65,17 +67,17 @@ pub(crate) struct Queue {
 
 #[derive(Debug, Default)]
 struct QueueState {
-    entries: VecDeque<Entry>,
+    entries: Vec<Entry>,
     bytes: usize,
     dropped: u64,
     is_urgent: bool,
     is_closed: bool,
 }
 
-/// What the writer takes at once.
-#[derive(Debug)]
+/// What the writer takes at once. It is kept for its memory.
+#[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub(crate) entries: VecDeque<Entry>,
+    pub(crate) entries: Vec<Entry>,
     /// Number of entries dropped before these.
     pub(crate) dropped: u64,
     /// Whether no more batches follow.
@@ -97,7 +99,7 @@ impl Queue {
         }
         let was_little = !state.is_much();
         let is_first = state.entries.is_empty();
-        state.entries.push_back(entry);
+        state.entries.push(entry);
         state.bytes += bytes;
         state.is_urgent |= is_end;
         if is_first || is_end || (was_little && state.is_much()) {
@@ -112,8 +114,8 @@ impl Queue {
         self.ready.notify_all();
     }
 
-    /// Returns the accumulated entries, after waiting at most `wait` for the first of them.
-    pub(crate) fn next(&self, wait: Duration) -> Batch {
+    /// Replaces the batch by the accumulated entries, after waiting at most `wait` for the first of them.
+    pub(crate) fn next(&self, batch: &mut Batch, wait: Duration) {
         let unpoisoned = |guard| PoisonError::into_inner(guard);
         let state = self.state();
         let is_idle = |state: &mut QueueState| state.entries.is_empty() && !state.is_closed;
@@ -125,11 +127,11 @@ impl Queue {
             self.ready.wait_timeout_while(state, PAUSE, comes_together).unwrap_or_else(unpoisoned);
         state.bytes = 0;
         state.is_urgent = false;
-        Batch {
-            entries: std::mem::take(&mut state.entries),
-            dropped: std::mem::take(&mut state.dropped),
-            is_last: state.is_closed,
-        }
+        batch.entries.clear();
+        batch.entries.shrink_to(KEPT_ENTRIES);
+        std::mem::swap(&mut batch.entries, &mut state.entries);
+        batch.dropped = std::mem::take(&mut state.dropped);
+        batch.is_last = state.is_closed;
     }
 
     fn state(&self) -> MutexGuard<'_, QueueState> {
@@ -163,12 +165,13 @@ mod tests {
         assert!(queue.push(event(), MOST_BYTES));
         assert!(!queue.push(event(), 1) && !queue.push(event(), 1));
         assert!(queue.push(end("reset"), 0));
-        let batch = queue.next(Duration::ZERO);
+        let mut batch = Batch::default();
+        queue.next(&mut batch, Duration::ZERO);
         assert_eq!((batch.entries.len(), batch.dropped, batch.is_last), (2, 2, false));
         assert!(queue.push(event(), 1));
         queue.close();
         assert!(!queue.push(event(), 1));
-        let batch = queue.next(Duration::from_secs(60));
+        queue.next(&mut batch, Duration::from_secs(60));
         assert_eq!((batch.entries.len(), batch.dropped, batch.is_last), (1, 0, true));
     }
 }

@@ -62,7 +62,8 @@ impl StoredManifest {
 #[derive(Serialize)]
 pub(crate) struct NewEvent<'e, D> {
     pub(crate) seq: u64,
-    pub(crate) ts: &'e str,
+    #[serde(serialize_with = "aethon_core::time::serialize")]
+    pub(crate) ts: Timestamp,
     pub(crate) layer: aethon_core::recording::Layer,
     pub(crate) r#type: &'e str,
     pub(crate) data: D,
@@ -82,7 +83,8 @@ pub(crate) struct EventHead {
 #[derive(Serialize)]
 pub(crate) struct NewSnapshot<'s> {
     pub(crate) n: u64,
-    pub(crate) ts: &'s str,
+    #[serde(serialize_with = "aethon_core::time::serialize")]
+    pub(crate) ts: Timestamp,
     pub(crate) turn: &'s TurnId,
     /// How many messages of the previous snapshot are kept, counted from the first.
     pub(crate) keeps: u64,

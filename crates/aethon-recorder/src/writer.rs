@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use aethon_core::event::{Event, RecordingChange, RecordingNews};
 use aethon_core::ids::SessionId;
+use aethon_core::redact::Redactor;
 use jiff::Timestamp;
 
 use crate::event::{EventData, SessionEvent};
 use crate::live_recording::LiveRecording;
 use crate::pack::pack;
-use crate::queue::{Entry, Snapshot};
+use crate::queue::{Batch, Entry, Snapshot};
 use crate::recorder::{Options, Shared};
 use crate::retention;
 
@@ -64,14 +65,16 @@ impl Writer {
     /// Writes until the queue is closed, then ends all recordings.
     pub(crate) fn run(&mut self) {
         self.clean_up();
+        let mut batch = Batch::default();
         loop {
             let wait = if self.live.is_empty() { IDLE_CHECK_INTERVAL * 240 } else { IDLE_CHECK_INTERVAL };
-            let batch = self.shared.queue.next(wait);
+            self.shared.queue.next(&mut batch, wait);
             if batch.dropped > 0 {
                 self.note_loss(batch.dropped);
             }
-            for entry in batch.entries {
-                self.take(entry);
+            let redactor = self.options.redactor.get();
+            for entry in batch.entries.drain(..) {
+                self.take(&redactor, entry);
             }
             self.flush();
             if batch.is_last {
@@ -81,10 +84,10 @@ impl Writer {
         }
     }
 
-    fn take(&mut self, entry: Entry) {
+    fn take(&mut self, redactor: &Redactor, entry: Entry) {
         match entry {
-            Entry::Event(event) => self.event(event),
-            Entry::Snapshot(snapshot) => self.snapshot(*snapshot),
+            Entry::Event(event) => self.event(redactor, event),
+            Entry::Snapshot(snapshot) => self.snapshot(redactor, *snapshot),
             Entry::OneShot { session } => {
                 if self.one_shots.len() >= MAX_ONE_SHOT_NAMES {
                     self.one_shots.clear();
@@ -92,9 +95,8 @@ impl Writer {
                 self.one_shots.insert(session);
             }
             Entry::OutsideTurn { session, at, data } => {
-                let redactor = self.options.redactor.get();
                 if let Some(live) = self.live.get_mut(&session) {
-                    live.event(&redactor, at, "", &data);
+                    live.event(redactor, at, "", &data);
                 }
             }
             Entry::End { session, reason, done } => {
@@ -107,25 +109,23 @@ impl Writer {
         }
     }
 
-    fn event(&mut self, event: SessionEvent) {
+    fn event(&mut self, redactor: &Redactor, event: SessionEvent) {
         let SessionEvent { session, turn, at, data } = event;
         if matches!(data, EventData::TurnStarted { .. }) && !self.live.contains_key(&session) {
             self.begin(&session, at);
         }
-        let redactor = self.options.redactor.get();
         let Some(live) = self.live.get_mut(&session) else { return };
         let turn = turn.as_ref().map_or("", |turn| turn.as_str());
-        live.event(&redactor, at, turn, &data);
+        live.event(redactor, at, turn, &data);
         if matches!(data, EventData::TurnEnded { .. }) && self.one_shots.remove(&session) {
             self.end(&session, "session_used_once");
         }
     }
 
-    fn snapshot(&mut self, snapshot: Snapshot) {
+    fn snapshot(&mut self, redactor: &Redactor, snapshot: Snapshot) {
         let session = snapshot.session.clone();
-        let redactor = self.options.redactor.get();
         let Some(live) = self.live.get_mut(&session) else { return self.shared.tracker.forget(&session) };
-        if !live.snapshot(&redactor, snapshot, &self.options.cwd) {
+        if !live.snapshot(redactor, snapshot, &self.options.cwd) {
             // Something in between was lost; forgetting the session makes its next snapshot complete.
             self.shared.tracker.forget(&session);
         }

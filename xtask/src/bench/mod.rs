@@ -33,4 +33,4 @@ mod subject;
 
 pub(crate) use command::{Options, run};
 #[cfg(feature = "bench")]
-pub(crate) use {bare::serve as bare, measure::measure};
+pub(crate) use {bare::serve as bare, measure::measure, sockets::watch};

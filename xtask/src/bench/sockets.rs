@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use futures_util::{SinkExt, StreamExt};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -34,35 +35,50 @@ pub(super) async fn open_idle(address: SocketAddr, count: usize) -> Result<Vec<T
 }
 
 async fn open(address: SocketAddr, number: usize) -> Result<TcpStream> {
+    let path = format!("/ws/chat?session=idle-{number}");
+    handshake(address, &path).await.with_context(|| format!("socket {number} cannot be opened"))
+}
+
+/// Opens a WebSocket and leaves its frames to the caller.
+async fn handshake(address: SocketAddr, path: &str) -> Result<TcpStream> {
     let mut stream = TcpStream::connect(address).await.context("cannot connect")?;
     let request = format!(
-        "GET /ws/chat?session=idle-{number} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\n\
          Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::with_capacity(512);
     while !answer.windows(4).any(|four| four == b"\r\n\r\n") {
         if stream.read_buf(&mut answer).await? == 0 {
-            bail!("the server closed socket {number} while it was opened");
+            bail!("the server closed the socket while it was opened");
         }
     }
     if !answer.starts_with(b"HTTP/1.1 101 ") {
-        bail!("socket {number} was refused: {}", String::from_utf8_lossy(&answer));
+        bail!("it was refused: {}", String::from_utf8_lossy(&answer));
     }
     Ok(stream)
 }
 
-/// Opens dashboard sockets that subscribe to everything and read until they are dropped.
-pub(super) async fn watch(address: SocketAddr, count: usize) -> Result<JoinSet<()>> {
-    let mut watching = JoinSet::new();
-    for _ in 0..count {
-        let stream = TcpStream::connect(address).await.context("cannot connect")?;
-        let url = format!("ws://{address}/ws/dashboard");
-        let (mut socket, _) =
-            tokio_tungstenite::client_async(url, stream).await.context("cannot open a dashboard")?;
-        watching.spawn(async move { while let Some(Ok(_)) = socket.next().await {} });
-    }
-    Ok(watching)
+/// Opens dashboard sockets, prints one line, and reads from them until the process is killed. Whoever looks at a dashboard
+/// does so on another machine, so this process takes only what the others leave of this one, and does not look at what it
+/// reads.
+pub(crate) fn watch(address: SocketAddr, count: usize) -> Result<()> {
+    rustix::process::nice(19).context("cannot lower the priority")?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut watching = JoinSet::new();
+        for _ in 0..count {
+            let mut stream = handshake(address, "/ws/dashboard").await?;
+            watching.spawn(async move {
+                let mut buffer = vec![0; 64 << 10];
+                while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+            });
+        }
+        println!("{count} dashboards open at http://{address}");
+        std::io::stdout().flush()?;
+        watching.join_all().await;
+        Ok(())
+    })
 }
 
 /// Closes the sockets with a close frame each.

@@ -32,6 +32,15 @@ impl Subject {
         Self::start(command, &home.join("bare.stderr"))
     }
 
+    /// Starts a process that has dashboards of a server open.
+    pub(super) fn dashboards(home: &Path, of: &Self, count: usize) -> Result<Self> {
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let (address, count) = (of.address.to_string(), count.to_string());
+        let program = program.display().to_string();
+        let command = process::command(home, "chrt", &["--idle", "0", &program, "watch", &address, &count]);
+        Self::start(command, &home.join("watch.stderr"))
+    }
+
     fn start(mut command: std::process::Command, log: &PathBuf) -> Result<Self> {
         let complaints = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut child = command
@@ -50,7 +59,7 @@ impl Subject {
             None => {
                 let status = child.wait()?;
                 let complaints = fs::read_to_string(log).unwrap_or_default();
-                bail!("the server printed no address (`{}`, {status}):\n{complaints}", line.trim());
+                bail!("the process printed no address (`{}`, {status}):\n{complaints}", line.trim());
             }
         }
     }

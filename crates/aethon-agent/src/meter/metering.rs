@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aethon_core::clock::Clock;
-use aethon_core::event::{Event, EventBus};
+use aethon_core::event::EventBus;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::ledger::{Claim, DaySpend, Ledger, LedgerEntry, Price, Reserved, WorkKind};
 use aethon_core::live::Live;
@@ -17,6 +17,7 @@ use aethon_core::usage::{Budget, day_of};
 use jiff::civil::Date;
 use tokio::sync::{Notify, OnceCell, oneshot};
 
+use super::announcer::Announcer;
 use super::call::ModelCall;
 use super::grant::{Ending, Grant, Plan};
 use super::refusal;
@@ -99,6 +100,7 @@ struct Inner {
     rates: Live<Rates>,
     clock: Arc<dyn Clock>,
     bus: EventBus,
+    announcer: Announcer,
     /// The day on which the owner was last warned.
     warned: Mutex<Option<Date>>,
     earlier_warning_checked: OnceCell<()>,
@@ -128,11 +130,13 @@ impl Meter {
         clock: Arc<dyn Clock>,
         bus: EventBus,
     ) -> Self {
+        let announcer = Announcer::new(ledger.clone(), bus.clone());
         Self(Arc::new(Inner {
             ledger,
             rates: Live::new(Rates { prices, budget }),
             clock,
             bus,
+            announcer,
             warned: Mutex::default(),
             earlier_warning_checked: OnceCell::new(),
             running: AtomicUsize::new(0),
@@ -316,7 +320,7 @@ impl Meter {
 
     /// Writes a call down and returns its reservation. Returns a warning if the owner is due one.
     pub(super) async fn book(&self, reservation: Option<i64>, entry: LedgerEntry) -> Option<String> {
-        let shown = self.0.bus.has_listeners().then(|| Arc::new(entry.clone()));
+        let shown = self.0.announcer.has_listeners().then(|| entry.clone());
         let cost_usd = entry.usage.cost_usd;
         let settle = || self.0.ledger.settle(reservation, entry.clone());
         let booked = until_stored("a model call could not be written down; trying again", settle).await;
@@ -330,15 +334,14 @@ impl Meter {
             refusal::log_failure("a model call could not be written down", &error);
             return None;
         }
+        if let Some(entry) = shown {
+            self.0.announcer.announce(entry);
+        }
         let is_limited = self.budget().is_limited() && cost_usd > 0.0;
-        if shown.is_none() && !is_limited {
+        if !is_limited {
             return None;
         }
-        let today = self.0.ledger.today().await.ok()?;
-        if let Some(entry) = shown {
-            self.0.bus.publish(|| Event::Usage { today, entry });
-        }
-        is_limited.then(|| self.warning(today)).flatten()
+        self.warning(self.0.ledger.today().await.ok()?)
     }
 
     /// Measures a finished call.

@@ -7,8 +7,9 @@
 //!
 //! `metering` admits and books calls, `grant` is the permission to make one call, and `call` is a call to the first of
 //! several models that answers. Beside them: `tariff` (what a call costs), `usual` (how long answers are), `counts`
-//! (what is believed of a service), `refusal` (the messages).
+//! (what is believed of a service), `refusal` (the messages), `announcer` (what is settled, for those who watch).
 
+mod announcer;
 mod call;
 mod counts;
 mod grant;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::event::EventBus;
+use aethon_core::event::{Event, EventBus};
 use aethon_core::ledger::{Claim, Ledger, Price, WorkKind};
 use aethon_core::model::{Capabilities, Usage};
 use aethon_core::testkit::{ManualClock, MemoryLedger};
@@ -16,6 +16,7 @@ use super::{Ending, Grant, Meter, Work};
 struct Bench {
     ledger: Arc<MemoryLedger>,
     meter: Meter,
+    bus: EventBus,
 }
 
 impl Bench {
@@ -32,8 +33,9 @@ impl Bench {
         let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
         let ledger = Arc::new(MemoryLedger::new(clock.clone()));
         let prices = Arc::new(move |_: &str, model: &str, _| price(model));
-        let meter = Meter::new(ledger.clone(), prices, budget, clock, EventBus::default());
-        Self { ledger, meter }
+        let bus = EventBus::default();
+        let meter = Meter::new(ledger.clone(), prices, budget, clock, bus.clone());
+        Self { ledger, meter, bus }
     }
 
     async fn reserve(&self, model: &Capabilities) -> Result<Grant, String> {
@@ -95,6 +97,25 @@ async fn a_reservation_grows_with_the_answer_until_the_day_is_spent() {
     assert_eq!((said, refused.code.as_str()), (1_990, "budget_exceeded"), "the last of it is of use");
     grant.settle(Ending::Cut).await;
     assert_eq!(bench.day().await, (2_000.0, 0.0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_watch_are_told_of_calls_together_and_no_call_waits_for_that() {
+    let bench = Bench::new(10_000.0);
+    let mut events = bench.bus.subscribe();
+    for round in 1..3 {
+        for output in [10, 20] {
+            bench.reserve(&watched(300)).await.unwrap().settle(whole(output)).await;
+        }
+        assert!(events.try_recv().is_err(), "nothing is announced while calls are settled");
+        for output in [10, 20] {
+            let Event::Usage { today, entry } = events.recv().await.unwrap() else { panic!("another event") };
+            assert_eq!(
+                (entry.usage.output_tokens, today.spent_usd.round()),
+                (output, 30.0 * f64::from(round))
+            );
+        }
+    }
 }
 
 #[tokio::test]

@@ -50,8 +50,9 @@ async fn those_who_watch_the_whole_are_told_too() {
     let mut events = harness.bus.subscribe();
     harness.ask(&session("a"), "hi").await;
     let mut seen = Vec::new();
-    while let Ok(event) = events.try_recv() {
-        seen.push(match event {
+    // The call is announced last.
+    while !seen.last().is_some_and(|last: &String| last.ends_with(" tokens")) {
+        seen.push(match events.recv().await.unwrap() {
             Event::Message { message, .. } => crate::harness::describe(&message),
             Event::Session { change, .. } => format!("{change:?}"),
             Event::TurnStarted { .. } => "turn".into(),
@@ -60,7 +61,7 @@ async fn those_who_watch_the_whole_are_told_too() {
             other => format!("{other:?}"),
         });
     }
-    assert_eq!(seen, ["turn", "user: hi", "Created", "10 tokens", "assistant: ok", "end", "Updated"]);
+    assert_eq!(seen, ["turn", "user: hi", "Created", "assistant: ok", "end", "Updated", "10 tokens"]);
 }
 
 #[tokio::test]

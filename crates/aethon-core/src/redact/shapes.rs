@@ -66,44 +66,66 @@ const SHAPES: &[Shape] = &[
     mixed("tvly-", 24),
 ];
 
-/// The bytes with which prefixes begin.
-const BEGINNINGS: [bool; 256] = {
-    let mut beginnings = [false; 256];
+/// For each byte, the shapes whose prefix has it at this index, as a set of bits.
+const fn having(index: usize) -> [u64; 256] {
+    assert!(SHAPES.len() <= 64, "a set has 64 bits");
+    let mut having = [0; 256];
     let mut at = 0;
     while at < SHAPES.len() {
-        beginnings[SHAPES[at].prefix.as_bytes()[0] as usize] = true;
+        having[SHAPES[at].prefix.as_bytes()[index] as usize] |= 1 << at;
         at += 1;
     }
-    beginnings
+    having
+}
+
+/// The shapes by the first two bytes of their prefixes, which rule out nearly every word.
+const FIRST: [u64; 256] = having(0);
+const SECOND: [u64; 256] = having(1);
+
+/// The length of the shortest key.
+const SHORTEST: usize = {
+    let (mut shortest, mut at) = (usize::MAX, 0);
+    while at < SHAPES.len() {
+        let length = SHAPES[at].prefix.len() + SHAPES[at].least;
+        shortest = if length < shortest { length } else { shortest };
+        at += 1;
+    }
+    shortest
 };
 
 /// Calls back with the range of everything in the shape of a key.
 pub(super) fn find(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
     let mut is_in_word = false;
-    while let Some(&byte) = text.get(at) {
-        let begins = !is_in_word && BEGINNINGS[usize::from(byte)];
-        if begins && let Some(length) = key_length(&text[at..]) {
+    while at + SHORTEST <= text.len() {
+        let shapes = FIRST[usize::from(text[at])] & SECOND[usize::from(text[at + 1])];
+        if shapes != 0
+            && !is_in_word
+            && let Some(length) = key_length(&text[at..], shapes)
+        {
             found(at..at + length);
             at += length;
             is_in_word = true;
             continue;
         }
-        is_in_word = byte.is_ascii_alphanumeric();
+        is_in_word = text[at].is_ascii_alphanumeric();
         at += 1;
     }
 }
 
-fn key_length(text: &[u8]) -> Option<usize> {
-    let start = text.first_chunk::<2>();
-    // Comparing two bytes first rules out nearly all of them without a call.
-    let mut near = SHAPES.iter().filter(|shape| shape.prefix.as_bytes().first_chunk() == start);
-    near.find_map(|shape| {
-        let body = text.strip_prefix(shape.prefix.as_bytes())?;
+/// Returns the length of the key that begins here, if it has one of these shapes.
+fn key_length(text: &[u8], mut shapes: u64) -> Option<usize> {
+    while shapes != 0 {
+        let shape = &SHAPES[shapes.trailing_zeros() as usize];
+        shapes &= shapes - 1;
+        let Some(body) = text.strip_prefix(shape.prefix.as_bytes()) else { continue };
         let length = body.iter().take_while(|&&byte| is_key_character(byte)).count();
         let is_fit = !shape.has_digit || body[..length].iter().any(u8::is_ascii_digit);
-        (length >= shape.least && is_fit).then_some(shape.prefix.len() + length)
-    })
+        if length >= shape.least && is_fit {
+            return Some(shape.prefix.len() + length);
+        }
+    }
+    None
 }
 
 fn is_key_character(byte: u8) -> bool {
