@@ -10,11 +10,10 @@ use aethon_core::ledger::LedgerEntry;
 use aethon_core::log::LogRecord;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::feed::{Batch, Feed, SharedEvent};
+use super::feed::{Batch, Feed, SharedEvent, Subscription};
 use super::frames;
 use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
@@ -35,9 +34,9 @@ pub(super) async fn run(
     runtime: &Runtime,
     socket: &mut Socket,
 ) -> Option<Close> {
-    let (mut news, heard) = feed.subscribe(bus);
+    let mut news = feed.subscribe(bus);
     let mut shutdown = runtime.shutdown.clone();
-    let mut subscriber = Subscriber { topics: None, seq: 0, heard };
+    let mut subscriber = Subscriber { topics: None, seq: 0, heard: news.before };
     loop {
         let told = tokio::select! {
             biased;
@@ -53,7 +52,7 @@ pub(super) async fn run(
                 Received::Wrong(Close::BINARY) => Ok(()),
                 Received::Wrong(close) => return Some(close),
             },
-            first = news.recv() => match first {
+            first = news.next() => match first {
                 // The program is shutting down; the request to stop arrives next.
                 Err(RecvError::Closed) => return Some(Close::AWAY),
                 // How many, the numbers of the next batch tell.
@@ -77,7 +76,7 @@ struct Subscriber {
 
 impl Subscriber {
     /// Returns the frames of the first batch and of those queued behind it.
-    fn frames(&mut self, first: Arc<Batch>, news: &mut Receiver<Arc<Batch>>) -> Vec<Utf8Bytes> {
+    fn frames(&mut self, first: Arc<Batch>, news: &mut Subscription) -> Vec<Utf8Bytes> {
         let mut next = Some(first);
         let mut frames = Vec::new();
         while let Some(batch) = next {
@@ -89,7 +88,7 @@ impl Subscriber {
                 break;
             }
             next = loop {
-                match news.try_recv() {
+                match news.try_next() {
                     Ok(batch) => break Some(batch),
                     Err(TryRecvError::Lagged(_)) => {}
                     Err(TryRecvError::Empty | TryRecvError::Closed) => break None,

@@ -2,8 +2,9 @@
 //!
 //! All dashboards want the same events in the same form. While any is open, one task listens to the event bus and passes
 //! on in batches what came within a short time: waking every dashboard for every event would cost more than the turns
-//! they show. The first dashboard that wants an event formats it, and the others share the text. Batches are numbered by
-//! events, so that a slow reader knows how much it missed.
+//! they show. The first dashboard that wants an event formats it, and the others share the text. Dashboards take a batch
+//! one after the other, so that a turn never waits for the writing of all of them. Batches are numbered by events, so that
+//! a slow reader knows how much it missed.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use aethon_core::event::{Event, EventBus};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::broadcast::{Receiver, Sender, channel};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// How long events are collected before they are passed on.
 const GATHERED: Duration = Duration::from_millis(20);
@@ -19,6 +20,11 @@ const GATHERED: Duration = Duration::from_millis(20);
 /// How many events are passed on together at most, and how many batches a dashboard may lag behind.
 const TOGETHER: usize = 128;
 const CAPACITY: usize = 32;
+
+/// By how much each further dashboard takes a batch later than the one before it, and how many do so: then the next batch
+/// comes.
+const STEP: Duration = Duration::from_millis(1);
+const STEPS: u32 = 20;
 
 /// The events for dashboards. Cheap to clone; clones share the task.
 #[derive(Clone, Default)]
@@ -29,6 +35,18 @@ struct Open {
     sender: Sender<Arc<Batch>>,
     /// How many events have been passed on or missed.
     passed: u64,
+    /// How many dashboards have subscribed.
+    subscribed: u32,
+}
+
+/// What a dashboard subscribes to.
+pub(super) struct Subscription {
+    /// How many events came before.
+    pub(super) before: u64,
+    batches: Receiver<Arc<Batch>>,
+    /// How long a batch is kept back.
+    delay: Duration,
+    kept: Option<(Arc<Batch>, Instant)>,
 }
 
 /// Events that came within a short time.
@@ -56,23 +74,24 @@ impl SharedEvent {
 }
 
 impl Feed {
-    /// Subscribes to events from now on. Also returns how many came before.
-    pub(super) fn subscribe(&self, bus: &EventBus) -> (Receiver<Arc<Batch>>, u64) {
+    /// Subscribes to events from now on.
+    pub(super) fn subscribe(&self, bus: &EventBus) -> Subscription {
         let mut slot = self.lock();
-        if let Some(open) = &*slot {
-            return (open.sender.subscribe(), open.passed);
-        }
-        let (sender, receiver) = channel(CAPACITY);
-        *slot = Some(Open { sender: sender.clone(), passed: 0 });
-        tokio::spawn(pass_on(bus.subscribe(), sender, self.clone()));
-        (receiver, 0)
+        let open = slot.get_or_insert_with(|| {
+            let (sender, _) = channel(CAPACITY);
+            tokio::spawn(pass_on(bus.subscribe(), sender.clone(), self.clone()));
+            Open { sender, passed: 0, subscribed: 0 }
+        });
+        let delay = STEP * (open.subscribed % STEPS);
+        open.subscribed = open.subscribed.wrapping_add(1);
+        Subscription { before: open.passed, batches: open.sender.subscribe(), delay, kept: None }
     }
 
     /// Passes on events, `missed` of which were lost after them.
     fn send(&self, events: Vec<SharedEvent>, missed: u64) {
         // Subscribing takes the same lock, so that everybody knows which events come next.
         let mut slot = self.lock();
-        let Some(Open { sender, passed }) = &mut *slot else { return };
+        let Some(Open { sender, passed, .. }) = &mut *slot else { return };
         let count = events.len() as u64;
         if count > 0 {
             // An error means that the last listener just left, which the task notices next.
@@ -94,6 +113,27 @@ impl Feed {
 
     fn lock(&self) -> MutexGuard<'_, Option<Open>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Subscription {
+    /// Returns the next batch, in its turn. Loses nothing when it is cancelled.
+    pub(super) async fn next(&mut self) -> Result<Arc<Batch>, RecvError> {
+        let (batch, due) = match self.kept.take() {
+            Some(kept) => kept,
+            None => (self.batches.recv().await?, Instant::now() + self.delay),
+        };
+        if !self.delay.is_zero() {
+            self.kept = Some((batch.clone(), due));
+            sleep_until(due).await;
+            self.kept = None;
+        }
+        Ok(batch)
+    }
+
+    /// Returns a batch that has come already.
+    pub(super) fn try_next(&mut self) -> Result<Arc<Batch>, TryRecvError> {
+        self.batches.try_recv()
     }
 }
 
@@ -144,6 +184,8 @@ mod tests {
     use aethon_core::event::SessionChange;
     use aethon_core::ids::SessionId;
 
+    use tokio::time::timeout;
+
     use super::*;
 
     fn happened(bus: &EventBus) {
@@ -151,15 +193,15 @@ mod tests {
         bus.publish(|| Event::Session { session, change: SessionChange::Created });
     }
 
-    async fn text(receiver: &mut Receiver<Arc<Batch>>, mine: &str) -> String {
-        receiver.recv().await.unwrap().events[0].text(|_| mine.to_owned()).to_owned()
+    async fn text(subscription: &mut Subscription, mine: &str) -> String {
+        subscription.next().await.unwrap().events[0].text(|_| mine.to_owned()).to_owned()
     }
 
     #[tokio::test]
     async fn all_listeners_share_the_text_and_the_last_one_ends_the_task() {
         let (feed, bus) = (Feed::default(), EventBus::default());
         for _ in 0..3 {
-            let ((mut one, _), (mut other, _)) = (feed.subscribe(&bus), feed.subscribe(&bus));
+            let (mut one, mut other) = (feed.subscribe(&bus), feed.subscribe(&bus));
             happened(&bus);
             assert_eq!(text(&mut one, "first").await, "first");
             assert_eq!(text(&mut other, "second").await, "first");
@@ -176,15 +218,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn batches_are_bounded_and_numbered_by_what_came() {
         let (feed, bus) = (Feed::default(), EventBus::default());
-        let (mut listener, before) = feed.subscribe(&bus);
-        assert_eq!(before, 0);
+        let mut listener = feed.subscribe(&bus);
+        assert_eq!(listener.before, 0);
         // The task cannot run in between.
         for _ in 0..TOGETHER * 2 + 7 {
             happened(&bus);
         }
         let mut heard = Vec::new();
         for _ in 0..3 {
-            let batch = listener.recv().await.unwrap();
+            let batch = listener.next().await.unwrap();
             heard.push((batch.before, batch.events.len()));
         }
         let together = TOGETHER as u64;
@@ -195,15 +237,30 @@ mod tests {
     async fn what_came_too_fast_for_the_task_is_a_gap_in_the_numbers() {
         const HELD: u64 = 1024;
         let (feed, bus) = (Feed::default(), EventBus::default());
-        let (mut listener, before) = feed.subscribe(&bus);
-        assert_eq!(before, 0);
+        let mut listener = feed.subscribe(&bus);
+        assert_eq!(listener.before, 0);
         for _ in 0..HELD + 7 {
             happened(&bus);
         }
-        let first = listener.recv().await.unwrap();
+        let first = listener.next().await.unwrap();
         assert_eq!((first.before, first.events.len()), (7, TOGETHER));
-        let (mut later, before) = feed.subscribe(&bus);
-        assert_eq!(before, 7 + TOGETHER as u64);
-        assert_eq!(later.recv().await.unwrap().before, before);
+        let mut later = feed.subscribe(&bus);
+        assert_eq!(later.before, 7 + TOGETHER as u64);
+        assert_eq!(later.next().await.unwrap().before, later.before);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn dashboards_take_their_turns_and_lose_nothing_when_they_are_interrupted() {
+        let (feed, bus) = (Feed::default(), EventBus::default());
+        let mut subscriptions: Vec<_> = (0..=STEPS).map(|_| feed.subscribe(&bus)).collect();
+        happened(&bus);
+        let begun = Instant::now();
+        let first = subscriptions[0].next().await.unwrap();
+        assert_eq!((first.before, begun.elapsed()), (0, GATHERED));
+        let mut third = subscriptions.remove(2);
+        assert!(timeout(STEP, third.next()).await.is_err(), "it is not its turn yet");
+        assert!(Arc::ptr_eq(&third.next().await.unwrap(), &first));
+        let last = subscriptions.last_mut().unwrap();
+        assert!(last.delay.is_zero() && Arc::ptr_eq(&last.next().await.unwrap(), &first));
     }
 }
