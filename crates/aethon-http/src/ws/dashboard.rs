@@ -6,9 +6,12 @@
 use std::sync::Arc;
 
 use aethon_core::event::{Event, EventBus, JobChange, RecordingChange, SessionChange};
-use aethon_core::ledger::LedgerEntry;
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ledger::{DaySpend, LedgerEntry, WorkKind};
 use aethon_core::log::LogRecord;
-use serde::Deserialize;
+use aethon_core::model::Usage;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
@@ -105,8 +108,15 @@ impl Subscriber {
             return None;
         }
         self.seq += 1;
-        let data = shared.text(|event| data(event).to_string());
-        Some(format!("{{\"channel\":\"{topic}\",\"data\":{data},\"seq\":{}}}", self.seq).into())
+        // The number is all that differs between dashboards.
+        let shared =
+            shared.text(|event| format!("{{\"channel\":\"{topic}\",\"data\":{},\"seq\":", data(event)));
+        let number = self.seq.to_string();
+        let mut frame = String::with_capacity(shared.len() + number.len() + 1);
+        frame.push_str(shared);
+        frame.push_str(&number);
+        frame.push('}');
+        Some(frame.into())
     }
 }
 
@@ -152,80 +162,130 @@ fn topic(event: &Event) -> &'static str {
     }
 }
 
-fn data(event: &Event) -> Value {
+/// Formats an event. What every turn has is written without a document in between.
+fn data(event: &Event) -> String {
+    let session = |session_id, change| SessionNews { session_id, change, turn: None, end: None };
     match event {
-        Event::Message { session, message } => {
-            json!({ "session_id": session, "message": Message::new((**message).clone(), Rendering::Source).shortened(MAX_TEXT) })
-        }
-        Event::Session { session, change } => {
+        Event::Message { session, message } => written(&MessageNews {
+            session_id: session,
+            message: Message::new((**message).clone(), Rendering::Source).shortened(MAX_TEXT),
+        }),
+        Event::Session { session: id, change } => {
             let change = match change {
                 SessionChange::Created => "created",
                 SessionChange::Updated => "updated",
                 SessionChange::Reset => "reset",
                 SessionChange::Deleted => "deleted",
             };
-            json!({ "session_id": session, "change": change })
+            written(&session(id, change))
         }
-        Event::TurnStarted { session, turn } => {
-            json!({ "session_id": session, "change": "turn_started", "turn": turn })
+        Event::TurnStarted { session: id, turn } => {
+            written(&SessionNews { turn: Some(turn), ..session(id, "turn_started") })
         }
-        Event::TurnEnded { session, turn, end } => {
-            json!({ "session_id": session, "change": "turn_ended", "turn": turn, "end": end.as_str() })
+        Event::TurnEnded { session: id, turn, end } => {
+            let end = Some(end.as_str());
+            written(&SessionNews { turn: Some(turn), end, ..session(id, "turn_ended") })
         }
         Event::ApprovalOpened(request) => {
             let mut data = json!(**request);
             if let Some(fields) = data.as_object_mut() {
                 fields.insert("state".into(), "open".into());
             }
-            data
+            data.to_string()
         }
         Event::ApprovalDone { id, resolution, edited } => {
             let mut data = json!({ "state": "done", "id": id, "decision": resolution.decision, "reason": resolution.reason });
             if let Some(edited) = edited {
                 data["edited"] = edited.clone();
             }
-            data
+            data.to_string()
         }
-        Event::Log(record) => logged(record),
-        Event::Usage { today, entry } => json!({ "today": today, "call": call(entry) }),
-        Event::Job { job, change } => match change {
-            JobChange::Added => json!({ "job_id": job.as_str(), "change": "added" }),
-            JobChange::Removed => json!({ "job_id": job.as_str(), "change": "removed" }),
-            JobChange::Paused => json!({ "job_id": job.as_str(), "change": "paused" }),
-            JobChange::Resumed => json!({ "job_id": job.as_str(), "change": "resumed" }),
-            JobChange::Run(run) => {
-                let change = if run.ended_at.is_some() { "run_ended" } else { "run_started" };
-                json!({ "job_id": job.as_str(), "change": change, "run": **run })
-            }
-        },
-        Event::SopRun(run) => json!({ "sop_run": **run }),
-        Event::Agent(activity) => json!(**activity),
-        Event::Telemetry(event) => json!(**event),
+        Event::Log(record) => logged(record).to_string(),
+        Event::Usage { today, entry } => written(&UsageNews { today, call: CallNews::of(entry) }),
+        Event::Job { job, change } => {
+            let data = match change {
+                JobChange::Added => json!({ "job_id": job.as_str(), "change": "added" }),
+                JobChange::Removed => json!({ "job_id": job.as_str(), "change": "removed" }),
+                JobChange::Paused => json!({ "job_id": job.as_str(), "change": "paused" }),
+                JobChange::Resumed => json!({ "job_id": job.as_str(), "change": "resumed" }),
+                JobChange::Run(run) => {
+                    let change = if run.ended_at.is_some() { "run_ended" } else { "run_started" };
+                    json!({ "job_id": job.as_str(), "change": change, "run": **run })
+                }
+            };
+            data.to_string()
+        }
+        Event::SopRun(run) => json!({ "sop_run": **run }).to_string(),
+        Event::Agent(activity) => written(&**activity),
+        Event::Telemetry(event) => written(&**event),
         Event::Recording(news) => {
             let change = match news.change {
                 RecordingChange::Began => "began",
                 RecordingChange::Ended => "ended",
                 RecordingChange::Deleted => "deleted",
             };
-            json!({ "name": news.name, "session_id": news.session, "change": change })
+            json!({ "name": news.name, "session_id": news.session, "change": change }).to_string()
         }
     }
 }
 
-/// Formats a model call with the field names of `/api/usage`.
-fn call(entry: &LedgerEntry) -> Value {
-    let mut data = json!(entry.usage);
-    if let Some(fields) = data.as_object_mut() {
-        fields.insert("saved_usd".into(), json!(entry.saved_usd));
-        fields.insert("at".into(), json!(aethon_core::time::text(entry.at)));
-        fields.insert("session_id".into(), json!(entry.session));
-        fields.insert("turn".into(), json!(entry.turn));
-        fields.insert("provider".into(), json!(entry.provider));
-        fields.insert("model".into(), json!(entry.model));
-        fields.insert("kind".into(), json!(entry.kind));
-        fields.insert("ok".into(), json!(entry.is_ok));
+#[derive(Serialize)]
+struct MessageNews<'e> {
+    session_id: &'e SessionId,
+    message: Message,
+}
+
+#[derive(Serialize)]
+struct SessionNews<'e> {
+    session_id: &'e SessionId,
+    change: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<&'e TurnId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct UsageNews<'e> {
+    today: &'e DaySpend,
+    call: CallNews<'e>,
+}
+
+/// A model call with the field names of `/api/usage`.
+#[derive(Serialize)]
+struct CallNews<'e> {
+    #[serde(flatten)]
+    usage: &'e Usage,
+    saved_usd: f64,
+    #[serde(serialize_with = "aethon_core::time::serialize")]
+    at: Timestamp,
+    session_id: Option<&'e SessionId>,
+    turn: Option<&'e TurnId>,
+    provider: &'e str,
+    model: &'e str,
+    kind: WorkKind,
+    ok: bool,
+}
+
+impl<'e> CallNews<'e> {
+    fn of(entry: &'e LedgerEntry) -> Self {
+        Self {
+            usage: &entry.usage,
+            saved_usd: entry.saved_usd,
+            at: entry.at,
+            session_id: entry.session.as_ref(),
+            turn: entry.turn.as_ref(),
+            provider: &entry.provider,
+            model: &entry.model,
+            kind: entry.kind,
+            ok: entry.is_ok,
+        }
     }
-    data
+}
+
+fn written(news: &impl Serialize) -> String {
+    // Serializing our own structs with string keys to memory cannot fail.
+    serde_json::to_string(news).unwrap_or_default()
 }
 
 #[cfg(test)]
