@@ -308,12 +308,11 @@ pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
     ])
 }
 
-/// Measures what open dashboards cost durable turns. They are read by a process of lower priority, because in use they are
-/// on other machines.
+/// Measures what open dashboards cost durable turns.
 pub(super) fn watched_turns(bench: &Bench) -> Result<Vec<Row>> {
     const DASHBOARDS: usize = 20;
     const PACE: u32 = 500;
-    const ROUNDS: usize = 5;
+    const ROUNDS: usize = 9;
     let body = "{\"text\":\"What is the weather like where you are?\"}";
     let channels = 0..CONNECTIONS;
     let requests: Vec<_> =

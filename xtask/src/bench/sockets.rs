@@ -59,11 +59,9 @@ async fn handshake(address: SocketAddr, path: &str) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Opens dashboard sockets, prints one line, and reads from them until the process is killed. Whoever looks at a dashboard
-/// does so on another machine, so this process takes only what the others leave of this one, and does not look at what it
+/// Opens dashboard sockets, prints one line, and reads from them until the process is killed, without looking at what it
 /// reads.
 pub(crate) fn watch(address: SocketAddr, count: usize) -> Result<()> {
-    rustix::process::nice(19).context("cannot lower the priority")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut watching = JoinSet::new();

@@ -32,7 +32,8 @@ impl Subject {
         Self::start(command, &home.join("bare.stderr"))
     }
 
-    /// Starts a process that has dashboards of a server open.
+    /// Starts a process that has dashboards of a server open. Whoever looks at one does so on another machine, so it takes
+    /// only what the others leave of this one: `chrt`, a part of util-linux, gives it the idle policy.
     pub(super) fn dashboards(home: &Path, of: &Self, count: usize) -> Result<Self> {
         let program = std::env::current_exe().context("cannot find this program")?;
         let (address, count) = (of.address.to_string(), count.to_string());
@@ -48,7 +49,7 @@ impl Subject {
             .stdout(Stdio::piped())
             .stderr(complaints)
             .spawn()
-            .context("cannot start the server")?;
+            .with_context(|| format!("cannot start {}", command.get_program().display()))?;
         let mut line = String::new();
         if let Some(stdout) = child.stdout.take() {
             BufReader::new(stdout).read_line(&mut line).context("cannot read the server's line")?;
