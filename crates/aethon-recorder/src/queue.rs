@@ -26,7 +26,7 @@ const KEPT_ENTRIES: usize = 2_048;
 
 /// How long the writer lets entries accumulate. A crash loses no more than this, well under the second that may be
 /// lost. With a shorter pause, waking the thread costs more than what it writes.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Something to record.
 #[derive(Debug)]
