@@ -295,7 +295,9 @@ pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
         Ok(bench.wait(load)?.rate())
     };
     // The first loads create the sessions.
-    (rate(&plain)?, rate(&recorded)?);
+    for subject in [&plain, &recorded] {
+        rate(subject)?;
+    }
     let (mut rates, mut shares) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         // Each of them comes first half of the time.

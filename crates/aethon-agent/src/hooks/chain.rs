@@ -4,6 +4,7 @@
 //! after an action cannot change what happened: a panic is only logged.
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use aethon_core::hook::{AddedContext, Hook, ToolDecision, TurnContext};
 use aethon_core::message::{EndReason, Failure, Inbound, Message, Reply, ToolCall, ToolResult};
 use aethon_core::model::{ModelRequest, Usage};
 use aethon_core::tool::{ToolContext, ToolSpec};
-
+use futures_util::future::poll_immediate;
 use tokio::time::timeout;
 
 use crate::caught::caught;
@@ -118,7 +119,13 @@ async fn refusing<T>(
 }
 
 async fn logging(name: &'static str, note: impl Future<Output = ()>) {
-    match timeout(LONGEST_NOTE, caught(note)).await {
+    let mut note = pin!(caught(note));
+    // Most hooks are done at once and need no timer.
+    let noted = match poll_immediate(&mut note).await {
+        Some(noted) => Ok(noted),
+        None => timeout(LONGEST_NOTE, note).await,
+    };
+    match noted {
         Ok(Ok(())) => {}
         Ok(Err(panic)) => tracing::error!(hook = name, panic, "a hook panicked"),
         Err(_) => tracing::error!(hook = name, "a hook took too long and was dropped"),
