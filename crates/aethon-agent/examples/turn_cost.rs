@@ -80,23 +80,15 @@ fn resident() -> usize {
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
+/// Stores a history. It belongs to one turn, because the storage in memory looks through all turns that it has, and what
+/// that takes is not the engine's.
 fn fill(store: &MemoryStore, session: &SessionId, messages: usize) {
-    for _ in 0..messages / 2 {
-        let turn = TurnId::fresh();
-        let said = |role, text: &str| {
-            let mut message = Message::new(role, vec![Block::text(text)], SystemClock.now());
-            message.turn = Some(turn.clone());
-            message
-        };
-        let record = TurnRecord::new(
-            turn.clone(),
-            Inbound::say(session.clone(), QUESTION),
-            TurnPhase::Done,
-            SystemClock.now(),
-        )
-        .with_attempts(1);
-        store.leave_behind(record, vec![said(Role::User, QUESTION), said(Role::Assistant, ANSWER)]);
-    }
+    let said = |role, text: &str| Message::new(role, vec![Block::text(text)], SystemClock.now());
+    let both = || [said(Role::User, QUESTION), said(Role::Assistant, ANSWER)];
+    let inbound = Inbound::say(session.clone(), QUESTION);
+    let record =
+        TurnRecord::new(TurnId::fresh(), inbound, TurnPhase::Done, SystemClock.now()).with_attempts(1);
+    store.leave_behind(record, (0..messages / 2).flat_map(|_| both()).collect());
 }
 
 fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
