@@ -70,7 +70,7 @@ pub enum Event {
     Log(Arc<LogRecord>),
     /// A model call was settled. Calls are announced together, a little later than that.
     Usage {
-        /// The day's money, this call and perhaps later ones included.
+        /// The day's money after it.
         today: DaySpend,
         /// The call.
         entry: Arc<LedgerEntry>,

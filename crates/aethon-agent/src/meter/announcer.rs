@@ -1,13 +1,14 @@
 //! Tells whoever watches about settled calls, together with what the day has cost.
 //!
 //! What the day has cost stands in the ledger, and reading it waits until what came before is stored. No turn waits for
-//! that: a task of its own reads it, once for all calls of a short time.
+//! that: a task of its own reads it, once for all calls of a short time. What it was after each of them follows from
+//! their costs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::event::{Event, EventBus};
-use aethon_core::ledger::{Ledger, LedgerEntry};
+use aethon_core::ledger::{DaySpend, Ledger, LedgerEntry};
 use tokio::time::sleep;
 
 /// How long calls are collected before they are announced.
@@ -64,7 +65,11 @@ impl Shared {
             }
             match self.ledger.today().await {
                 Ok(today) => {
+                    let mut later: f64 = settled.iter().map(|entry| entry.usage.cost_usd).sum();
                     for entry in settled {
+                        later -= entry.usage.cost_usd;
+                        let spent_usd = (today.spent_usd - later).max(0.0);
+                        let today = DaySpend { spent_usd, ..today };
                         self.bus.publish(|| Event::Usage { today, entry: Arc::new(entry) });
                     }
                 }

@@ -108,12 +108,10 @@ async fn those_who_watch_are_told_of_calls_together_and_no_call_waits_for_that()
             bench.reserve(&watched(300)).await.unwrap().settle(whole(output)).await;
         }
         assert!(events.try_recv().is_err(), "nothing is announced while calls are settled");
-        for output in [10, 20] {
+        for (output, spent) in [(10, 10), (20, 30)] {
             let Event::Usage { today, entry } = events.recv().await.unwrap() else { panic!("another event") };
-            assert_eq!(
-                (entry.usage.output_tokens, today.spent_usd.round()),
-                (output, 30.0 * f64::from(round))
-            );
+            assert_eq!(entry.usage.output_tokens, output);
+            assert_eq!(today.spent_usd.round(), f64::from(30 * (round - 1) + spent), "after this call");
         }
     }
 }
