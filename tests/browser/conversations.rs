@@ -70,7 +70,8 @@ fn conversations_are_begun_found_renamed_and_deleted() {
     page.until("it is gone", "all('.session-title').length === 2");
     assert!(!listed(&page).contains("plums"), "{}", listed(&page));
     browser.reload();
-    page.until("the rest is there", "all('.session-title').length === 2");
+    // The titles are there before the page is painted, and until then `innerText` is empty.
+    page.until("the rest is shown", "all('.session-title').filter((e) => e.innerText).length === 2");
     let titles = listed(&page);
     assert_eq!(titles, "Fruit & <b>veg</b>|!say about apples", "the pin and the title stay");
     assert_eq!(page.server().get("/api/sessions").json()["count"], 2);
