@@ -116,6 +116,9 @@ impl Queue {
 
     /// Replaces the batch by the accumulated entries, after waiting at most `wait` for the first of them.
     pub(crate) fn next(&self, batch: &mut Batch, wait: Duration) {
+        // Before the lock, for which turns would wait.
+        batch.entries.clear();
+        batch.entries.shrink_to(KEPT_ENTRIES);
         let unpoisoned = |guard| PoisonError::into_inner(guard);
         let state = self.state();
         let is_idle = |state: &mut QueueState| state.entries.is_empty() && !state.is_closed;
@@ -127,8 +130,6 @@ impl Queue {
             self.ready.wait_timeout_while(state, PAUSE, comes_together).unwrap_or_else(unpoisoned);
         state.bytes = 0;
         state.is_urgent = false;
-        batch.entries.clear();
-        batch.entries.shrink_to(KEPT_ENTRIES);
         std::mem::swap(&mut batch.entries, &mut state.entries);
         batch.dropped = std::mem::take(&mut state.dropped);
         batch.is_last = state.is_closed;

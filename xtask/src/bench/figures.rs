@@ -235,16 +235,13 @@ pub(super) fn idle_sockets(bench: &Bench) -> Result<Vec<Row>> {
 /// sessions with known names are counted: there must be two for every answered turn.
 pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
     let trigger = ("`/webhook/trigger`, a session each turn", vec!["trigger".to_owned(); CONNECTIONS]);
-    let own = (0..CONNECTIONS).map(|number| format!("bench-{number}")).collect();
-    let own = ("`/webhook/bench-N`, a session each connection", own);
+    let own = ("`/webhook/bench-N`, a session each connection", own_channels());
     let one = ("`/webhook/bench`, one session", vec!["bench".to_owned(); CONNECTIONS]);
     let mut rows = Vec::new();
     for (name, channels) in [trigger, own, one] {
         let home = bench.home()?;
         let server = bench.start(&home, &[])?;
-        let body = "{\"text\":\"What is the weather like where you are?\"}";
-        let requests: Vec<_> =
-            channels.iter().map(|channel| load::post(&format!("/webhook/{channel}"), body)).collect();
+        let requests = questions(&channels);
         let loaded = bench.load(&server, &requests)?;
         let (rate, cpu) = (loaded.outcome.rate(), loaded.cpu);
         rows.push(Row::new(format!("durable turns, {name}"), Unit::PerSecond, rate).at_least(
@@ -279,14 +276,22 @@ pub(super) fn webhook_turns(bench: &Bench) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// The webhook channels of connections that each have a session of their own.
+fn own_channels() -> Vec<String> {
+    (0..CONNECTIONS).map(|number| format!("bench-{number}")).collect()
+}
+
+/// The request that starts a turn on each of these webhook channels.
+fn questions(channels: &[String]) -> Vec<Vec<u8>> {
+    let body = "{\"text\":\"What is the weather like where you are?\"}";
+    channels.iter().map(|channel| load::post(&format!("/webhook/{channel}"), body)).collect()
+}
+
 /// Measures how much recording every session lowers the throughput of durable turns. Short loads on the two servers
 /// alternate, because the machine's own speed changes within seconds by as much as is measured here.
 pub(super) fn recorded_turns(bench: &Bench) -> Result<Vec<Row>> {
     const ROUNDS: usize = 20;
-    let body = "{\"text\":\"What is the weather like where you are?\"}";
-    let channels = 0..CONNECTIONS;
-    let requests: Vec<_> =
-        channels.map(|number| load::post(&format!("/webhook/bench-{number}"), body)).collect();
+    let requests = questions(&own_channels());
     let (plain_home, recorded_home) = (bench.home()?, bench.home()?);
     let plain = bench.start(&plain_home, &[])?;
     let recorded = bench.start(&recorded_home, &["session_recorder.enabled=true"])?;
@@ -323,10 +328,7 @@ pub(super) fn watched_turns(bench: &Bench) -> Result<Vec<Row>> {
     const DASHBOARDS: usize = 20;
     const PACE: u32 = 500;
     const ROUNDS: usize = 9;
-    let body = "{\"text\":\"What is the weather like where you are?\"}";
-    let channels = 0..CONNECTIONS;
-    let requests: Vec<_> =
-        channels.map(|number| load::post(&format!("/webhook/bench-{number}"), body)).collect();
+    let requests = questions(&own_channels());
     let home = bench.home()?;
     let server = bench.start(&home, &[])?;
     // The typical turn, and the slow one of which there is one in twenty.

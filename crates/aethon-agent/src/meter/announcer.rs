@@ -36,11 +36,6 @@ impl Announcer {
         Self(Arc::new(Shared { ledger, bus, queue: Mutex::default() }))
     }
 
-    /// Returns whether anybody wants to know.
-    pub(super) fn has_listeners(&self) -> bool {
-        self.0.bus.has_listeners()
-    }
-
     /// Announces a settled call, a little later.
     pub(super) fn announce(&self, entry: LedgerEntry) {
         let mut queue = self.0.queue();

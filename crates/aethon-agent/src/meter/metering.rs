@@ -320,7 +320,7 @@ impl Meter {
 
     /// Writes a call down and returns its reservation. Returns a warning if the owner is due one.
     pub(super) async fn book(&self, reservation: Option<i64>, entry: LedgerEntry) -> Option<String> {
-        let shown = self.0.announcer.has_listeners().then(|| entry.clone());
+        let shown = self.0.bus.has_listeners().then(|| entry.clone());
         let cost_usd = entry.usage.cost_usd;
         let settle = || self.0.ledger.settle(reservation, entry.clone());
         let booked = until_stored("a model call could not be written down; trying again", settle).await;

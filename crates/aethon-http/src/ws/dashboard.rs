@@ -17,7 +17,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::feed::{Batch, Feed, SharedEvent, Subscription};
-use super::frames;
+use super::frames::{self, written};
 use super::socket::{Close, Received, Socket};
 use crate::deps::Runtime;
 use crate::json::{Message, Rendering};
@@ -281,11 +281,6 @@ impl<'e> CallNews<'e> {
             ok: entry.is_ok,
         }
     }
-}
-
-fn written(news: &impl Serialize) -> String {
-    // Serializing our own structs with string keys to memory cannot fail.
-    serde_json::to_string(news).unwrap_or_default()
 }
 
 #[cfg(test)]

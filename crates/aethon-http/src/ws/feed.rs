@@ -21,10 +21,10 @@ const GATHERED: Duration = Duration::from_millis(20);
 const TOGETHER: usize = 128;
 const CAPACITY: usize = 32;
 
-/// By how much each further dashboard takes a batch later than the one before it, and how many do so: then the next batch
+/// By how much each further dashboard takes a batch later than the one before it, and how many do so until the next batch
 /// comes.
 const STEP: Duration = Duration::from_millis(1);
-const STEPS: u32 = 20;
+const STEPS: u32 = (GATHERED.as_millis() / STEP.as_millis()) as u32;
 
 /// The events for dashboards. Cheap to clone; clones share the task.
 #[derive(Clone, Default)]

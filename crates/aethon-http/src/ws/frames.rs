@@ -197,10 +197,15 @@ pub(super) fn notice(code: &str, message: &str) -> Utf8Bytes {
     json(&Body::Notice { code, message })
 }
 
+/// Serialises any value.
+pub(super) fn written(value: &impl Serialize) -> String {
+    // Serialising our own structs with string keys to memory cannot fail.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 /// Serialises any value as a text frame.
 pub(super) fn json(value: &impl Serialize) -> Utf8Bytes {
-    // Serialising our own structs with string keys to memory cannot fail.
-    let mut text = serde_json::to_string(value).unwrap_or_default();
+    let mut text = written(value);
     // Frames are kept, and a grown buffer would keep up to half of its capacity unused.
     text.shrink_to_fit();
     text.into()
