@@ -7,7 +7,7 @@ use crate::ids::{AgentName, SessionId, TurnId};
 use crate::message::{Destination, ToolCall};
 use crate::person::Person;
 use crate::surface::{Surface, ToolPhase, ToolState, TurnEvent};
-use crate::turn::TurnContext;
+use crate::turn::{Trust, TurnContext};
 
 /// The context of a tool call.
 #[derive(Clone)]
@@ -57,6 +57,11 @@ impl ToolContext {
             max_output_chars,
             call: Arc::default(),
         }
+    }
+
+    /// Returns how far the turn may go.
+    pub fn trust(&self) -> Trust {
+        Trust::of(&self.person, self.untrusted)
     }
 
     /// The context for this call, which has not begun, whatever the others have.
