@@ -15,6 +15,11 @@ pub fn text(moment: Timestamp) -> String {
     Text::of(moment).as_str().to_owned()
 }
 
+/// Drops what is finer than a millisecond, the precision of every time that is stored or compared.
+pub fn to_millisecond(moment: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(moment.as_millisecond()).unwrap_or(moment)
+}
+
 /// For `#[serde(serialize_with = "...")]`.
 pub fn serialize<S: Serializer>(moment: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(Text::of(*moment).as_str())
@@ -54,6 +59,18 @@ impl jiff::fmt::Write for &mut Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::{Clock, SystemClock};
+
+    #[test]
+    fn a_time_loses_what_is_finer_than_a_millisecond() {
+        let check = |given: &str, expected: &str| {
+            assert_eq!(to_millisecond(given.parse().unwrap()).to_string(), expected, "{given}");
+        };
+        check("2026-11-20T10:00:00.150999Z", "2026-11-20T10:00:00.15Z");
+        check("2026-11-20T10:00:00Z", "2026-11-20T10:00:00Z");
+        let now = SystemClock.now();
+        assert_eq!(now, to_millisecond(now), "the machine's clock has that precision");
+    }
 
     #[test]
     fn moments_are_equally_long() {

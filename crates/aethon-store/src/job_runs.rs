@@ -10,6 +10,7 @@ use rusqlite::{Row, params};
 use crate::db::Sql;
 use crate::error::Error;
 use crate::jobs;
+use crate::marks;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
 
@@ -85,6 +86,11 @@ impl RunLog for Store {
         let (job, most) = (job.clone(), i64::try_from(limit).unwrap_or(i64::MAX));
         let rows = self.read(move |sql| Ok(sql.all(RUNS, params![job.as_str(), most], run)?)).await?;
         Ok(rows.into_iter().flatten().collect())
+    }
+
+    async fn note_seen(&self, through: Option<Timestamp>) -> CoreResult<Option<Timestamp>> {
+        let Some(through) = through.map(to_millis) else { return Ok(self.read(marks::jobs_seen).await?) };
+        Ok(self.write(move |sql| marks::note_jobs_seen(sql, through)).await?)
     }
 }
 

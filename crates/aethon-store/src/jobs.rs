@@ -1,7 +1,7 @@
 //! Scheduled jobs: one row each, with the job as JSON and its state in columns.
 
 use aethon_core::error::Result as CoreResult;
-use aethon_core::schedule::{Job, JobId, JobRecord, JobStore, RunStatus};
+use aethon_core::schedule::{Due, Job, JobId, JobRecord, JobStore, RunStatus};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Row, params};
@@ -59,6 +59,18 @@ impl JobStore for Store {
             Ok(sql.execute(REMOVE, [key])? > 0)
         };
         Ok(self.write(remove).await?)
+    }
+
+    async fn reschedule(&self, id: &JobId, seen: Due, next: Due) -> CoreResult<bool> {
+        const MOVE: &str = "UPDATE jobs SET next_run = ?4, retry_at = ?5
+            WHERE id = ?1 AND next_run IS ?2 AND retry_at IS ?3";
+        let (id, millis) = (id.clone(), |time: Option<Timestamp>| time.map(to_millis));
+        let times = [seen.next_run, seen.retry_at, next.next_run, next.retry_at].map(millis);
+        let reschedule = move |sql: &Sql<'_>| {
+            let [next_run, retry_at, new_run, new_retry] = times;
+            Ok(sql.execute(MOVE, params![id.as_str(), next_run, retry_at, new_run, new_retry])? > 0)
+        };
+        Ok(self.write(reschedule).await?)
     }
 }
 

@@ -5,6 +5,7 @@
 //! even if the clock was set back between two runs.
 
 use aethon_core::storage::StorageMarks;
+use jiff::Timestamp;
 
 use crate::db::Sql;
 use crate::error::Error;
@@ -15,12 +16,11 @@ const AHEAD: i64 = 60_000;
 
 const LATEST: &str = "latest";
 const MAINTAINED_AT: &str = "maintained_at";
+const JOBS_SEEN: &str = "jobs_seen";
 
 /// Reads all marks.
 pub(crate) fn read(sql: &Sql<'_>) -> Result<StorageMarks, Error> {
-    const VALUE: &str = "SELECT value FROM marks WHERE name = ?1";
-    let time = |name| sql.first(VALUE, [name], |row| row.get(0).map(from_millis));
-    Ok(StorageMarks { maintained_at: time(MAINTAINED_AT)?, latest: time(LATEST)? })
+    Ok(StorageMarks { maintained_at: value(sql, MAINTAINED_AT)?, latest: value(sql, LATEST)? })
 }
 
 /// Returns the mark to set for a write at `now`; `None` if the last one set is still ahead of it.
@@ -37,8 +37,29 @@ pub(crate) fn raise_latest(sql: &Sql<'_>, to: i64) -> Result<(), Error> {
 
 /// Notes that maintenance has completed.
 pub(crate) fn note_upkeep(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
-    const NOTE: &str = "INSERT INTO marks VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2";
-    sql.execute(NOTE, (MAINTAINED_AT, now))?;
+    set(sql, MAINTAINED_AT, now)
+}
+
+/// Returns the time up to which due jobs were seen.
+pub(crate) fn jobs_seen(sql: &Sql<'_>) -> Result<Option<Timestamp>, Error> {
+    value(sql, JOBS_SEEN)
+}
+
+/// Notes up to when due jobs were seen. Returns the time noted before.
+pub(crate) fn note_jobs_seen(sql: &Sql<'_>, through: i64) -> Result<Option<Timestamp>, Error> {
+    let before = jobs_seen(sql)?;
+    set(sql, JOBS_SEEN, through)?;
+    Ok(before)
+}
+
+fn value(sql: &Sql<'_>, name: &str) -> Result<Option<Timestamp>, Error> {
+    const VALUE: &str = "SELECT value FROM marks WHERE name = ?1";
+    Ok(sql.first(VALUE, [name], |row| row.get(0).map(from_millis))?)
+}
+
+fn set(sql: &Sql<'_>, name: &str, value: i64) -> Result<(), Error> {
+    const SET: &str = "INSERT INTO marks VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2";
+    sql.execute(SET, (name, value))?;
     Ok(())
 }
 

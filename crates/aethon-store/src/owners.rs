@@ -3,7 +3,8 @@
 //! A program's row says until when it counts as alive. It is written with the turns that it accepts, so that a program
 //! that only reads leaves no trace and a turn is never without a living owner.
 
-use std::time::Duration;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
@@ -67,6 +68,7 @@ impl Owners for Store {
     }
 
     async fn orphaned(&self) -> CoreResult<Vec<SessionId>> {
+        self.end_leases_of_wrong_clocks().await?;
         const ORPHANED: &str = "SELECT session_key, turn_key, sessions.id FROM turns INDEXED BY turns_open
             JOIN sessions USING (session_key) LEFT JOIN owners ON owners.owner = turns.owner
             WHERE phase < 2 AND phase >= 0 AND turns.owner IS NOT ?1 AND coalesce(lease_until <= ?2, 1)";
@@ -103,6 +105,44 @@ impl Owners for Store {
             Ok(sql.execute(TIDY, [long_gone]).map(drop)?)
         };
         Ok(self.write(release).await?)
+    }
+}
+
+impl Store {
+    /// Ends leases that reach further ahead than any lease does: they were signed while the clock was ahead. Their owner may be
+    /// alive, because the clock has just been set back; then it renews its lease. So a lease is over when it has not changed
+    /// for its whole length, by a clock that cannot be set.
+    async fn end_leases_of_wrong_clocks(&self) -> CoreResult<()> {
+        const AHEAD: &str = "SELECT owner, lease_until FROM owners WHERE lease_until > ?1 AND owner IS NOT ?2";
+        const END: &str = "DELETE FROM owners WHERE owner = ?1 AND lease_until = ?2";
+        let owner = self.owner();
+        // Another program's clock reading may be a moment newer.
+        let bound = self.now().saturating_add(owner.lease.saturating_mul(2));
+        let ahead = self
+            .read(move |sql| Ok(sql.all(AHEAD, [bound, owner.id], |row| Ok((row.get(0)?, row.get(1)?)))?))
+            .await?;
+        let over = self.suspicious_leases().unchanged_for(ahead, Duration::from_millis(owner.lease.unsigned_abs()));
+        if over.is_empty() {
+            return Ok(());
+        }
+        tracing::info!(programs = over.len(), "leases from a clock that was ahead are over");
+        let end = move |sql: &Sql<'_>| {
+            over.iter().try_for_each(|(owner, until)| sql.execute(END, [*owner, *until]).map(drop)).map_err(Into::into)
+        };
+        Ok(self.write(end).await?)
+    }
+}
+
+/// Leases that reach too far ahead, and since when each is known to be unchanged.
+#[derive(Debug, Default)]
+pub(crate) struct SuspiciousLeases(HashMap<(i64, i64), Instant>);
+
+impl SuspiciousLeases {
+    /// Takes the leases that are too far ahead now, as owner and end. Returns those that have not changed for so long.
+    fn unchanged_for(&mut self, ahead: Vec<(i64, i64)>, length: Duration) -> Vec<(i64, i64)> {
+        let now = Instant::now();
+        self.0 = ahead.iter().map(|lease| (*lease, self.0.get(lease).copied().unwrap_or(now))).collect();
+        ahead.into_iter().filter(|lease| self.0.get(lease).is_some_and(|since| since.elapsed() >= length)).collect()
     }
 }
 

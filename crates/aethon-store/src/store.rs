@@ -12,7 +12,7 @@ use aethon_core::storage::{StorageHealth, Synchronous};
 use crate::db::{self, Haste, IdleTask, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
-use crate::owners::{self, Owner};
+use crate::owners::{self, Owner, SuspiciousLeases};
 use crate::time::{day_number, to_millis};
 use crate::{ledger, marks, purge, search};
 
@@ -90,6 +90,7 @@ struct Inner {
     agent_name: String,
     mode: OpenMode,
     owner: Owner,
+    suspicious_leases: Mutex<SuspiciousLeases>,
     health: StorageHealth,
     /// The latest mark that this process has set, in milliseconds.
     latest: AtomicI64,
@@ -129,10 +130,19 @@ impl Store {
         let readers = Readers::new(settings, identity);
         let owner = Owner::fresh(is_daemon, options.lease);
         let Options { clock, agent_name, mode, .. } = options;
-        let (refused, latest) = (Mutex::default(), AtomicI64::new(i64::MIN));
-        let sketches = Sketches::default();
-        let inner =
-            Inner { readers, writer, clock, agent_name, mode, owner, refused, health, latest, sketches };
+        let inner = Inner {
+            readers,
+            writer,
+            clock,
+            agent_name,
+            mode,
+            owner,
+            suspicious_leases: Mutex::default(),
+            health,
+            latest: AtomicI64::new(i64::MIN),
+            refused: Mutex::default(),
+            sketches: Sketches::default(),
+        };
         Ok(Self(Arc::new(inner)))
     }
 

@@ -8,6 +8,7 @@ use aethon_core::schedule::{
     Cron, FieldFault, Job, JobId, JobRefusal, JobRequest, Missed, Origin, Task, Timing, zone, zone_name,
 };
 use aethon_core::sop::{SopCatalog, SopName};
+use aethon_core::time::to_millisecond;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
@@ -66,7 +67,9 @@ pub(super) async fn check(
     if let Some(fault) = recipient_fault(&channel, request.recipient.as_deref(), options) {
         findings.add("recipient", fault);
     }
-    let missed = request.missed.as_deref().map_or(Some(Missed::Skip), Missed::parse);
+    // A reminder that comes late is better than none; the next run of a repeated job comes by itself.
+    let usual = if request.run_at.is_some() { Missed::RunOnce } else { Missed::Skip };
+    let missed = request.missed.as_deref().map_or(Some(usual), Missed::parse);
     if missed.is_none() {
         findings.add("missed", "must be skip or run_once");
     }
@@ -173,8 +176,8 @@ fn timing(request: &JobRequest, now: Timestamp, findings: &mut Findings) -> Opti
             let local = || text.parse::<DateTime>().ok()?.to_zoned(zone).ok().map(|time| time.timestamp());
             match text.parse::<Timestamp>().ok().or_else(local) {
                 None => findings.add("run_at", "must be a time such as 2026-12-24T18:00:00Z"),
-                Some(run_at) if run_at <= now => findings.add("run_at", "is in the past"),
-                Some(run_at) => return Some(Timing::Once { run_at }),
+                Some(run_at) if to_millisecond(run_at) <= now => findings.add("run_at", "is in the past"),
+                Some(run_at) => return Some(Timing::Once { run_at: to_millisecond(run_at) }),
             }
         }
     }

@@ -12,10 +12,11 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Dedupe, Destination, Handling, Inbound, Reply, TurnEnd};
 use aethon_core::schedule::{EndRun, Job, RunRecord, RunStatus};
 use aethon_core::surface::Unattended;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio::time::sleep;
 
 use super::book::JobBook;
+use super::missed::{self, MissedRun};
 use crate::patience::until_stored;
 
 /// The channel of job sessions.
@@ -29,10 +30,7 @@ const SUBMIT_PAUSE: Duration = Duration::from_secs(1);
 const FIRST_RETRY: SignedDuration = SignedDuration::from_secs(5);
 
 /// The longest pause before a retry.
-const LAST_RETRY: SignedDuration = SignedDuration::from_mins(10);
-
-/// How many missed jobs one message names.
-const MOST_NAMED: usize = 20;
+pub(super) const LAST_RETRY: SignedDuration = SignedDuration::from_mins(10);
 
 /// Executes the runs of jobs.
 pub(super) struct RunExecutor {
@@ -128,22 +126,8 @@ impl RunExecutor {
     }
 
     /// Tells the owner about missed runs.
-    pub(super) async fn notify_misses(&self, to: (String, Option<String>), missed: &[(String, Timestamp)]) {
-        let mut text = match missed {
-            [(job, at)] => format!("The job `{job}` missed its run at {at}"),
-            _ => format!("{} jobs missed a run", missed.len()),
-        };
-        text.push_str(", because the assistant was not running.");
-        if missed.len() > 1 {
-            text.push('\n');
-            for (job, at) in missed.iter().take(MOST_NAMED) {
-                text.push_str(&format!("\n- `{job}` at {at}"));
-            }
-            if missed.len() > MOST_NAMED {
-                text.push_str(&format!("\n- and {} more", missed.len() - MOST_NAMED));
-            }
-        }
-        self.notify(to, &format!("missed:{}", unique()), text).await;
+    pub(super) async fn notify_misses(&self, to: (String, Option<String>), missed: &[MissedRun]) {
+        self.notify(to, &format!("missed:{}", unique()), missed::message(missed)).await;
     }
 
     /// Sends the owner a text of the program's own, through the outbox like every reply.

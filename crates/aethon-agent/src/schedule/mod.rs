@@ -8,6 +8,7 @@
 mod book;
 mod check;
 mod executor;
+mod missed;
 mod scheduler;
 mod wake;
 mod watch;

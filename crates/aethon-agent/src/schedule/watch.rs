@@ -1,43 +1,72 @@
 //! When the program could not run anything: before it started, and while the machine slept or its clock jumped ahead.
-//! What was due then counts as missed; what is merely late because much is due does not.
+//! What was due then counts as missed; what is merely late because much is due does not, not even over a restart.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-/// How far the clock may run ahead between two readings before it counts as an absence.
+/// How far the clock may run ahead of, or fall behind, the time that passed between two readings before it counts as a jump.
 const JUMP: SignedDuration = SignedDuration::from_secs(30);
 
 /// Watches the clock for jumps.
 pub(super) struct Watch {
     /// When the program began to watch.
     since: Timestamp,
+    /// What was due up to then was seen by an earlier process.
+    seen_before: Option<Timestamp>,
     /// The last absence after that: from when to when.
     away: Option<(Timestamp, Timestamp)>,
     last: (Timestamp, Instant),
 }
 
+/// Why nothing could be run at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absence {
+    /// The program was not running.
+    Stopped,
+    /// The machine slept, or its clock was set ahead.
+    Asleep,
+}
+
+impl Absence {
+    /// Returns the reason as a clause.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Stopped => "the assistant was not running at this time",
+            Self::Asleep => "the machine was asleep at this time, or its clock was set ahead",
+        }
+    }
+}
+
 impl Watch {
-    pub(super) fn new(now: Timestamp) -> Self {
-        Self { since: now, away: None, last: (now, Instant::now()) }
+    /// Watches from now on. `seen_before` is what an earlier process noted; a time in the future is a wrong clock's.
+    pub(super) fn new(now: Timestamp, seen_before: Option<Timestamp>) -> Self {
+        let seen_before = seen_before.filter(|seen| *seen <= now);
+        Self { since: now, seen_before, away: None, last: (now, Instant::now()) }
     }
 
-    /// Reads the clock.
-    pub(super) fn observe(&mut self, now: Timestamp) {
+    /// Reads the clock. Returns whether it was set back.
+    pub(super) fn observe(&mut self, now: Timestamp) -> bool {
         let (before, at) = self.last;
         let passed = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
-        let by_clock = now.duration_since(before);
-        if by_clock.saturating_sub(passed) > JUMP {
+        let ahead = now.duration_since(before).saturating_sub(passed);
+        if ahead > JUMP {
             // What was due just before the machine fell asleep may already have been begun.
             let from = before.checked_add(passed).unwrap_or(before);
-            tracing::info!(seconds = by_clock.as_secs(), "the clock went on without the program");
+            tracing::info!(seconds = ahead.as_secs(), "the clock went on without the program");
             self.away = Some((from.min(now), now));
         }
         self.last = (now, Instant::now());
+        ahead < -JUMP
     }
 
-    /// Whether the program was away at this time.
-    pub(super) fn was_away(&self, at: Timestamp) -> bool {
-        at < self.since || self.away.is_some_and(|(from, to)| from < at && at < to)
+    /// Returns why the program could not run anything at this time, if so.
+    pub(super) fn absence(&self, at: Timestamp) -> Option<Absence> {
+        let was_seen = self.seen_before.is_some_and(|seen| at <= seen);
+        match self.away {
+            _ if at < self.since && !was_seen => Some(Absence::Stopped),
+            Some((from, to)) if from < at && at < to => Some(Absence::Asleep),
+            _ => None,
+        }
     }
 }
 
@@ -53,16 +82,25 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_was_due_before_the_start_or_in_a_jump_is_missed() {
-        let mut watch = Watch::new(at(0));
-        assert!(watch.was_away(at(-1)) && !watch.was_away(at(0)));
+        let mut watch = Watch::new(at(0), None);
+        assert_eq!((watch.absence(at(-1)), watch.absence(at(0))), (Some(Absence::Stopped), None));
         tokio::time::advance(Duration::from_secs(100)).await;
-        watch.observe(at(100));
-        assert!(!watch.was_away(at(50)), "time passed as it should");
+        assert!(!watch.observe(at(100)));
+        assert_eq!(watch.absence(at(50)), None, "time passed as it should");
         tokio::time::advance(Duration::from_secs(5)).await;
-        watch.observe(at(3_700));
-        assert!(watch.was_away(at(1_000)) && !watch.was_away(at(102)) && !watch.was_away(at(3_700)));
+        assert!(!watch.observe(at(3_700)));
+        assert_eq!(watch.absence(at(1_000)), Some(Absence::Asleep));
+        assert_eq!((watch.absence(at(102)), watch.absence(at(3_700))), (None, None));
         tokio::time::advance(Duration::from_secs(5)).await;
-        watch.observe(at(50));
-        assert!(!watch.was_away(at(50)), "a clock that was set back is no absence");
+        assert!(watch.observe(at(50)), "the clock was set back");
+        assert_eq!(watch.absence(at(50)), None, "a clock that was set back is no absence");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_an_earlier_process_has_seen_is_not_missed() {
+        let watch = Watch::new(at(0), Some(at(-10)));
+        assert_eq!((watch.absence(at(-10)), watch.absence(at(-9))), (None, Some(Absence::Stopped)));
+        let wrong_clock = Watch::new(at(0), Some(at(10)));
+        assert_eq!(wrong_clock.absence(at(-10)), Some(Absence::Stopped));
     }
 }

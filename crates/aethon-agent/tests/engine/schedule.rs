@@ -236,7 +236,10 @@ async fn a_run_that_was_missed_is_recorded_or_made_up_once() {
     assert_eq!(bench.runs("skip").await, [(RunStatus::Missed, 0)]);
     assert_eq!(bench.runs("catch-up").await, [(RunStatus::Ok, 0)]);
     let texts = bench.assistant.texts();
-    assert!(texts.iter().any(|text| text.contains("`skip` missed its run")), "{texts:?}");
+    assert!(
+        texts.iter().any(|text| text.contains("`skip` at 2026-02-03T04:10:00.000Z did not run")),
+        "{texts:?}"
+    );
     // The machine sleeps while the program runs.
     let (trigger, shutdown) = ShutdownTrigger::pair();
     let task = bench.start(&bench.store, shutdown);
@@ -247,6 +250,105 @@ async fn a_run_that_was_missed_is_recorded_or_made_up_once() {
     task.await.unwrap();
     assert_eq!(bench.runs("skip").await, [(RunStatus::Missed, 0), (RunStatus::Missed, 0)]);
     assert_eq!(bench.runs("catch-up").await.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missed_reminder_is_made_up_and_one_that_is_skipped_says_its_words() {
+    let bench = Bench::new();
+    let once = |id: &str, missed: Option<&str>| {
+        job(id, "", |request| {
+            (request.cron, request.run_at) = (None, Some("2026-02-03T04:10:00.000999Z".into()));
+            request.missed = missed.map(str::to_owned);
+            request.prompt = Some(format!("mind the {id}"));
+        })
+    };
+    bench.add(once("tea", None)).await;
+    bench.add(once("cat", Some("skip"))).await;
+    sleep(Duration::from_secs(3600)).await;
+    bench.run_for(10).await;
+    let texts = bench.assistant.texts();
+    assert!(texts.iter().any(|text| text == "mind the tea"), "{texts:?}");
+    assert!(texts.iter().any(|text| text.ends_with("Its task was:\n\n> mind the cat")), "{texts:?}");
+    assert_eq!(texts.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_finer_than_a_millisecond_is_one_run() {
+    let bench = Bench::new();
+    for number in 0..50 {
+        let run_at = format!("2026-02-03T04:05:10.{:06}Z", 150_000 + number * 37);
+        bench
+            .add(job(&format!("j{number}"), "", |request| {
+                (request.cron, request.run_at) = (None, Some(run_at))
+            }))
+            .await;
+    }
+    bench.run_for(60).await;
+    for number in 0..50 {
+        let id = format!("j{number}");
+        assert_eq!(bench.runs(&id).await, [(RunStatus::Ok, 0)], "{id}");
+        assert_eq!(bench.last(&id).await.2, None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_its_place_runs_after_a_restart_and_is_not_missed() {
+    let bench = Bench::new();
+    for number in 0..40 {
+        bench.add(job(&format!("j{number:02}"), "6 4 * * *", |_| {})).await;
+    }
+    // The first runs begin at 04:06:00, four at a time; the program ends 300 ms later.
+    bench.run_for(54).await;
+    let (trigger, shutdown) = ShutdownTrigger::pair();
+    let task = bench.start(&bench.store, shutdown);
+    sleep(Duration::from_millis(300)).await;
+    trigger.trigger();
+    task.await.unwrap();
+    let jobs = bench.book(&bench.store).jobs().await.unwrap();
+    let waiting = jobs.iter().filter(|record| record.last_status.is_none()).count();
+    assert!(waiting > 20, "{waiting}");
+    sleep(Duration::from_secs(3600)).await;
+    bench.run_for(120).await;
+    for record in bench.book(&bench.store).jobs().await.unwrap() {
+        assert_eq!(record.last_status, Some(RunStatus::Ok), "{:?}", record.last_error);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_time_that_a_wrong_clock_left_behind_is_corrected() {
+    const DAY: i64 = 86_400;
+    // How far the clock was off, and whether the program was restarted when it was right again.
+    for (off, is_restarted) in [
+        (DAY, false),
+        (DAY, true),
+        (3650 * DAY, false),
+        (3650 * DAY, true),
+        (-3650 * DAY, false),
+        (-3650 * DAY, true),
+    ] {
+        let bench = Bench::new();
+        bench.add(job("minutely", "* * * * *", |_| {})).await;
+        let (trigger, shutdown) = ShutdownTrigger::pair();
+        let mut task = bench.start(&bench.store, shutdown.clone());
+        sleep(Duration::from_secs(90)).await;
+        bench.set_clock(off);
+        sleep(Duration::from_secs(90)).await;
+        bench.set_clock(-off);
+        if is_restarted {
+            task.abort();
+            let _ = task.await;
+            task = bench.start(&bench.store, shutdown);
+        }
+        let before = bench.runs("minutely").await.len();
+        sleep(Duration::from_secs(90)).await;
+        let after = bench.runs("minutely").await.len();
+        assert!((1..=3).contains(&(after - before)), "{off} {is_restarted}: {before} {after}");
+        let (_, _, next) = bench.last("minutely").await;
+        let wait = next.unwrap().duration_since(bench.clock.now());
+        assert!(wait <= SignedDuration::from_secs(60), "{off} {is_restarted}: {wait}");
+        trigger.trigger();
+        task.await.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]

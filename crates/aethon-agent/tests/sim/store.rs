@@ -12,7 +12,7 @@ use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::import::{NewSession, SessionImport};
 use aethon_core::message::{Inbound, Message};
 use aethon_core::owner::{EndedElsewhere, Owners};
-use aethon_core::schedule::{BeginRun, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord};
+use aethon_core::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord};
 use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
     TurnLog, TurnLookup, TurnRecord,
@@ -241,6 +241,10 @@ impl JobStore for FaultyStore {
     async fn remove(&self, id: &JobId) -> Result<bool> {
         self.write("remove", self.base.remove(id)).await
     }
+
+    async fn reschedule(&self, id: &JobId, seen: Due, next: Due) -> Result<bool> {
+        self.write("reschedule", self.base.reschedule(id, seen, next)).await
+    }
 }
 
 #[async_trait]
@@ -276,5 +280,9 @@ impl RunLog for FaultyStore {
 
     async fn runs(&self, job: &JobId, limit: usize) -> Result<Vec<RunRecord>> {
         self.read("runs", self.base.runs(job, limit)).await
+    }
+
+    async fn note_seen(&self, through: Option<Timestamp>) -> Result<Option<Timestamp>> {
+        self.write("note_seen", self.base.note_seen(through)).await
     }
 }

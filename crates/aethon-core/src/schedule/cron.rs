@@ -9,7 +9,7 @@ use std::fmt;
 
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, TimeZone};
-use jiff::{Span, Timestamp};
+use jiff::{SignedDuration, Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// How many days ahead to look; what is not due by then never is. A leap day on a certain weekday comes every 28 years,
@@ -109,10 +109,12 @@ fn moment(time: DateTime, zone: &TimeZone) -> Timestamp {
     let compatible = || ambiguous.compatible().unwrap_or(Timestamp::MAX);
     match ambiguous.offset() {
         AmbiguousOffset::Unambiguous { .. } | AmbiguousOffset::Fold { .. } => compatible(),
-        // The gap ends with the last change before the time that would have been.
+        // The gap ends with the last change up to the time that would have been, which is the change itself for the
+        // first minute of the gap. `preceding` leaves out its argument.
         AmbiguousOffset::Gap { .. } => {
             let later = compatible();
-            let change = zone.preceding(later).next().map(|change| change.timestamp());
+            let just_after = later.checked_add(SignedDuration::from_nanos(1)).unwrap_or(later);
+            let change = zone.preceding(just_after).next().map(|change| change.timestamp());
             change.unwrap_or(later)
         }
     }
@@ -297,6 +299,12 @@ mod tests {
         check("30 2 * * *", berlin, "2027-03-28T01:00:00Z", "2027-03-29T00:30:00Z");
         check("*/20 * * * *", berlin, "2027-03-28T00:40:00Z", "2027-03-28T01:00:00Z");
         check("*/20 * * * *", berlin, "2027-03-28T01:00:00Z", "2027-03-28T01:20:00Z");
+        // The first minute of a gap runs right after it, too.
+        check("0 2 * * *", berlin, "2027-03-27T12:00:00Z", "2027-03-28T01:00:00Z");
+        check("0 2 * * *", berlin, "2027-03-28T01:00:00Z", "2027-03-29T00:00:00Z");
+        check("0 0 5 9 *", "America/Santiago", "2027-09-04T12:00:00Z", "2027-09-05T04:00:00Z");
+        check("0 0 30 4 *", "Africa/Cairo", "2027-04-29T12:00:00Z", "2027-04-29T22:00:00Z");
+        check("@daily", "Asia/Beirut", "2026-03-28T12:00:00Z", "2026-03-28T22:00:00Z");
         // 2027-10-31, 03:00 becomes 02:00.
         check("30 2 * * *", berlin, "2027-10-30T12:00:00Z", "2027-10-31T00:30:00Z");
         check("30 2 * * *", berlin, "2027-10-31T00:30:00Z", "2027-11-01T01:30:00Z");

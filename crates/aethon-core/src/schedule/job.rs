@@ -9,10 +9,11 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::cron::Cron;
-use super::run::RunStatus;
+use super::run::{Due, RunStatus};
 use crate::error::Result;
 use crate::person::Person;
 use crate::sop::SopName;
+use crate::time::to_millisecond;
 
 /// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -125,7 +126,8 @@ impl Timing {
     /// Returns the first time after this one.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         match self {
-            Self::Once { run_at } => (*run_at > after).then_some(*run_at),
+            // As it is stored: a job that was due at 12:00:00.0005 must not be due again after 12:00:00.000.
+            Self::Once { run_at } => Some(to_millisecond(*run_at)).filter(|run_at| *run_at > after),
             Self::Cron { cron, timezone } => {
                 // A zone that was known when the job was created may have vanished from the machine's table.
                 let zone = TimeZone::get(timezone).unwrap_or(TimeZone::UTC);
@@ -233,4 +235,8 @@ pub trait JobStore: Send + Sync {
 
     /// Removes a job and its runs. `false` if there is none.
     async fn remove(&self, id: &JobId) -> Result<bool>;
+
+    /// Moves a job from the times at which the caller has seen it due to others. `false` if it is gone, or its times are
+    /// others by now.
+    async fn reschedule(&self, id: &JobId, seen: Due, next: Due) -> Result<bool>;
 }

@@ -74,8 +74,8 @@ fn optional<S: serde::Serializer>(moment: &Option<Timestamp>, serializer: S) -> 
     }
 }
 
-/// The state of a job from which the caller concluded that it is due. If the state has changed, somebody else was
-/// first.
+/// The times at which a job is due. A caller that concludes something from them names them again with what it does: if they
+/// have changed, another program was first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     /// When it was due.
@@ -132,4 +132,8 @@ pub trait RunLog: Send + Sync {
 
     /// Returns the runs of a job, newest first.
     async fn runs(&self, job: &JobId, limit: usize) -> Result<Vec<RunRecord>>;
+
+    /// Notes that a scheduler has seen everything that was due up to this time (`None`: notes nothing), and returns what was
+    /// noted before. What it has seen and could not begin yet waits; a restart does not make it missed.
+    async fn note_seen(&self, through: Option<Timestamp>) -> Result<Option<Timestamp>>;
 }

@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod changes;
+
 use aethon_core::jiff::Timestamp;
 use aethon_core::jiff::civil::date;
 use aethon_core::jiff::tz::TimeZone;

@@ -86,6 +86,32 @@ pub async fn a_run_that_is_due_has_one_owner(stage: Stage) {
     assert_eq!(open.iter().map(|run| &run.run_id).collect::<Vec<_>>(), [&begun.run_id]);
 }
 
+pub async fn a_job_is_moved_only_from_where_it_was_seen(stage: Stage) {
+    let job = job("news");
+    let (jobs, runs) = (&stage.storage.workflows.jobs, &stage.storage.workflows.job_runs);
+    jobs.add(&job, Some(at(600)), 9).await.unwrap();
+    let due = |next_run: i64, retry_at: Option<i64>| Due {
+        next_run: Some(at(next_run)),
+        retry_at: retry_at.map(at),
+    };
+    assert!(!jobs.reschedule(&job.job_id, due(601, None), due(60, None)).await.unwrap());
+    assert!(!jobs.reschedule(&job.job_id, due(600, Some(1)), due(60, None)).await.unwrap());
+    assert!(jobs.reschedule(&job.job_id, due(600, None), due(60, Some(30))).await.unwrap());
+    let record = jobs.job(&job.job_id).await.unwrap().unwrap();
+    assert_eq!((record.next_run, record.retry_at, record.attempt), (Some(at(60)), Some(at(30)), 0));
+    assert_eq!(runs.next_due().await.unwrap(), Some(at(30)));
+    let gone = JobId::parse("gone").unwrap();
+    assert!(!jobs.reschedule(&gone, due(60, None), due(61, None)).await.unwrap());
+}
+
+pub async fn what_a_scheduler_has_seen_is_noted(stage: Stage) {
+    let runs = [&stage.storage.workflows.job_runs, &stage.beside.workflows.job_runs];
+    assert_eq!(runs[0].note_seen(None).await.unwrap(), None);
+    assert_eq!(runs[0].note_seen(Some(at(5))).await.unwrap(), None);
+    assert_eq!(runs[1].note_seen(Some(at(3))).await.unwrap(), Some(at(5)));
+    assert_eq!(runs[1].note_seen(None).await.unwrap(), Some(at(3)));
+}
+
 pub async fn a_job_has_one_open_run(stage: Stage) {
     let job = job("news");
     let (jobs, runs) = (&stage.storage.workflows.jobs, &stage.storage.workflows.job_runs);

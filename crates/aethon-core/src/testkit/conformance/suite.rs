@@ -126,6 +126,8 @@ list! { $
     jobs {
         a_job_is_kept_whole_and_its_name_counts_once,
         a_run_that_is_due_has_one_owner,
+        a_job_is_moved_only_from_where_it_was_seen,
+        what_a_scheduler_has_seen_is_noted,
         a_job_has_one_open_run,
         a_run_of_a_sop_is_kept_and_found_by_its_turn,
     }

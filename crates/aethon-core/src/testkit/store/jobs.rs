@@ -15,6 +15,8 @@ use crate::sop::{SopRun, SopRunChange, SopRunState, SopRuns};
 #[derive(Clone, Default)]
 pub(super) struct JobTables {
     jobs: BTreeMap<JobId, JobRecord>,
+    /// What was due up to then has been seen.
+    seen_through: Option<Timestamp>,
     /// Oldest first.
     runs: Vec<RunRecord>,
     /// Oldest first.
@@ -53,6 +55,16 @@ impl JobStore for MemoryStore {
         let mut tables = self.enter("remove")?;
         tables.jobs.runs.retain(|run| run.job_id != *id);
         Ok(tables.jobs.jobs.remove(id).is_some())
+    }
+
+    async fn reschedule(&self, id: &JobId, seen: Due, next: Due) -> Result<bool> {
+        let mut tables = self.enter("reschedule")?;
+        let Some(record) = tables.jobs.jobs.get_mut(id) else { return Ok(false) };
+        if seen != (Due { next_run: record.next_run, retry_at: record.retry_at }) {
+            return Ok(false);
+        }
+        (record.next_run, record.retry_at) = (next.next_run, next.retry_at);
+        Ok(true)
     }
 }
 
@@ -127,6 +139,13 @@ impl RunLog for MemoryStore {
     async fn runs(&self, job: &JobId, limit: usize) -> Result<Vec<RunRecord>> {
         let tables = self.enter("runs")?;
         Ok(tables.jobs.runs.iter().rev().filter(|run| run.job_id == *job).take(limit).cloned().collect())
+    }
+
+    async fn note_seen(&self, through: Option<Timestamp>) -> Result<Option<Timestamp>> {
+        let mut tables = self.enter("note_seen")?;
+        let before = tables.jobs.seen_through;
+        tables.jobs.seen_through = through.or(before);
+        Ok(before)
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn summary(id: &SessionId, row: &SessionRow) -> SessionSummary {
 
 /// Timestamps are stored to the millisecond.
 fn truncated(moment: Timestamp) -> Timestamp {
-    Timestamp::from_millisecond(moment.as_millisecond()).unwrap_or(moment)
+    crate::time::to_millisecond(moment)
 }
 
 /// Whether the title and id contain all words, or words of its messages begin with all of them.
