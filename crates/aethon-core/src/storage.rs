@@ -276,6 +276,17 @@ pub struct Removed {
     pub vectors: usize,
 }
 
+impl std::ops::AddAssign for Removed {
+    fn add_assign(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.deliveries += other.deliveries;
+        self.dedupe_ids += other.dedupe_ids;
+        self.calls += other.calls;
+        self.events += other.events;
+        self.vectors += other.vectors;
+    }
+}
+
 /// What an acknowledged write survives, if the backend offers a choice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

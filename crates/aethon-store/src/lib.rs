@@ -19,6 +19,7 @@
 mod agent_runs;
 mod audit;
 mod channel_records;
+mod clock_jumps;
 mod db;
 mod error;
 mod history;

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use crate::db::{Sql, VERSION};
 use crate::error::Error;
 use crate::store::{OpenMode, Store};
-use crate::time::days;
-use crate::{channel_records, ledger, marks, outbox, purge, sessions, telemetry, turns, vectors};
+use crate::time::{day_number, days};
+use crate::{channel_records, clock_jumps, ledger, marks, outbox, purge, telemetry, turns, vectors};
 
 /// Days that deliveries are kept after they arrived or were given up, so that a person can look them up.
 const SETTLED_DAYS: u32 = 7;
@@ -35,21 +35,23 @@ pub struct Health {
 impl Upkeep for Store {
     async fn maintain(&self, retention: Retention) -> CoreResult<Removed> {
         let now = self.now();
+        self.write(move |sql| clock_jumps::undo_future_times(sql, now)).await?;
+        let aged = self.write(move |sql| marks::advance_purge_clock(sql, now)).await?;
         let mut removed = Removed::default();
-        let oneshots_before = now.saturating_sub(days(retention.oneshots));
+        let oneshots_before = aged.saturating_sub(days(retention.oneshots));
         removed.sessions = self.repeat(move |sql| forget_oneshots(sql, oneshots_before, now)).await?;
         self.purge().await?;
-        let settled_before = now.saturating_sub(days(SETTLED_DAYS));
+        let settled_before = aged.saturating_sub(days(SETTLED_DAYS));
         removed.deliveries = self.repeat(move |sql| outbox::forget_before(sql, settled_before, STEP)).await?;
-        removed.dedupe_ids = self.repeat(move |sql| turns::release_expired(sql, now, STEP)).await?;
-        let posted_before = now.saturating_sub(days(POSTED_DAYS));
+        removed.dedupe_ids = self.repeat(move |sql| turns::release_expired(sql, aged, STEP)).await?;
+        let posted_before = aged.saturating_sub(days(POSTED_DAYS));
         removed.dedupe_ids += self.write(move |sql| forget_posted(sql, posted_before)).await?;
-        let forget = move |sql: &Sql<'_>| channel_records::forget_expired(sql, now, STEP);
+        let forget = move |sql: &Sql<'_>| channel_records::forget_expired(sql, aged, STEP);
         removed.dedupe_ids += self.repeat(forget).await?;
         // No call takes a whole day, so a reservation from before yesterday belongs to a program that is gone.
         let today = self.day();
         self.write(move |sql| ledger::write_off(sql, today - 1, OpenMode::Guest)).await?;
-        let calls_before = today - i64::from(retention.calls);
+        let calls_before = today.min(day_number(aged)) - i64::from(retention.calls);
         removed.calls = self.repeat(move |sql| ledger::forget_before(sql, calls_before, STEP)).await?;
         removed.events = self.repeat(move |sql| telemetry::forget_before(sql, calls_before, STEP)).await?;
         self.flush().await?;
@@ -57,7 +59,6 @@ impl Upkeep for Store {
         if let Some(through) = self.read(move |sql| vectors::surplus(sql, most)).await? {
             removed.vectors = self.repeat(move |sql| vectors::forget_through(sql, through, STEP)).await?;
         }
-        self.write(move |sql| sessions::clamp_future_times(sql, now)).await?;
         self.write(move |sql| marks::note_upkeep(sql, now)).await?;
         Ok(removed)
     }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::db::Sql;
 use crate::error::Error;
-use crate::time::from_millis;
+use crate::time::{days, from_millis, to_millis};
 
 /// How far the latest mark is set ahead of the write that raises it, in milliseconds.
 const AHEAD: i64 = 60_000;
@@ -17,6 +17,7 @@ const AHEAD: i64 = 60_000;
 const LATEST: &str = "latest";
 const MAINTAINED_AT: &str = "maintained_at";
 const JOBS_SEEN: &str = "jobs_seen";
+const PURGE_CLOCK: &str = "purge_clock";
 
 /// Reads all marks.
 pub(crate) fn read(sql: &Sql<'_>) -> Result<StorageMarks, Error> {
@@ -50,6 +51,15 @@ pub(crate) fn note_jobs_seen(sql: &Sql<'_>, through: i64) -> Result<Option<Times
     let before = jobs_seen(sql)?;
     set(sql, JOBS_SEEN, through)?;
     Ok(before)
+}
+
+/// Moves the time up to which rows have aged towards the clock and returns it. It moves by a day at most: if the clock leaps,
+/// what would be too old only by the leap stays, for as long as anybody needs to notice.
+pub(crate) fn advance_purge_clock(sql: &Sql<'_>, now: i64) -> Result<i64, Error> {
+    let last = value(sql, PURGE_CLOCK)?.or(value(sql, MAINTAINED_AT)?).map_or(now, to_millis);
+    let aged = now.min(last.saturating_add(days(1)));
+    set(sql, PURGE_CLOCK, aged)?;
+    Ok(aged)
 }
 
 fn value(sql: &Sql<'_>, name: &str) -> Result<Option<Timestamp>, Error> {

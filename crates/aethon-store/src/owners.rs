@@ -113,7 +113,8 @@ impl Store {
     /// alive, because the clock has just been set back; then it renews its lease. So a lease is over when it has not changed
     /// for its whole length, by a clock that cannot be set.
     async fn end_leases_of_wrong_clocks(&self) -> CoreResult<()> {
-        const AHEAD: &str = "SELECT owner, lease_until FROM owners WHERE lease_until > ?1 AND owner IS NOT ?2";
+        const AHEAD: &str =
+            "SELECT owner, lease_until FROM owners WHERE lease_until > ?1 AND owner IS NOT ?2";
         const END: &str = "DELETE FROM owners WHERE owner = ?1 AND lease_until = ?2";
         let owner = self.owner();
         // Another program's clock reading may be a moment newer.
@@ -121,13 +122,16 @@ impl Store {
         let ahead = self
             .read(move |sql| Ok(sql.all(AHEAD, [bound, owner.id], |row| Ok((row.get(0)?, row.get(1)?)))?))
             .await?;
-        let over = self.suspicious_leases().unchanged_for(ahead, Duration::from_millis(owner.lease.unsigned_abs()));
+        let over =
+            self.suspicious_leases().unchanged_for(ahead, Duration::from_millis(owner.lease.unsigned_abs()));
         if over.is_empty() {
             return Ok(());
         }
         tracing::info!(programs = over.len(), "leases from a clock that was ahead are over");
         let end = move |sql: &Sql<'_>| {
-            over.iter().try_for_each(|(owner, until)| sql.execute(END, [*owner, *until]).map(drop)).map_err(Into::into)
+            over.iter()
+                .try_for_each(|(owner, until)| sql.execute(END, [*owner, *until]).map(drop))
+                .map_err(Into::into)
         };
         Ok(self.write(end).await?)
     }
@@ -142,7 +146,10 @@ impl SuspiciousLeases {
     fn unchanged_for(&mut self, ahead: Vec<(i64, i64)>, length: Duration) -> Vec<(i64, i64)> {
         let now = Instant::now();
         self.0 = ahead.iter().map(|lease| (*lease, self.0.get(lease).copied().unwrap_or(now))).collect();
-        ahead.into_iter().filter(|lease| self.0.get(lease).is_some_and(|since| since.elapsed() >= length)).collect()
+        ahead
+            .into_iter()
+            .filter(|lease| self.0.get(lease).is_some_and(|since| since.elapsed() >= length))
+            .collect()
     }
 }
 

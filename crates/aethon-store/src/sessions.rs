@@ -70,14 +70,6 @@ pub(crate) fn touch(sql: &Sql<'_>, key: i64, added: i64, now: i64) -> Result<boo
     Ok(sql.execute(TOUCH, params![key, added, now])? == 1)
 }
 
-/// Moves times of use that lie in the future to now. They stem from a clock that was ahead; such sessions would
-/// otherwise stay on top of the list and never expire.
-pub(crate) fn clamp_future_times(sql: &Sql<'_>, now: i64) -> Result<(), Error> {
-    const CLAMP: &str = "UPDATE sessions SET updated_at = ?1 WHERE updated_at > ?1";
-    sql.execute(CLAMP, [now])?;
-    Ok(())
-}
-
 /// Sets the title suggested by the first message, also after an edit of it. A title given by a person stays.
 pub(crate) fn suggest_title(sql: &Sql<'_>, key: i64, title: &str) -> Result<(), Error> {
     const SUGGEST: &str = "UPDATE sessions SET title = ?2, title_source = 1 WHERE session_key = ?1

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::memory::Sketches;
 use crate::owners::{self, Owner, SuspiciousLeases};
 use crate::time::{day_number, to_millis};
-use crate::{ledger, marks, purge, search};
+use crate::{clock_jumps, ledger, marks, purge, search};
 
 /// Tasks for idle moments.
 const IDLE_TASKS: &[IdleTask] = &[purge::purge_some, search::index_some, search::erase_some];
@@ -122,6 +122,7 @@ impl Store {
             if settings.health.fault().is_none() {
                 write_off(&sql, day_at(&*options.clock))?;
                 owners::forget_daemons(&sql)?;
+                clock_jumps::undo_future_deliveries(&sql, to_millis(options.clock.now()))?;
             }
         }
         let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe };
@@ -229,6 +230,10 @@ impl Store {
     }
 
     /// Returns the last refused reservation: its day and its ceiling in USD.
+    pub(crate) fn suspicious_leases(&self) -> MutexGuard<'_, SuspiciousLeases> {
+        self.0.suspicious_leases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn refused(&self) -> MutexGuard<'_, Option<(i64, f64)>> {
         self.0.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -73,6 +73,7 @@ mod tests {
         "SELECT used_on, id FROM vectors",         // an index, once a day
         "DELETE FROM learned WHERE learned_at <=", // a few hundred rows
         "DELETE FROM owners WHERE",                // the programs of the last hours
+        "SELECT owner, lease_until FROM owners WHERE lease_until >",
         "SELECT EXISTS (SELECT 1 FROM owners",
         "INSERT INTO memory_words",
         "DELETE FROM memory_words",

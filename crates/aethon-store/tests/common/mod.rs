@@ -11,7 +11,7 @@ use aethon_core::owner::Owners;
 use aethon_core::session::{Accepted, TurnLog};
 use aethon_core::testkit::ManualClock;
 pub use aethon_core::testkit::phrases::*;
-use aethon_store::{Options, Store};
+use aethon_store::{OpenMode, Options, Store};
 use jiff::SignedDuration;
 use tempfile::TempDir;
 
@@ -53,6 +53,16 @@ impl Home {
         let options = Options::default().with(|options| options.clock = self.clock.clone());
         self.store = Store::open(&self.path(), options).unwrap();
         take_over_everything(&self.store).await;
+    }
+
+    /// Closes the store and opens it again in this mode.
+    pub async fn reopen_as(&mut self, mode: OpenMode) {
+        self.store.close().await;
+        let options = Options::default().with(|options| {
+            options.clock = self.clock.clone();
+            options.mode = mode;
+        });
+        self.store = Store::open(&self.path(), options).unwrap();
     }
 
     /// A whole turn: accepted, begun, answered.
