@@ -15,10 +15,12 @@ use aethon_config::schema::{Budget, Unpriced};
 use aethon_core::live::Live;
 use aethon_core::memory::MemoryGuard;
 use aethon_core::sandbox::Sandbox;
+use aethon_core::schedule::zone_warning;
 use aethon_core::secret::Secret;
 use aethon_http::is_loopback_host;
 use aethon_http::options::Network;
 use aethon_tools::Protection;
+use jiff::tz::TimeZone;
 
 /// How long the Docker daemon may take to answer.
 const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
@@ -96,6 +98,7 @@ fn length(secret: &Secret) -> usize {
 pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     let webchat = &config.channels.webchat;
     let mut warnings = short_secrets(config);
+    warnings.extend(zone_warning(&TimeZone::system()));
     let protection = Protection::of_this_machine();
     if config.security.sandbox == Sandbox::None && !protection.missing().is_empty() {
         warnings.push(protection.describe());

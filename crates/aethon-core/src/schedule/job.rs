@@ -130,7 +130,7 @@ impl Timing {
             Self::Once { run_at } => Some(to_millisecond(*run_at)).filter(|run_at| *run_at > after),
             Self::Cron { cron, timezone } => {
                 // A zone that was known when the job was created may have vanished from the machine's table.
-                let zone = TimeZone::get(timezone).unwrap_or(TimeZone::UTC);
+                let zone = super::zone(Some(timezone)).unwrap_or(TimeZone::UTC);
                 cron.next_after(after, &zone)
             }
         }
