@@ -52,6 +52,7 @@ mod money;
 mod openai;
 mod outbox;
 mod plain;
+mod reach_table;
 mod recordings;
 mod reload;
 mod requests;
