@@ -42,6 +42,7 @@ pub use lsp::{LanguageServer, LanguageServers, LspOptions};
 pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
 pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
+pub use protected_paths::{OpenedPlaces, account_home, opened_places, place_variables};
 pub use sandbox::{KernelSandbox, step};
 pub use sandbox_limits::SandboxLimits;
 pub use set::{Absence, Needs, ToolSet, sets, tools};

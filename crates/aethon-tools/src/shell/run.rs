@@ -128,6 +128,7 @@ mod tests {
                     environment: Vec::new(),
                     setsid: Some("/usr/bin/setsid".into()),
                     confinement: confinement.clone(),
+                    trust: context.trust(),
                     is_sandboxed: false,
                 };
                 let progress = Progress::new(&context, &redactor);
