@@ -222,7 +222,11 @@ impl Prepared {
             insecure_bind: source.insecure_bind,
             launcher: source.launcher.clone(),
             docker_host: sources.variable("DOCKER_HOST").map(str::to_owned),
-            user_home: sources.variable("HOME").map(PathBuf::from),
+            user_home: sources.variable("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+            account_home: aethon_tools::account_home(),
+            place_variables: aethon_tools::place_variables()
+                .filter_map(|name| Some((name.to_owned(), sources.variable(name)?.to_owned())))
+                .collect(),
             path: sources.variable("PATH").map(str::to_owned),
             lang: sources.variable("LANG").map(str::to_owned),
             locale: LOCALE

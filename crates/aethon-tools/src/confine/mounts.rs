@@ -53,6 +53,11 @@ impl Mounts {
         candidates.filter(is_same).filter(is_there).collect()
     }
 
+    /// Returns the points of the mounts at a path and below it.
+    pub(super) fn at_or_below(&self, path: &Path) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|mount| mount.point.as_path()).filter(move |point| point.starts_with(path))
+    }
+
     /// Returns the mount that a path is on (the last one at the same point), and the path within its file system.
     fn within(&self, path: &Path) -> Option<(&Mount, PathBuf)> {
         let on = self.0.iter().filter(|mount| path.starts_with(&mount.point));

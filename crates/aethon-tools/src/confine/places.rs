@@ -57,7 +57,8 @@ pub(super) struct View {
     pub(super) home: Option<PathBuf>,
     pub(super) hidden: Vec<PathBuf>,
     pub(super) kept: Vec<PathBuf>,
-    pub(super) writable: Vec<PathBuf>,
+    /// What of the workspace may be changed, if not all.
+    pub(super) parts: Option<Vec<PathBuf>>,
 }
 
 impl ClosedPlaces {
@@ -119,22 +120,18 @@ impl ClosedPlaces {
         if self.protected.homes().is_empty() {
             hidden.extend(USUAL_HOMES.iter().map(PathBuf::from));
         }
-        let mut writable = vec![self.workspace.clone()];
-        if trust == Trust::Owner {
-            writable.extend(self.user_home.clone());
-        } else {
-            // The workspace lies in the home as a rule, so the home of the sandbox cannot be granted as a whole.
-            let places =
-                Places { read_only: self.shaping(), open: writable, is_writable: false, ..Places::default() };
+        let parts = || {
+            let open = vec![self.workspace.clone()];
+            let places = Places { read_only: self.shaping(), open, ..Places::default() };
             let granted = grants(&places).granted.into_iter();
-            writable = granted.filter(|(_, access)| *access == Access::Full).map(|(path, _)| path).collect();
-        }
+            granted.filter(|(_, access)| *access == Access::Full).map(|(path, _)| path).collect()
+        };
         View {
             workspace: self.workspace.clone(),
             home: self.user_home.clone(),
             hidden,
             kept: if trust == Trust::Guest { Vec::new() } else { self.allowed.clone() },
-            writable,
+            parts: (trust != Trust::Owner).then(parts),
         }
     }
 

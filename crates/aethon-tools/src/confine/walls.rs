@@ -96,7 +96,7 @@ impl Confinement {
             home: view.home,
             hidden: view.hidden,
             kept: view.kept,
-            writable: view.writable,
+            parts: view.parts,
             network: limits.network != "none",
             ports: walls.own_ports(),
             memory: limits.memory,

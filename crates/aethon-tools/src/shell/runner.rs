@@ -105,11 +105,6 @@ impl Runner {
         if is_sandboxed {
             environment.retain(|(name, _)| name != "TMPDIR");
             environment.push((STEP_VARIABLE.0.to_owned(), STEP_VARIABLE.1.to_owned()));
-            if trust != Trust::Owner {
-                // Nothing can be made in the sandbox's home, in which the workspace and its pages lie.
-                environment.retain(|(name, _)| name != "HOME");
-                environment.push(("HOME".to_owned(), "/tmp".to_owned()));
-            }
         }
         let words = before.into_iter().chain(self.shell.iter().cloned()).chain([command.into()]);
         Launch {

@@ -107,6 +107,8 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.home = Some(home.path().to_owned());
     options.workspace = home.workspace();
     options.user_home = prepared.flags.user_home.clone();
+    options.account_home = prepared.flags.account_home.clone();
+    options.place_variables = prepared.flags.place_variables.clone();
     options.workspace_only = security.workspace_only;
     options.own = own.chain(prepared.file.clone()).collect();
     options.blocked_paths = security.blocked_paths.clone();

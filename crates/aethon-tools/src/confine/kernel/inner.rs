@@ -20,7 +20,7 @@ use super::super::{filter as port_filter, landlock};
 use super::plan::Plan;
 use super::{ALONE, filter};
 
-/// What stays writable besides what the plan names; the folders among them are private by now.
+/// What stays writable besides the workspace; the folders among them are private by now.
 const WRITABLE: [&str; 9] = [
     "/tmp",
     "/var/tmp",
@@ -42,8 +42,9 @@ pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
     let _ = mount("proc", "/proc", "proc", MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC, None);
     limit(plan)?;
     give_up_rights()?;
+    let home = plan.home.clone().into_iter();
     let writable: Vec<PathBuf> =
-        WRITABLE.iter().map(PathBuf::from).chain(plan.writable.iter().cloned()).collect();
+        WRITABLE.iter().map(PathBuf::from).chain(home).chain([plan.workspace.clone()]).collect();
     landlock::sandbox(&writable)?;
     if plan.network && !plan.ports.is_empty() {
         port_filter::apply()?;

@@ -14,10 +14,10 @@ const NOBODY: u32 = 65_534;
 /// What a command in the sandbox gets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// The directory that it shares with everybody.
+    /// The directory that it may change.
     pub(crate) workspace: PathBuf,
-    /// What it may change: the workspace, or only some of what is in it; and the home.
-    pub(crate) writable: Vec<PathBuf>,
+    /// What of it may be changed, if not all.
+    pub(crate) parts: Option<Vec<PathBuf>>,
     /// The directory in which it starts.
     pub(crate) directory: PathBuf,
     /// The person's home, replaced by an empty one that disappears with the command.
