@@ -196,7 +196,6 @@ fn attack(names: &[&str]) -> String {
          done 2>/dev/null; echo tried",
         names.join(" ")
     );
-    // In a file, because the danger list would refuse some of the words; this is about the walls behind it.
     script
 }
 
@@ -273,7 +272,7 @@ fn what_tools_of_the_trade_write_can_be_written_and_start_up_places_can_be_read(
     let git = "cd ~/project && rm -rf .git && git init -q . && git -c user.name=a -c user.email=a@b add -A && git -c \
                user.name=a -c user.email=a@b commit -qm first && git log --oneline | wc -l";
     let tool = in_chat(&mut chat, "m2", &call("shell", &json!({ "command": git })));
-    assert!(tool["output"].as_str().unwrap().starts_with("1\n"), "{tool}");
+    assert!(tool["output"].as_str().unwrap().ends_with("1\n[exit status 0]"), "{tool}");
 }
 
 #[test]

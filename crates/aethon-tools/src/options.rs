@@ -38,6 +38,10 @@ pub struct Options {
     pub blocked_paths: Vec<String>,
     /// `security.allowed_paths`: built-in places and names that are open after all.
     pub allowed_paths: Vec<String>,
+    /// `security.allowed_sockets`: kinds and paths of sockets that commands may connect to after all.
+    pub allowed_sockets: Vec<String>,
+    /// Those of [`crate::socket_variables`] that are set: where sockets are.
+    pub socket_variables: Vec<(String, String)>,
     /// The configured port of the assistant, which is closed to all child processes.
     pub port: Option<u16>,
     /// The file in which a running daemon publishes its address, whose port is closed, too.

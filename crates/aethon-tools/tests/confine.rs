@@ -23,7 +23,7 @@ use aethon_core::person::Person;
 use aethon_core::surface::Unattended;
 use aethon_core::tool::{Tool, ToolContext};
 use aethon_core::turn::{Trust, TurnContext};
-use aethon_tools::{Options, Protection, ShellOptions};
+use aethon_tools::{Options, Protection, ShellOptions, SocketProtection};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
 use serde_json::json;
 use tempfile::TempDir;
@@ -484,4 +484,57 @@ async fn the_home_of_the_account_is_protected_whatever_the_environment_says() {
     }
     let text = stage.run("echo x > made && cat made && echo y > /dev/null && ls /usr").await;
     assert!(text.contains("[exit status 0]"), "{text}");
+}
+
+#[tokio::test]
+async fn sockets_that_are_keys_are_closed_to_commands_unless_the_owner_opens_them() {
+    let how = SocketProtection::of_this_machine();
+    eprintln!("sockets: {how:?}");
+    let runtime = tempfile::tempdir().unwrap();
+    let at = |name: &str| runtime.path().canonicalize().unwrap().join(name);
+    let _listeners: Vec<UnixListener> = ["bus", "docker.sock", "agent", "wayland-0", "other"]
+        .iter()
+        .map(|name| UnixListener::bind(at(name)).unwrap())
+        .collect();
+    let stage = |allowed: &[&str]| {
+        Stage::with(|options| {
+            options.socket_variables = vec![
+                ("XDG_RUNTIME_DIR".into(), at("").display().to_string()),
+                ("SSH_AUTH_SOCK".into(), at("agent").display().to_string()),
+            ];
+            options.allowed_sockets = allowed.iter().map(|entry| (*entry).to_owned()).collect();
+        })
+    };
+    let path = at("docker.sock").display().to_string();
+    for (allowed, open, closed) in [
+        (&[][..], &["other"][..], &["bus", "docker.sock", "agent", "wayland-0"][..]),
+        (&["dbus", "ssh-agent"], &["other", "bus", "agent"], &["docker.sock", "wayland-0"]),
+        (&[path.as_str()], &["other", "docker.sock"], &["bus", "agent", "wayland-0"]),
+    ] {
+        let stage = stage(allowed);
+        for trust in [Trust::Owner, Trust::Outside] {
+            let connects = async |name: &str| {
+                let attack = attacker("connects_to_a_socket", &at(name).display().to_string());
+                run_as(&stage, trust, &attack).await.contains("connected")
+            };
+            let is_closed = match how {
+                SocketProtection::Rule | SocketProtection::Cover => true,
+                SocketProtection::Strangers => trust == Trust::Outside && allowed.is_empty(),
+                SocketProtection::None => false,
+            };
+            for name in closed {
+                assert_eq!(connects(name).await, !is_closed, "{trust:?} {name} with {allowed:?}");
+            }
+            for name in open {
+                let is_open = how != SocketProtection::Strangers || !is_closed;
+                assert_eq!(connects(name).await, is_open, "{trust:?} {name} with {allowed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "runs inside the walls, started by a command"]
+fn connects_to_a_socket() {
+    println!("{}", if UnixStream::connect(target()).is_ok() { "connected" } else { "refused" });
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use aethon_core::sandbox::Sandbox;
-use aethon_tools::{Protection, opened_places};
+use aethon_tools::{Protection, SocketProtection, opened_places};
 
 use crate::builder::Prepared;
 use crate::doctor::Finding;
@@ -49,11 +49,40 @@ pub(crate) fn findings(prepared: &Prepared) -> Vec<Finding> {
         let fix = "run a kernel that has Landlock turned on, or set security.sandbox = \"docker\"";
         findings.push(Finding::warning("places", message, fix));
     }
+    findings.extend(sockets(prepared));
     if findings.is_empty() {
         let message = "credential places are closed, and start-up places are closed for writing";
         findings.push(Finding::ok("places", message));
     }
     findings
+}
+
+/// Says which sockets that are keys commands can connect to, if any.
+fn sockets(prepared: &Prepared) -> Option<Finding> {
+    let security = &prepared.config.security;
+    if security.sandbox != Sandbox::None {
+        return None;
+    }
+    let fix = "set security.sandbox = \"kernel\" or \"docker\", which close them, or run Linux 7.1";
+    let sockets = "sockets of ssh-agent, gpg-agent, docker, D-Bus and the desktop";
+    match SocketProtection::of_this_machine() {
+        SocketProtection::Rule | SocketProtection::Cover if security.allowed_sockets.is_empty() => None,
+        SocketProtection::Rule | SocketProtection::Cover => {
+            let opened = security.allowed_sockets.join(", ");
+            Some(Finding::ok("places", format!("security.allowed_sockets opens to commands: {opened}")))
+        }
+        SocketProtection::Strangers => {
+            let message = format!(
+                "on this machine the commands of your own turns can connect to {sockets}; those of other turns cannot"
+            );
+            Some(Finding::warning("places", message, fix))
+        }
+        SocketProtection::None => Some(Finding::warning(
+            "places",
+            format!("on this machine commands can connect to {sockets}"),
+            fix,
+        )),
+    }
 }
 
 /// Names the first of these places.

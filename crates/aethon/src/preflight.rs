@@ -39,6 +39,8 @@ pub(crate) struct Flags {
     pub(crate) user_home: Option<PathBuf>,
     /// The home directory of the account, whatever the environment says.
     pub(crate) account_home: Option<PathBuf>,
+    /// The variables that say where sockets are.
+    pub(crate) socket_variables: Vec<(String, String)>,
     /// The variables that move places of a home elsewhere.
     pub(crate) place_variables: Vec<(String, String)>,
     /// `PATH`: where commands find programs.

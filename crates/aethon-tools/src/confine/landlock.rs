@@ -25,6 +25,11 @@ pub(super) fn abilities() -> (bool, bool, bool) {
     (files, files && ports && super::filter::is_known(), scoped(strict()).and_then(Ruleset::create).is_ok())
 }
 
+/// Returns whether the kernel can close sockets in the file system.
+pub(super) fn has_sockets() -> bool {
+    strict().handle_access(AccessFs::ResolveUnix).and_then(Ruleset::create).is_ok()
+}
+
 /// Forbids signals to outside processes and connections to their abstract sockets.
 pub(super) fn scope() -> io::Result<()> {
     let ruleset = scoped(strict()).and_then(with_moves).map_err(fault)?;
@@ -46,9 +51,17 @@ fn may_move(created: RulesetCreated) -> io::Result<RulesetCreated> {
 pub(super) struct FileRules(RulesetCreated);
 
 impl FileRules {
-    /// Creates the rules. `is_scoped` includes [`scope`].
-    pub(super) fn new(granted: &[(PathBuf, FileAccess)], is_scoped: bool) -> io::Result<Self> {
+    /// Creates the rules. `sockets` are the paths below which sockets are open, if others are to be closed; `is_scoped`
+    /// includes [`scope`].
+    pub(super) fn new(
+        granted: &[(PathBuf, FileAccess)],
+        sockets: Option<&[PathBuf]>,
+        is_scoped: bool,
+    ) -> io::Result<Self> {
         let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(FILES)).map_err(fault)?;
+        if sockets.is_some() {
+            ruleset = ruleset.handle_access(AccessFs::ResolveUnix).map_err(fault)?;
+        }
         if is_scoped {
             ruleset = scoped(ruleset.set_compatibility(CompatLevel::HardRequirement)).map_err(fault)?;
             ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
@@ -61,6 +74,9 @@ impl FileRules {
                 FileAccess::Read => AccessFs::from_read(FILES),
             };
             created = grant(created, path, rights)?;
+        }
+        for path in sockets.unwrap_or_default() {
+            created = grant(created, path, AccessFs::ResolveUnix)?;
         }
         Ok(Self(created))
     }
@@ -100,7 +116,7 @@ fn grant(
     let rights = match kind {
         FileType::Directory => rights,
         FileType::Symlink => return Ok(ruleset),
-        _ => rights & AccessFs::from_file(FILES),
+        _ => rights & (AccessFs::from_file(FILES) | AccessFs::ResolveUnix),
     };
     ruleset.add_rule(PathBeneath::new(file, rights)).map_err(fault)
 }

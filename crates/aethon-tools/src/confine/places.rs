@@ -18,6 +18,7 @@ use super::stamp::Stamp;
 use crate::files::{SHAPING_FOLDERS, SHAPING_PAGES, real};
 use crate::options::Options;
 use crate::protected_paths::{ProtectedPaths, USUAL_HOMES, resolved};
+use crate::sockets::ClosedSockets;
 
 /// What a command writes there about a process, such as a control group that is killed, needs no signal.
 const SYSTEM: &str = "/sys";
@@ -47,6 +48,7 @@ struct Kept {
     trust: Trust,
     found: Found,
     mounts: Mounts,
+    sockets: Option<Vec<PathBuf>>,
     walked: Vec<(PathBuf, Option<Stamp>)>,
     rules: FileRules,
 }
@@ -82,13 +84,20 @@ impl ClosedPlaces {
         }
     }
 
-    /// Returns the rules for a child. `is_scoped` includes signals.
-    pub(super) fn rules(&self, trust: Trust, is_scoped: bool) -> io::Result<FileRules> {
+    /// Returns the rules for a child, with one about sockets if some are to be closed by it. `is_scoped` includes signals.
+    pub(super) fn rules(
+        &self,
+        trust: Trust,
+        sockets: Option<&ClosedSockets>,
+        is_scoped: bool,
+    ) -> io::Result<FileRules> {
         let (found, mounts) = (self.find(), Mounts::read());
+        let sockets = sockets.map(ClosedSockets::existing);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_valid = |kept: &Kept| {
             kept.found == found
                 && kept.mounts == mounts
+                && kept.sockets == sockets
                 && kept.walked.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
         };
         if let Some(valid) = kept.iter().find(|kept| kept.trust == trust).filter(|kept| is_valid(kept)) {
@@ -102,10 +111,12 @@ impl ClosedPlaces {
         let before: Vec<(PathBuf, Option<Stamp>)> =
             above.into_iter().map(|path| (path.to_path_buf(), Stamp::of(path))).collect();
         let grants = grants(&places);
-        let rules = FileRules::new(&grants.granted, is_scoped)?;
+        let open = sockets.as_deref().map(open_to_sockets);
+        let rules = FileRules::new(&grants.granted, open.as_deref(), is_scoped)?;
         let walked =
             before.into_iter().filter(|(path, stamp)| stamp.is_some() || grants.walked.contains(path));
-        let fresh = Kept { trust, found, mounts, walked: walked.collect(), rules: rules.try_clone()? };
+        let fresh =
+            Kept { trust, found, mounts, sockets, walked: walked.collect(), rules: rules.try_clone()? };
         kept.retain(|kept| kept.trust != trust);
         kept.push(fresh);
         Ok(rules)
@@ -201,4 +212,10 @@ impl ClosedPlaces {
     fn shaping(&self) -> Vec<PathBuf> {
         SHAPING_PAGES.iter().chain(&SHAPING_FOLDERS).map(|name| self.workspace.join(name)).collect()
     }
+}
+
+/// Returns the paths below which no closed socket lies.
+fn open_to_sockets(closed: &[PathBuf]) -> Vec<PathBuf> {
+    let places = Places { closed: closed.to_vec(), is_writable: true, ..Places::default() };
+    grants(&places).granted.into_iter().map(|(path, _)| path).collect()
 }

@@ -13,12 +13,14 @@ use aethon_core::turn::Trust;
 
 #[cfg(target_os = "linux")]
 use super::places::ClosedPlaces;
-use super::support::Protection;
+use super::support::{Protection, SocketProtection};
 #[cfg(target_os = "linux")]
-use super::{capabilities, filter, kernel, landlock};
+use super::{capabilities, cover, filter, kernel, landlock};
 use crate::options::Options;
 #[cfg(target_os = "linux")]
 use crate::sandbox_limits::SandboxLimits;
+#[cfg(target_os = "linux")]
+use crate::sockets::ClosedSockets;
 
 /// The walls of one assistant.
 #[derive(Debug)]
@@ -33,10 +35,13 @@ pub struct Confinement {
 #[derive(Debug)]
 struct Walls {
     protection: Protection,
+    socket_protection: SocketProtection,
     port: Option<u16>,
     address_file: Option<PathBuf>,
     #[cfg(target_os = "linux")]
     places: ClosedPlaces,
+    #[cfg(target_os = "linux")]
+    sockets: ClosedSockets,
     #[cfg(target_os = "linux")]
     ports: landlock::Ports,
 }
@@ -51,7 +56,8 @@ impl Confinement {
     #[cfg(test)]
     pub(crate) fn without_walls(options: &Options) -> Self {
         let none = Protection { files: false, ports: false, signals: false, is_root: false };
-        let walls = Walls { protection: none, ..Walls::new(options) };
+        let sockets = SocketProtection::None;
+        let walls = Walls { protection: none, socket_protection: sockets, ..Walls::new(options) };
         Self { options: options.clone(), walls: walls.into() }
     }
 
@@ -61,8 +67,13 @@ impl Confinement {
 
     /// Binds the calling thread and everything it starts from now on, so that it can signal all of that at once and
     /// nothing else. Returns whether the kernel supports it. Meant for the thread that looks after a child; the child
-    /// itself gets more walls.
+    /// itself gets more walls. Sockets that are covered are covered for the thread, too: inside the walls nothing can be
+    /// mounted any more.
     pub(crate) fn bind_thread(&self) -> io::Result<bool> {
+        #[cfg(target_os = "linux")]
+        if self.walls().socket_protection == SocketProtection::Cover {
+            cover::cover(&self.walls().sockets)?;
+        }
         if !self.walls().protection.signals {
             return Ok(false);
         }
@@ -110,10 +121,13 @@ impl Walls {
     fn new(options: &Options) -> Self {
         Self {
             protection: Protection::of_this_machine(),
+            socket_protection: SocketProtection::of_this_machine(),
             port: options.port,
             address_file: options.address_file.clone(),
             #[cfg(target_os = "linux")]
             places: ClosedPlaces::new(options),
+            #[cfg(target_os = "linux")]
+            sockets: ClosedSockets::new(options),
             #[cfg(target_os = "linux")]
             ports: landlock::Ports::default(),
         }
@@ -127,7 +141,12 @@ impl Walls {
             capabilities::drop_from_children()?;
         }
         if self.protection.files {
-            self.places.rules(trust, self.protection.signals)?.enforce()?;
+            let sockets = (self.socket_protection == SocketProtection::Rule).then_some(&self.sockets);
+            self.places.rules(trust, sockets, self.protection.signals)?.enforce()?;
+        }
+        let is_stranger = trust != Trust::Owner && !self.sockets.is_any_opened;
+        if is_stranger && self.socket_protection == SocketProtection::Strangers {
+            filter::forbid_local_sockets()?;
         }
         if self.protection.ports {
             filter::apply()?;

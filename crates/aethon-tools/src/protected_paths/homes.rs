@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::files::real;
+use crate::options::Options;
 
 /// Where the accounts of the machine are listed.
 const ACCOUNTS: &str = "/etc/passwd";
@@ -39,9 +40,10 @@ fn is_home(path: &Path) -> bool {
     path.is_absolute() && path.parent().is_some()
 }
 
-/// Returns the real paths of these homes, each once.
-pub(super) fn real_homes(homes: [Option<&Path>; 2]) -> Vec<PathBuf> {
+/// Returns the real paths of the homes of these options, each once; that of the environment first.
+pub(crate) fn homes_of(options: &Options) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
+    let homes = [options.user_home.as_deref(), options.account_home.as_deref()];
     for home in homes.into_iter().flatten().filter(|home| is_home(home)).map(real) {
         if !found.contains(&home) {
             found.push(home);

@@ -19,14 +19,14 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 pub use homes::account_home;
-pub(crate) use homes::{USUAL_HOMES, is_assistants_home};
-pub(crate) use names::{folded, is_within};
+pub(crate) use homes::{USUAL_HOMES, homes_of, is_assistants_home};
+pub(crate) use names::{folded, is_like, is_within};
 pub use report::{OpenedPlaces, opened_places};
 pub use variables::place_variables;
 
 use crate::files::real;
 use crate::options::{Options, USUAL_PATH};
-use names::{end_of_parts_like, file_name, has_name_like, is_like};
+use names::{end_of_parts_like, file_name, has_name_like};
 use rule::PathRule;
 use sets::{NameSet, PlaceSet};
 
@@ -49,7 +49,7 @@ pub(crate) struct ProtectedPaths {
 impl ProtectedPaths {
     /// Builds the lists for the homes of these options.
     pub(crate) fn new(options: &Options) -> Self {
-        let homes = homes::real_homes([options.user_home.as_deref(), options.account_home.as_deref()]);
+        let homes = homes_of(options);
         let entries = |texts: &[String]| {
             texts.iter().flat_map(|text| PathRule::parse(text, &homes)).collect::<Vec<_>>()
         };

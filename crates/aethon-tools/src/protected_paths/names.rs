@@ -51,7 +51,7 @@ pub(super) fn file_name(path: &Path) -> &str {
 }
 
 /// Matches a name against a pattern, ignoring case. Each `*` takes its first match, which makes it linear per `*`.
-pub(super) fn is_like(name: &str, pattern: &str) -> bool {
+pub(crate) fn is_like(name: &str, pattern: &str) -> bool {
     let (name, pattern) = (folded(name), folded(pattern));
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

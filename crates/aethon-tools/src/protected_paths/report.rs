@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::homes::real_homes;
+use super::homes::homes_of;
 use super::rule::PathRule;
 use super::{credentials, is_within, start_up, table};
 use crate::options::Options;
@@ -20,7 +20,7 @@ pub struct OpenedPlaces {
 
 /// Returns the places of the tables that these options open, as far as they exist.
 pub fn opened_places(options: &Options) -> OpenedPlaces {
-    let homes = real_homes([options.user_home.as_deref(), options.account_home.as_deref()]);
+    let homes = homes_of(options);
     let allowed: Vec<PathRule> =
         options.allowed_paths.iter().flat_map(|text| PathRule::parse(text, &homes)).collect();
     let is_opened = |place: &Path| {
