@@ -66,6 +66,7 @@ mod sessions;
 mod shell;
 mod sockets;
 mod start;
+mod start_up_places;
 mod stop;
 mod stopping;
 mod strict;

@@ -8,7 +8,7 @@
 //! for the model, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
 //! assistant talks to.
 //!
-//! `confine` builds the walls around every child process, `protected_paths` lists what is closed to it, and `sandbox`
+//! `confine` builds the walls around every child process, `protected_paths` and `sockets` list what is closed to it, and `sandbox`
 //! and `docker` isolate commands from the rest of the machine.
 
 mod confine;
@@ -30,11 +30,12 @@ mod sandbox;
 mod sandbox_limits;
 mod set;
 mod shell;
+mod sockets;
 mod verify;
 mod web;
 mod workflows;
 
-pub use confine::{Confinement, Protection};
+pub use confine::{Confinement, Protection, SocketProtection};
 pub use docker::DockerSandbox;
 pub use dynamic::DynamicTools;
 pub use files::{Opened, Workspace};
@@ -42,10 +43,12 @@ pub use lsp::{LanguageServer, LanguageServers, LspOptions};
 pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
 pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
+pub use protected_paths::{OpenedPlaces, account_home, opened_places, place_variables};
 pub use sandbox::{KernelSandbox, step};
 pub use sandbox_limits::SandboxLimits;
 pub use set::{Absence, Needs, ToolSet, sets, tools};
 pub use shell::{CommandSlots, MARK};
+pub use sockets::{socket_kinds, socket_variables};
 pub use verify::{VerifyEdits, VerifyOptions};
 pub use web::{GitHubOptions, Names, SearchOptions, SearchService, WebOptions};
 pub use workflows::workflow_tools;

@@ -21,8 +21,14 @@ pub struct Options {
     pub home: Option<PathBuf>,
     /// The workspace directory, to which relative paths refer.
     pub workspace: PathBuf,
-    /// The person's home directory, in which files may be read unless tools are confined to the workspace.
+    /// The person's home directory as the environment names it, in which files may be read unless tools are confined to
+    /// the workspace. Its credential and start-up places are closed.
     pub user_home: Option<PathBuf>,
+    /// The home directory of the account that the program runs as, whose places are closed, too. If neither is known,
+    /// commands reach nothing in the directories where homes usually are, and write in the workspace only.
+    pub account_home: Option<PathBuf>,
+    /// Those of [`crate::place_variables`] that are set: where people move such places.
+    pub place_variables: Vec<(String, String)>,
     /// `security.workspace_only`: whether file tools are confined to the workspace.
     pub workspace_only: bool,
     /// The assistant's own files and directories, which no tool may open: configuration, database, credentials, `run`,
@@ -32,6 +38,10 @@ pub struct Options {
     pub blocked_paths: Vec<String>,
     /// `security.allowed_paths`: built-in places and names that are open after all.
     pub allowed_paths: Vec<String>,
+    /// `security.allowed_sockets`: kinds and paths of sockets that commands may connect to after all.
+    pub allowed_sockets: Vec<String>,
+    /// Those of [`crate::socket_variables`] that are set: where sockets are.
+    pub socket_variables: Vec<(String, String)>,
     /// The configured port of the assistant, which is closed to all child processes.
     pub port: Option<u16>,
     /// The file in which a running daemon publishes its address, whose port is closed, too.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use aethon_core::program::{Program, ProgramLife, Programs, RunningProgram};
 use aethon_core::sandbox::Sandbox;
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
@@ -61,7 +62,7 @@ impl ConfinedPrograms {
             None => kernel.clone(),
         };
         let directory = self.directory.clone();
-        let words = tokio::task::spawn_blocking(move || kernel.words(&directory)).await;
+        let words = tokio::task::spawn_blocking(move || kernel.words(&directory, Trust::Owner)).await;
         words.map_err(io::Error::other)?.map(Some)
     }
 }
@@ -90,6 +91,8 @@ impl Programs for ConfinedPrograms {
             environment: self.environment.iter().cloned().chain(given).chain(step).collect(),
             setsid: self.setsid.clone(),
             confinement: self.confinement.clone(),
+            // The owner configured it, and it serves the turns of all.
+            trust: Trust::Owner,
             is_sandboxed,
         });
         let Running { group, input, output, errors, ended } = running.await?;

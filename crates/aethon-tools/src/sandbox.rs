@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use aethon_core::turn::Trust;
+
 use crate::confine::Confinement;
 use crate::options::Options;
 use crate::sandbox_limits::SandboxLimits;
@@ -55,7 +57,7 @@ impl KernelSandbox {
         let launcher = self.launcher().map_err(|error| error.to_string())?;
         // Before the first start the workspace may not exist yet.
         let at = if self.workspace.is_dir() { self.workspace.clone() } else { PathBuf::from("/") };
-        let mut plan = self.confinement.plan(at.clone(), &self.limits);
+        let mut plan = self.confinement.plan(at.clone(), &self.limits, Trust::Owner);
         plan.workspace = at;
         crate::confine::trial(launcher, &plan)
     }
@@ -72,11 +74,11 @@ impl KernelSandbox {
         Self { limits, ..self.clone() }
     }
 
-    /// Returns the prefix for a command that starts in this directory. Blocks.
+    /// Returns the prefix for a command of a turn of this trust that starts in this directory. Blocks.
     #[cfg(target_os = "linux")]
-    pub(crate) fn words(&self, directory: &Path) -> io::Result<Vec<OsString>> {
+    pub(crate) fn words(&self, directory: &Path, trust: Trust) -> io::Result<Vec<OsString>> {
         let launcher = self.launcher()?;
-        let plan = self.confinement.plan(directory.to_path_buf(), &self.limits);
+        let plan = self.confinement.plan(directory.to_path_buf(), &self.limits, trust);
         if let Some(user) = plan.user {
             crate::confine::hand_over(&plan.workspace, user)?;
         }
@@ -85,7 +87,7 @@ impl KernelSandbox {
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, reason = "there is none on this system")]
-    pub(crate) fn words(&self, _directory: &Path) -> io::Result<Vec<OsString>> {
+    pub(crate) fn words(&self, _directory: &Path, _trust: Trust) -> io::Result<Vec<OsString>> {
         Err(io::Error::other("only Linux has the sandbox of the kernel"))
     }
 

@@ -17,8 +17,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_core::tool::Tool;
-use aethon_tools::{Options, Protection, ShellOptions};
+use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::message::Inbound;
+use aethon_core::person::Person;
+use aethon_core::surface::Unattended;
+use aethon_core::tool::{Tool, ToolContext};
+use aethon_core::turn::{Trust, TurnContext};
+use aethon_tools::{Options, Protection, ShellOptions, SocketProtection};
 use rustix::net::{AddressFamily, SendFlags, SocketType, ipproto, sendto, socket};
 use serde_json::json;
 use tempfile::TempDir;
@@ -316,4 +321,220 @@ fn assert_gone(stage: &Stage) {
         assert!(begun.elapsed() < Duration::from_secs(20), "process {pid} outlived its call");
         std::thread::yield_now();
     }
+}
+
+/// A call in a turn that somebody else's words began.
+fn context_of(trust: Trust) -> ToolContext {
+    let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "use it");
+    let inbound = match trust {
+        Trust::Owner => inbound,
+        Trust::Outside => inbound.with_untrusted(true),
+        Trust::Guest => inbound.for_person(Person::guest("telegram", "1")),
+    };
+    let context = ToolContext::of(&TurnContext::of(TurnId::fresh(), &inbound), Arc::new(Unattended), 12_000);
+    assert_eq!(context.trust(), trust);
+    context
+}
+
+async fn run_as(stage: &Stage, trust: Trust, command: &str) -> String {
+    let output = stage.shell.call(&context_of(trust), json!({"command": command})).await;
+    output.unwrap_or_else(|error| panic!("{command}: {error}")).to_text()
+}
+
+#[tokio::test]
+async fn what_shapes_the_assistant_is_changed_by_commands_of_the_owner_only() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::new();
+    let at = |name: &str| stage.path(".aethon/workspace").join(name);
+    for (name, text) in
+        [("SOUL.md", "mine"), ("sops/a.sop.md", "mine"), ("skills/x/SKILL.md", "mine"), ("work/there", "")]
+    {
+        fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+        fs::write(at(name), text).unwrap();
+    }
+    for trust in [Trust::Outside, Trust::Guest] {
+        for attempt in [
+            "echo evil > SOUL.md",
+            "echo evil > TOOLS.md",
+            "echo evil > CONTEXT.md",
+            "echo evil > LEARNINGS.md",
+            "echo evil > work/page; mv work/page SOUL.md",
+            "echo evil > work/page; ln work/page LEARNINGS.md",
+            "ln -s work TOOLS.md",
+            "rm SOUL.md",
+            "mv SOUL.md work/",
+            "echo evil > sops/a.sop.md",
+            "echo evil > sops/new.sop.md",
+            "rm -r sops",
+            "mv sops work/",
+            "mkdir agents",
+            "mkdir work/agents; mv work/agents .",
+            "echo evil > skills/x/SKILL.md",
+            "cp /bin/true SOUL.md",
+        ] {
+            let text = run_as(&stage, trust, attempt).await;
+            assert!(!text.contains("[exit status 0]"), "{trust:?} {attempt}: {text}");
+        }
+        for (name, expected) in
+            [("SOUL.md", "mine"), ("sops/a.sop.md", "mine"), ("skills/x/SKILL.md", "mine")]
+        {
+            assert_eq!(fs::read_to_string(at(name)).unwrap(), expected, "{trust:?} {name}");
+        }
+        for missing in ["TOOLS.md", "CONTEXT.md", "LEARNINGS.md", "agents", "sops/new.sop.md"] {
+            assert!(at(missing).symlink_metadata().is_err(), "{trust:?} {missing}");
+        }
+        let text =
+            run_as(&stage, trust, "cat SOUL.md; echo x > work/mine && mkdir work/deep && rm -r work/deep")
+                .await;
+        assert!(text.contains("mine\n") && text.contains("[exit status 0]"), "{trust:?}: {text}");
+    }
+    let text =
+        run_as(&stage, Trust::Owner, "echo more > TOOLS.md; mkdir agents; echo x > sops/b.sop.md").await;
+    assert!(text.contains("[exit status 0]"), "{text}");
+}
+
+#[tokio::test]
+async fn a_guest_s_command_reaches_the_workspace_and_nothing_else_of_the_home() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::with(|options| options.allowed_paths = vec!["~/project".into()]);
+    for attempt in ["cat ~/project/readme.md", "cat ~/.config/app/settings", "echo x > ~/project/new"] {
+        let text = run_as(&stage, Trust::Guest, attempt).await;
+        assert!(!text.contains("open") && !text.contains("[exit status 0]"), "{attempt}: {text}");
+        let text = run_as(&stage, Trust::Outside, attempt).await;
+        assert!(text.contains("[exit status 0]"), "{attempt}: {text}");
+    }
+    let text = run_as(&stage, Trust::Guest, "cat notes.md && ls /usr > /dev/null").await;
+    assert!(text.contains("notes\n") && text.contains("[exit status 0]"), "{text}");
+}
+
+#[tokio::test]
+async fn keys_by_their_names_and_copies_of_the_home_are_closed_to_commands() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::new();
+    for name in [
+        ".env",
+        "keys/id_rsa",
+        "keys/old/id_ed25519_work",
+        "Documents/all.kdbx",
+        "Downloads/office.ovpn",
+        "backup/cookies.sqlite",
+        ".aethon.bak/config.toml",
+        ".aethon-old/config.toml",
+        "aethon-backup-2026/config.toml",
+        "backups/monday/config.toml",
+    ] {
+        let path = stage.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, SECRET).unwrap();
+        if name.ends_with("config.toml") {
+            fs::write(path.with_file_name("aethon.db"), SECRET).unwrap();
+            fs::create_dir(path.with_file_name("credentials")).unwrap();
+        }
+        let text = stage.run(&format!("cat '{}'", path.display())).await;
+        assert!(!text.contains(SECRET) && text.contains("denied"), "{name}: {text}");
+    }
+    // Neighbours of the home with a longer name, and the files of a project.
+    for name in [".aethon.mjs", ".aethon-notes.txt", "app/.env", "keys/readme.md"] {
+        let path = stage.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "open").unwrap();
+        if name == "app/.env" {
+            fs::write(path.with_file_name("package.json"), "{}").unwrap();
+        }
+        let text = stage.run(&format!("cat '{}'", path.display())).await;
+        assert!(text.contains("open"), "{name}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn the_home_of_the_account_is_protected_whatever_the_environment_says() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    for name_of_home in [None, Some("service")] {
+        let stage = Stage::with(|options| {
+            options.account_home = options.user_home.clone();
+            options.user_home = name_of_home.map(|name| options.workspace.with_file_name(name));
+        });
+        let home = stage.path("").display().to_string();
+        for attempt in [
+            "cat HOME.ssh/id_ed25519",
+            "cat HOME.config/gh/hosts.yml",
+            "echo x > HOME.bashrc",
+            "touch HOME.zshenv",
+        ] {
+            let attempt = attempt.replace("HOME", &home);
+            let text = stage.run(&attempt).await;
+            assert!(!text.contains(SECRET) && !text.contains("[exit status 0]"), "{attempt}: {text}");
+        }
+        let text = stage.run(&format!("cat {home}project/readme.md")).await;
+        assert!(text.contains("open"), "{text}");
+    }
+    // With neither, the homes of the machine are closed, and only the workspace can be changed.
+    let stage = Stage::with(|options| options.user_home = None);
+    for attempt in ["touch /usr/made", "touch /opt/made", "touch /root/made", "touch /home/made"] {
+        let text = stage.run(attempt).await;
+        assert!(!text.contains("[exit status 0]"), "{attempt}: {text}");
+    }
+    let text = stage.run("echo x > made && cat made && echo y > /dev/null && ls /usr").await;
+    assert!(text.contains("[exit status 0]"), "{text}");
+}
+
+#[tokio::test]
+async fn sockets_that_are_keys_are_closed_to_commands_unless_the_owner_opens_them() {
+    let how = SocketProtection::of_this_machine();
+    eprintln!("sockets: {how:?}");
+    let runtime = tempfile::tempdir().unwrap();
+    let at = |name: &str| runtime.path().canonicalize().unwrap().join(name);
+    let _listeners: Vec<UnixListener> = ["bus", "docker.sock", "agent", "wayland-0", "other"]
+        .iter()
+        .map(|name| UnixListener::bind(at(name)).unwrap())
+        .collect();
+    let stage = |allowed: &[&str]| {
+        Stage::with(|options| {
+            options.socket_variables = vec![
+                ("XDG_RUNTIME_DIR".into(), at("").display().to_string()),
+                ("SSH_AUTH_SOCK".into(), at("agent").display().to_string()),
+            ];
+            options.allowed_sockets = allowed.iter().map(|entry| (*entry).to_owned()).collect();
+        })
+    };
+    let path = at("docker.sock").display().to_string();
+    for (allowed, open, closed) in [
+        (&[][..], &["other"][..], &["bus", "docker.sock", "agent", "wayland-0"][..]),
+        (&["dbus", "ssh-agent"], &["other", "bus", "agent"], &["docker.sock", "wayland-0"]),
+        (&[path.as_str()], &["other", "docker.sock"], &["bus", "agent", "wayland-0"]),
+    ] {
+        let stage = stage(allowed);
+        for trust in [Trust::Owner, Trust::Outside] {
+            let connects = async |name: &str| {
+                let attack = attacker("connects_to_a_socket", &at(name).display().to_string());
+                run_as(&stage, trust, &attack).await.contains("connected")
+            };
+            let is_closed = match how {
+                SocketProtection::Rule | SocketProtection::Cover => true,
+                SocketProtection::Strangers => trust == Trust::Outside && allowed.is_empty(),
+                SocketProtection::None => false,
+            };
+            for name in closed {
+                assert_eq!(connects(name).await, !is_closed, "{trust:?} {name} with {allowed:?}");
+            }
+            for name in open {
+                let is_open = how != SocketProtection::Strangers || !is_closed;
+                assert_eq!(connects(name).await, is_open, "{trust:?} {name} with {allowed:?}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "runs inside the walls, started by a command"]
+fn connects_to_a_socket() {
+    println!("{}", if UnixStream::connect(target()).is_ok() { "connected" } else { "refused" });
 }

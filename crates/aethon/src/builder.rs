@@ -222,7 +222,10 @@ impl Prepared {
             insecure_bind: source.insecure_bind,
             launcher: source.launcher.clone(),
             docker_host: sources.variable("DOCKER_HOST").map(str::to_owned),
-            user_home: sources.variable("HOME").map(PathBuf::from),
+            user_home: sources.variable("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
+            account_home: aethon_tools::account_home(),
+            place_variables: set(sources, aethon_tools::place_variables()),
+            socket_variables: set(sources, aethon_tools::socket_variables()),
             path: sources.variable("PATH").map(str::to_owned),
             lang: sources.variable("LANG").map(str::to_owned),
             locale: LOCALE
@@ -260,6 +263,11 @@ impl Prepared {
         prepared.shared.lsp = wiring::lsp::servers(&prepared);
         Ok(prepared)
     }
+}
+
+/// Returns those of these variables that are set, with their values.
+fn set(sources: &Sources, names: impl Iterator<Item = &'static str>) -> Vec<(String, String)> {
+    names.filter_map(|name| Some((name.to_owned(), sources.variable(name)?.to_owned()))).collect()
 }
 
 /// A checked configuration and everything needed to open the assistant. Nothing has been opened or written yet.

@@ -103,6 +103,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(memory(&prepared).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
+    findings.extend(crate::places::findings(&prepared));
     findings.push(sandbox(&prepared).await);
     findings.extend(crate::mcp::findings(&prepared).await);
     findings.extend(crate::messengers::findings(&prepared.config));

@@ -33,6 +33,7 @@ mod messengers;
 mod model_health;
 pub mod model_test;
 pub mod models;
+mod places;
 mod preflight;
 mod quota;
 pub mod reach;

@@ -39,6 +39,12 @@ pub(crate) struct Flags {
     pub(crate) docker_host: Option<String>,
     /// `HOME`: the user's home directory, in which file tools may read.
     pub(crate) user_home: Option<PathBuf>,
+    /// The home directory of the account, whatever the environment says.
+    pub(crate) account_home: Option<PathBuf>,
+    /// The variables that say where sockets are.
+    pub(crate) socket_variables: Vec<(String, String)>,
+    /// The variables that move places of a home elsewhere.
+    pub(crate) place_variables: Vec<(String, String)>,
     /// `PATH`: where commands find programs.
     pub(crate) path: Option<String>,
     /// `LANG`: the language and the encoding of commands.

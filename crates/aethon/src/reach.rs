@@ -30,8 +30,14 @@ fn files(config: &Config, user_home: Option<&Path>) -> Reach {
     match user_home {
         Some(home) if !config.security.workspace_only => Reach {
             says: format!(
-                "It can read every file under {} but those in known places of keys and passwords",
-                home.display()
+                "It can read every file under {} but those in known places of keys and passwords{}",
+                home.display(),
+                match config.security.sandbox {
+                    Sandbox::None => {
+                        ", and change them, except for what programs run when they start (~/.bashrc, autostart and the like)"
+                    }
+                    Sandbox::Kernel | Sandbox::Docker => "; it changes files in its workspace only",
+                }
             ),
             narrower: Some("security.workspace_only = true keeps it to the workspace"),
         },
@@ -58,7 +64,7 @@ fn commands(config: &Config) -> Reach {
         (Sandbox::None, true) => "It asks you before it runs a command on this machine".into(),
         (Sandbox::None, false) => {
             "It runs commands on this machine as you, without asking; a command can read and change almost \
-             everything that you can"
+             everything that you can, except for keys, passwords and what programs run when they start"
                 .into()
         }
     };

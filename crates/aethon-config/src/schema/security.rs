@@ -25,6 +25,9 @@ pub struct Security {
     /// Places and names of that list that tools may open after all, such as `~/.ssh` or `*.pem`. The assistant's own files
     /// stay closed.
     pub allowed_paths: Vec<String>,
+    /// Sockets that commands may connect to after all: kinds (`ssh-agent`, `gpg-agent`, `docker`, `dbus`, `wayland`, `x11`,
+    /// `sound`, `terminals`) and paths (`/run/user/1000/bus`). Each is a key to what listens there.
+    pub allowed_sockets: Vec<String>,
     /// The senders that may write, by channel. On the messaging bots an empty list rejects everyone.
     #[serde(deserialize_with = "sender_lists")]
     pub allowed_senders: BTreeMap<String, Vec<String>>,
@@ -61,6 +64,7 @@ impl Default for Security {
             blocked_commands: ["rm -rf /", "sudo", "mkfs"].map(str::to_owned).to_vec(),
             blocked_paths: Vec::new(),
             allowed_paths: Vec::new(),
+            allowed_sockets: Vec::new(),
             allowed_senders: BTreeMap::new(),
             owners: Vec::new(),
             sandbox: Sandbox::default(),

@@ -6,12 +6,24 @@ use super::{Remarks, address};
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, SearchProvider};
 
+/// The kinds of sockets that `security.allowed_sockets` can open.
+const SOCKETS: [&str; 8] =
+    ["ssh-agent", "gpg-agent", "docker", "dbus", "wayland", "x11", "sound", "terminals"];
+
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let security = KeyPath::of(["security"]);
     for (index, entry) in config.security.egress_allowed_hosts.iter().enumerate() {
         if let Err(allowed) = entry.parse::<HostRule>() {
             let key = security.key("egress_allowed_hosts").join(Step::Index(index));
             remarks.problem(key, format!("the string {entry:?}"), allowed.to_string());
+        }
+    }
+    for (index, entry) in config.security.allowed_sockets.iter().enumerate() {
+        let is_path = entry.starts_with('/') || entry.starts_with("~/");
+        if !is_path && !SOCKETS.contains(&entry.as_str()) {
+            let key = security.key("allowed_sockets").join(Step::Index(index));
+            let allowed = format!("one of {}, or a path that begins with / or ~/", SOCKETS.join(", "));
+            remarks.problem(key, format!("the string {entry:?}"), allowed);
         }
     }
     if config.security.taint_requires_approval && !config.security.mark_untrusted_content {

@@ -27,6 +27,8 @@ const EAFNOSUPPORT: u32 = 97;
 
 const IPPROTO_MPTCP: u32 = 262;
 const AF_SMC: u32 = 43;
+const AF_UNIX: u32 = 1;
+const EACCES: u32 = 13;
 const MSG_FASTOPEN: u32 = 0x2000_0000;
 const IO_URING_SETUP: u32 = 425;
 /// System call numbers from here on belong to the x32 ABI.
@@ -103,8 +105,38 @@ pub(super) fn is_known() -> bool {
 
 /// Applies the filter to the calling thread and what it starts.
 pub(super) fn apply() -> io::Result<()> {
-    seccompiler::apply_filter(&program())
+    put_in_force(&program())
+}
+
+/// Forbids local sockets to the calling thread and what it starts, apart from pairs, which lead nowhere else.
+pub(super) fn forbid_local_sockets() -> io::Result<()> {
+    put_in_force(&without_local_sockets())
+}
+
+fn put_in_force(program: &[sock_filter]) -> io::Result<()> {
+    seccompiler::apply_filter(program)
         .map_err(|error| io::Error::other(format!("the kernel refused a filter of system calls: {error}")))
+}
+
+fn without_local_sockets() -> Vec<sock_filter> {
+    let mut program = vec![load(ARCHITECTURE)];
+    for calls in ARCHITECTURES {
+        let mut block = vec![load(NUMBER)];
+        for call in [Some(IO_URING_SETUP), calls.socketcall].into_iter().flatten() {
+            block.extend([unless(IS, call, 1), refuse(ENOSYS)]);
+        }
+        block.extend([
+            unless(IS, calls.socket, 3),
+            load(argument(0)),
+            unless(IS, AF_UNIX, 1),
+            refuse(EACCES),
+            give(ALLOW),
+        ]);
+        program.push(unless(IS, calls.architecture, block.len()));
+        program.extend(block);
+    }
+    program.push(refuse(ENOSYS));
+    program
 }
 
 fn program() -> Vec<sock_filter> {
@@ -215,6 +247,21 @@ mod tests {
 
     fn verdict(architecture: u32, number: u32, arguments: [u32; 4]) -> u32 {
         verdict_of(&program(), architecture, number, arguments)
+    }
+
+    #[test]
+    fn local_sockets_can_be_forbidden_and_others_stay() {
+        for calls in ARCHITECTURES {
+            let program = without_local_sockets();
+            let check = |number: u32, first: u32, expected: u32| {
+                let verdict = verdict_of(&program, calls.architecture, number, [first, 1, 0, 0]);
+                assert_eq!(verdict, expected, "{number} {first}");
+            };
+            check(calls.socket, AF_UNIX, REFUSE | EACCES);
+            check(calls.socket, 2, ALLOW);
+            check(calls.sendto, AF_UNIX, ALLOW);
+            check(IO_URING_SETUP, 0, REFUSE | ENOSYS);
+        }
     }
 
     #[test]

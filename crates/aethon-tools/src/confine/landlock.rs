@@ -13,6 +13,8 @@ use landlock::{
 };
 use rustix::fs::{FileType, Mode, OFlags};
 
+use super::grants::Access as FileAccess;
+
 /// The newest ABI whose file rights are handled. Later ABIs concern something else.
 const FILES: ABI = ABI::V5;
 
@@ -21,6 +23,11 @@ pub(super) fn abilities() -> (bool, bool, bool) {
     let files = strict().handle_access(AccessFs::Refer).and_then(Ruleset::create).is_ok();
     let ports = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).is_ok();
     (files, files && ports && super::filter::is_known(), scoped(strict()).and_then(Ruleset::create).is_ok())
+}
+
+/// Returns whether the kernel can close sockets in the file system.
+pub(super) fn has_sockets() -> bool {
+    strict().handle_access(AccessFs::ResolveUnix).and_then(Ruleset::create).is_ok()
 }
 
 /// Forbids signals to outside processes and connections to their abstract sockets.
@@ -39,23 +46,50 @@ fn may_move(created: RulesetCreated) -> io::Result<RulesetCreated> {
     grant(created, Path::new("/"), AccessFs::Refer)
 }
 
-/// Allows only these files and what is below them; directories can be listed everywhere. `is_scoped` includes
-/// [`scope`].
-pub(super) fn files(granted: &[PathBuf], is_scoped: bool) -> io::Result<()> {
-    let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(FILES)).map_err(fault)?;
-    if is_scoped {
-        ruleset = scoped(ruleset.set_compatibility(CompatLevel::HardRequirement)).map_err(fault)?;
-        ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
+/// Rules that allow only some files and what is below them; directories can be listed everywhere.
+#[derive(Debug)]
+pub(super) struct FileRules(RulesetCreated);
+
+impl FileRules {
+    /// Creates the rules. `sockets` are the paths below which sockets are open, if others are to be closed; `is_scoped`
+    /// includes [`scope`].
+    pub(super) fn new(
+        granted: &[(PathBuf, FileAccess)],
+        sockets: Option<&[PathBuf]>,
+        is_scoped: bool,
+    ) -> io::Result<Self> {
+        let mut ruleset = Ruleset::default().handle_access(AccessFs::from_all(FILES)).map_err(fault)?;
+        if sockets.is_some() {
+            ruleset = ruleset.handle_access(AccessFs::ResolveUnix).map_err(fault)?;
+        }
+        if is_scoped {
+            ruleset = scoped(ruleset.set_compatibility(CompatLevel::HardRequirement)).map_err(fault)?;
+            ruleset = ruleset.set_compatibility(CompatLevel::BestEffort);
+        }
+        let mut created = ruleset.create().map_err(fault)?;
+        created = grant(created, Path::new("/"), AccessFs::ReadDir)?;
+        for (path, access) in granted {
+            let rights = match access {
+                FileAccess::Full => AccessFs::from_all(FILES),
+                FileAccess::Read => AccessFs::from_read(FILES),
+            };
+            created = grant(created, path, rights)?;
+        }
+        for path in sockets.unwrap_or_default() {
+            created = grant(created, path, AccessFs::ResolveUnix)?;
+        }
+        Ok(Self(created))
     }
-    let mut created = ruleset.create().map_err(fault)?;
-    created = grant(created, Path::new("/"), AccessFs::ReadDir)?;
-    for path in granted {
-        // What a command writes there about a process, such as a control group that is killed, needs no signal.
-        let rights =
-            if path == Path::new("/sys") { AccessFs::from_read(FILES) } else { AccessFs::from_all(FILES) };
-        created = grant(created, path, rights)?;
+
+    /// Returns the same rules once more: those that are enforced are used up.
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self(self.0.try_clone()?))
     }
-    in_force(created.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
+
+    /// Binds the calling thread and what it starts.
+    pub(super) fn enforce(self) -> io::Result<()> {
+        in_force(self.0.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
+    }
 }
 
 /// Allows to read everything but to write only in these places; forbids signals to the outside.
@@ -82,7 +116,7 @@ fn grant(
     let rights = match kind {
         FileType::Directory => rights,
         FileType::Symlink => return Ok(ruleset),
-        _ => rights & AccessFs::from_file(FILES),
+        _ => rights & (AccessFs::from_file(FILES) | AccessFs::ResolveUnix),
     };
     ruleset.add_rule(PathBeneath::new(file, rights)).map_err(fault)
 }

@@ -3,12 +3,15 @@
 //! Everything that starts a child for a model (tools and MCP servers) does so through a [`Confinement`]. If the kernel
 //! supports it, the child and all its descendants reach neither the assistant's files (except the workspace) nor its
 //! port, its memory or its process, and cannot leave the walls again. `walls` is how a child gets inside; `support`
-//! knows what the kernel can do and describes what it cannot; `grants` and `mounts` compute what stays open;
-//! `landlock`, `filter` and `capabilities` talk to the kernel. Running as another user, and isolating a command from
+//! knows what the kernel can do and describes what it cannot; `places` says what is closed now, for which `scan` looks
+//! for keys by their names, `mounts` for other paths, and `grants` computes what stays open; `landlock`, `filter`, `cover`
+//! and `capabilities` talk to the kernel. Running as another user, and isolating a command from
 //! the whole machine, is left to the sandbox (`kernel`).
 
 #[cfg(target_os = "linux")]
 mod capabilities;
+#[cfg(target_os = "linux")]
+mod cover;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
@@ -19,10 +22,16 @@ mod kernel;
 mod landlock;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod places;
+#[cfg(target_os = "linux")]
+mod scan;
+#[cfg(target_os = "linux")]
+mod stamp;
 mod support;
 mod walls;
 
 #[cfg(target_os = "linux")]
 pub(crate) use kernel::{ALONE, hand_over, step, trial};
-pub use support::Protection;
+pub use support::{Protection, SocketProtection};
 pub use walls::Confinement;

@@ -7,8 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The mounts of this process.
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Mounts(Vec<Mount>);
 
+#[derive(Debug, PartialEq, Eq)]
 struct Mount {
     device: String,
     /// Which part of the file system is mounted.
@@ -32,8 +34,11 @@ impl Mounts {
         let Some(within) = self.within(path) else { return Vec::new() };
         let kept = self.within(kept).map(|(_, kept)| kept);
         let (home, inside) = within;
-        let same_device = self.0.iter().filter(|mount| mount.device == home.device);
-        let candidates = same_device.filter_map(|mount| match inside.strip_prefix(&mount.root) {
+        let same_device: Vec<&Mount> = self.0.iter().filter(|mount| mount.device == home.device).collect();
+        if same_device.len() == 1 {
+            return Vec::new();
+        }
+        let candidates = same_device.into_iter().filter_map(|mount| match inside.strip_prefix(&mount.root) {
             Ok(rest) if rest.as_os_str().is_empty() => Some(mount.point.clone()),
             Ok(rest) => Some(mount.point.join(rest)),
             Err(_) if kept.as_ref().is_some_and(|kept| mount.root.starts_with(kept)) => None,
@@ -46,6 +51,11 @@ impl Mounts {
             identity(alias) == identity(path) || self.0.iter().any(|mount| mount.point == *alias)
         };
         candidates.filter(is_same).filter(is_there).collect()
+    }
+
+    /// Returns the points of the mounts at a path and below it.
+    pub(super) fn at_or_below(&self, path: &Path) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|mount| mount.point.as_path()).filter(move |point| point.starts_with(path))
     }
 
     /// Returns the mount that a path is on (the last one at the same point), and the path within its file system.

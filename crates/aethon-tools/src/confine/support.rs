@@ -13,6 +13,38 @@ pub struct Protection {
     pub is_root: bool,
 }
 
+/// How sockets that are keys are closed to commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SocketProtection {
+    /// By a rule of the kernel (Landlock of Linux 7.1).
+    Rule,
+    /// By a view of the file system in which they are covered, which needs root.
+    Cover,
+    /// To turns that the owner did not begin, whose commands get no local sockets at all.
+    Strangers,
+    /// Not at all.
+    None,
+}
+
+impl SocketProtection {
+    /// Asks the kernel.
+    pub fn of_this_machine() -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            if super::landlock::has_sockets() {
+                return Self::Rule;
+            }
+            if super::cover::is_possible() {
+                return Self::Cover;
+            }
+            if super::filter::is_known() {
+                return Self::Strangers;
+            }
+        }
+        Self::None
+    }
+}
+
 impl Protection {
     /// Asks the kernel.
     pub fn of_this_machine() -> Self {

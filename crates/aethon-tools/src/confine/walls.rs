@@ -1,7 +1,7 @@
-//! The walls of one assistant: what is closed at present, and how a child gets inside.
+//! The walls of one assistant: how a child gets inside, in a turn of a given trust.
 //!
-//! What is closed is determined for every child, because places come and go. The neighbouring files tell it to the
-//! kernel.
+//! What is closed is determined for every child, because places come and go; `places` does that. The neighbouring files
+//! tell it to the kernel.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,18 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::thread;
 
-use super::support::Protection;
+use aethon_core::turn::Trust;
+
 #[cfg(target_os = "linux")]
-use super::{capabilities, filter, grants, kernel, landlock, mounts};
-use crate::files::real;
+use super::places::ClosedPlaces;
+use super::support::{Protection, SocketProtection};
+#[cfg(target_os = "linux")]
+use super::{capabilities, cover, filter, kernel, landlock};
 use crate::options::Options;
-use crate::protected_paths::ProtectedPaths;
 #[cfg(target_os = "linux")]
 use crate::sandbox_limits::SandboxLimits;
+#[cfg(target_os = "linux")]
+use crate::sockets::ClosedSockets;
 
 /// The walls of one assistant.
 #[derive(Debug)]
@@ -31,18 +35,13 @@ pub struct Confinement {
 #[derive(Debug)]
 struct Walls {
     protection: Protection,
-    /// The assistant's home.
-    home: Option<PathBuf>,
-    /// What stays open in the home.
-    workspace: PathBuf,
-    /// The person's home, which no entry of the list can close as a whole.
-    user_home: Option<PathBuf>,
-    own: Vec<PathBuf>,
-    protected: ProtectedPaths,
-    /// The places among `security.allowed_paths`.
-    allowed: Vec<PathBuf>,
+    socket_protection: SocketProtection,
     port: Option<u16>,
     address_file: Option<PathBuf>,
+    #[cfg(target_os = "linux")]
+    places: ClosedPlaces,
+    #[cfg(target_os = "linux")]
+    sockets: ClosedSockets,
     #[cfg(target_os = "linux")]
     ports: landlock::Ports,
 }
@@ -57,7 +56,8 @@ impl Confinement {
     #[cfg(test)]
     pub(crate) fn without_walls(options: &Options) -> Self {
         let none = Protection { files: false, ports: false, signals: false, is_root: false };
-        let walls = Walls { protection: none, ..Walls::new(options) };
+        let sockets = SocketProtection::None;
+        let walls = Walls { protection: none, socket_protection: sockets, ..Walls::new(options) };
         Self { options: options.clone(), walls: walls.into() }
     }
 
@@ -67,8 +67,13 @@ impl Confinement {
 
     /// Binds the calling thread and everything it starts from now on, so that it can signal all of that at once and
     /// nothing else. Returns whether the kernel supports it. Meant for the thread that looks after a child; the child
-    /// itself gets more walls.
+    /// itself gets more walls. Sockets that are covered are covered for the thread, too: inside the walls nothing can be
+    /// mounted any more.
     pub(crate) fn bind_thread(&self) -> io::Result<bool> {
+        #[cfg(target_os = "linux")]
+        if self.walls().socket_protection == SocketProtection::Cover {
+            cover::cover(&self.walls().sockets)?;
+        }
         if !self.walls().protection.signals {
             return Ok(false);
         }
@@ -77,12 +82,12 @@ impl Confinement {
         Ok(true)
     }
 
-    /// Starts the command inside the walls. Walls belong to a thread and are inherited, so a dedicated thread enters
-    /// them and starts the command. That thread is gone when this returns: it belongs to this process, so the child
-    /// could signal it, and a signal to one thread is a signal to all.
-    pub(crate) fn spawn(&self, command: &mut Command) -> io::Result<Child> {
+    /// Starts the command inside the walls of a turn of this trust. Walls belong to a thread and are inherited, so a
+    /// dedicated thread enters them and starts the command. That thread is gone when this returns: it belongs to this
+    /// process, so the child could signal it, and a signal to one thread is a signal to all.
+    pub(crate) fn spawn(&self, command: &mut Command, trust: Trust) -> io::Result<Child> {
         let walls = self.walls();
-        let inside = || (current_thread(), walls.enter().and_then(|()| command.spawn()));
+        let inside = || (current_thread(), walls.enter(trust).and_then(|()| command.spawn()));
         let (id, child) = thread::scope(|scope| {
             let thread = thread::Builder::new().name("inside".into()).spawn_scoped(scope, inside)?;
             thread.join().map_err(|_| io::Error::other("the thread inside the walls ended early"))
@@ -91,40 +96,57 @@ impl Confinement {
         child
     }
 
-    /// Describes what a command in the kernel sandbox gets.
+    /// Describes what a command of a turn of this trust gets in the kernel sandbox.
     #[cfg(target_os = "linux")]
-    pub(crate) fn plan(&self, directory: PathBuf, limits: &SandboxLimits) -> kernel::Plan {
-        self.walls().plan(directory, limits)
+    pub(crate) fn plan(&self, directory: PathBuf, limits: &SandboxLimits, trust: Trust) -> kernel::Plan {
+        let walls = self.walls();
+        let view = walls.places.view(trust);
+        kernel::Plan {
+            workspace: view.workspace,
+            directory,
+            home: view.home,
+            hidden: view.hidden,
+            kept: view.kept,
+            parts: view.parts,
+            network: limits.network != "none",
+            ports: walls.own_ports(),
+            memory: limits.memory,
+            processes: limits.processes.into(),
+            user: kernel::nobody(),
+        }
     }
 }
 
 impl Walls {
     fn new(options: &Options) -> Self {
-        let user_home = options.user_home.as_deref().map(real);
         Self {
             protection: Protection::of_this_machine(),
-            home: options.home.as_deref().map(real),
-            workspace: real(&options.workspace),
-            protected: ProtectedPaths::new(user_home.as_deref(), options),
-            user_home,
-            allowed: allowed(options),
-            own: options.own.iter().map(|path| real(path)).collect(),
+            socket_protection: SocketProtection::of_this_machine(),
             port: options.port,
             address_file: options.address_file.clone(),
+            #[cfg(target_os = "linux")]
+            places: ClosedPlaces::new(options),
+            #[cfg(target_os = "linux")]
+            sockets: ClosedSockets::new(options),
             #[cfg(target_os = "linux")]
             ports: landlock::Ports::default(),
         }
     }
 
     #[cfg(target_os = "linux")]
-    fn enter(&self) -> io::Result<()> {
+    fn enter(&self, trust: Trust) -> io::Result<()> {
         // Read the address first: it lies in the home, which this thread cannot read once inside.
         let ports = self.own_ports();
         if self.protection.is_root && self.protection.files {
             capabilities::drop_from_children()?;
         }
         if self.protection.files {
-            landlock::files(&grants::grants(&self.closed(), &self.workspace), self.protection.signals)?;
+            let sockets = (self.socket_protection == SocketProtection::Rule).then_some(&self.sockets);
+            self.places.rules(trust, sockets, self.protection.signals)?.enforce()?;
+        }
+        let is_stranger = trust != Trust::Owner && !self.sockets.is_any_opened;
+        if is_stranger && self.socket_protection == SocketProtection::Strangers {
+            filter::forbid_local_sockets()?;
         }
         if self.protection.ports {
             filter::apply()?;
@@ -137,47 +159,13 @@ impl Walls {
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there are no walls on this system")]
-    fn enter(&self) -> io::Result<()> {
+    fn enter(&self, _trust: Trust) -> io::Result<()> {
         Ok(())
-    }
-
-    #[cfg(target_os = "linux")]
-    fn plan(&self, directory: PathBuf, limits: &SandboxLimits) -> kernel::Plan {
-        kernel::Plan {
-            workspace: self.workspace.clone(),
-            directory,
-            home: self.user_home.clone(),
-            hidden: self.closed(),
-            kept: self.allowed.clone(),
-            network: limits.network != "none",
-            ports: self.own_ports(),
-            memory: limits.memory,
-            processes: limits.processes.into(),
-            user: kernel::nobody(),
-        }
-    }
-
-    /// Returns what is closed now, by its real path and by every other path that a mount gives it.
-    #[cfg(target_os = "linux")]
-    fn closed(&self) -> Vec<PathBuf> {
-        let is_whole = |path: &Path| self.user_home.as_ref().is_some_and(|home| home.starts_with(path));
-        let places = self.protected.paths().iter().filter_map(|place| place.canonicalize().ok());
-        let places = places.filter(|place| !is_whole(place));
-        // A home that is the workspace itself, or lies in it, is closed file by file.
-        let home = self.home.iter().filter(|home| !home.starts_with(&self.workspace)).cloned();
-        let own = self.own.iter().filter(|path| path.symlink_metadata().is_ok()).cloned();
-        let mut closed: Vec<PathBuf> = home.chain(own).chain(places).collect();
-        let mounts = mounts::Mounts::read();
-        let aliases: Vec<PathBuf> =
-            closed.iter().flat_map(|path| mounts.aliases(path, &self.workspace)).collect();
-        closed.extend(aliases);
-        closed.sort();
-        closed.dedup();
-        closed
     }
 
     /// Returns the ports of the assistant: the configured one, and the one that a daemon of this home listens on now.
     /// They differ if the system chose the port, or if a terminal runs an assistant of its own.
+    #[cfg(target_os = "linux")]
     fn own_ports(&self) -> Vec<u16> {
         let published = self.address_file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
         let published = published.and_then(|text| text.trim().rsplit(':').next()?.parse().ok());
@@ -186,16 +174,6 @@ impl Walls {
         ports.dedup();
         ports
     }
-}
-
-/// Returns the entries opened by the owner that are places.
-fn allowed(options: &Options) -> Vec<PathBuf> {
-    let home = options.user_home.as_deref();
-    let place = |entry: &String| match (entry.strip_prefix("~/"), home) {
-        (Some(rest), Some(home)) => Some(home.join(rest)),
-        _ => Some(PathBuf::from(entry)).filter(|path| path.is_absolute()),
-    };
-    options.allowed_paths.iter().filter_map(place).collect()
 }
 
 #[cfg(target_os = "linux")]

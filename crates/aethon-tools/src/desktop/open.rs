@@ -66,13 +66,13 @@ impl Tool for Open {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Arguments { target } = self.spec.parse(input)?;
         let target = target.trim().to_owned();
         let target = if is_address(&target)? {
             OsString::from(target)
         } else {
-            let workspace = self.workspace.clone();
+            let workspace = self.workspace.for_turn(context.trust());
             let file = tokio::task::spawn_blocking(move || file(&workspace, &target)).await;
             file.map_err(|_| {
                 ToolError::failed("looking at the file failed because of a fault in the program")

@@ -15,6 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use aethon_core::tool::ToolError;
+use aethon_core::turn::Trust;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::confine::Confinement;
@@ -121,7 +122,7 @@ impl Programs {
         // A program that keeps serving would hold a pipe open all that time.
         let said = || if until == Until::Answer { Stdio::piped() } else { Stdio::null() };
         command.stdout(said()).stderr(said());
-        let mut child = self.confinement.spawn(&mut command)?;
+        let mut child = self.confinement.spawn(&mut command, Trust::Owner)?;
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
             // The program may read slowly or not at all; when it ends, the pipe breaks.
             thread::Builder::new().name("desktop".into()).spawn(move || stdin.write_all(input.as_bytes()))?;

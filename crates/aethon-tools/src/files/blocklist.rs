@@ -59,6 +59,20 @@ impl Blocklist {
         self.protected.allowed().any(|allowed| is_within(allowed, place) && is_within(path, allowed))
     }
 
+    /// Returns the list of places.
+    pub(super) fn protected(&self) -> &ProtectedPaths {
+        &self.protected
+    }
+
+    /// Returns whether a directory on the way to this one, which was looked up in `base`, is a start-up place under
+    /// another name.
+    pub(super) fn is_start_up_folder(&self, folder: &Path, base: &Path) -> bool {
+        let above = identities_above(folder, base);
+        let places = self.protected.start_up().iter().chain(self.protected.programs());
+        let mut existing = places.filter_map(|place| fs::metadata(place).ok());
+        existing.any(|found| found.is_dir() && above.contains(&identity(&found)))
+    }
+
     /// Returns what is closed now, for callers that check many files.
     pub(super) fn closed_now(&self) -> ClosedNow {
         let entries: Vec<PathBuf> = self.protected.paths().iter().chain(&self.own).cloned().collect();
@@ -70,14 +84,8 @@ impl Blocklist {
 
     /// Returns whether an open file, or a directory above it, is blocked under another name.
     pub(super) fn has_identity(&self, file: &Metadata, path: &Path, base: &Path) -> bool {
-        let mut above: HashSet<Identity> = path
-            .ancestors()
-            .skip(1)
-            .take_while(|ancestor| ancestor.starts_with(base))
-            .filter_map(|ancestor| fs::metadata(ancestor).ok())
-            .map(|metadata| identity(&metadata))
-            .collect();
-        if !above.is_disjoint(&self.directories) {
+        let mut above = path.parent().map(|parent| identities_above(parent, base)).unwrap_or_default();
+        if !above.is_disjoint(&self.directories) || self.protected.is_in_copied_home(path, base) {
             return true;
         }
         above.insert(identity(file));
@@ -114,6 +122,12 @@ impl ClosedNow {
             inside.as_ref().is_none_or(|inside| inside.contains(&identity(found)))
         }
     }
+}
+
+/// Returns the identities of a directory and those above it, up to `base`.
+fn identities_above(directory: &Path, base: &Path) -> HashSet<Identity> {
+    let above = directory.ancestors().take_while(|ancestor| ancestor.starts_with(base));
+    above.filter_map(|ancestor| fs::metadata(ancestor).ok()).map(|metadata| identity(&metadata)).collect()
 }
 
 /// Collects everything below these places; `None` if there is too much.
@@ -185,7 +199,8 @@ mod tests {
     use crate::options::Options;
 
     fn list(home: Option<&Path>, own: &[PathBuf]) -> Blocklist {
-        Blocklist::new(ProtectedPaths::new(home, &Options::default()), own)
+        let options = Options { user_home: home.map(Path::to_path_buf), ..Options::default() };
+        Blocklist::new(ProtectedPaths::new(&options), own)
     }
 
     #[test]

@@ -66,15 +66,15 @@ impl Tool for FileEdit {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.for_turn(context.trust());
         blocking("changing the file", move || edit(&workspace, &arguments)).await
     }
 
-    async fn preview(&self, _context: &ToolContext, input: &Value) -> Option<String> {
+    async fn preview(&self, context: &ToolContext, input: &Value) -> Option<String> {
         let arguments: Arguments = self.spec.parse(input.clone()).ok()?;
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.for_turn(context.trust());
         blocking("looking at the file", move || Ok(difference(&workspace, &arguments))).await.ok().flatten()
     }
 }

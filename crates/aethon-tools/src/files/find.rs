@@ -87,7 +87,7 @@ impl Tool for FileSearch {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
-        let (workspace, room) = (self.workspace.clone(), context.max_output_chars);
+        let (workspace, room) = (self.workspace.for_turn(context.trust()), context.max_output_chars);
         blocking("the search", move || search(&workspace, &arguments, room)).await
     }
 }

@@ -63,7 +63,7 @@ impl Tool for FileList {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
-        let (workspace, room) = (self.workspace.clone(), context.max_output_chars);
+        let (workspace, room) = (self.workspace.for_turn(context.trust()), context.max_output_chars);
         blocking("listing the folder", move || list(&workspace, &arguments, room)).await
     }
 }

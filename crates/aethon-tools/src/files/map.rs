@@ -80,7 +80,8 @@ impl Tool for RepoMap {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
-        let (workspace, room) = (self.workspace.clone(), self.most.min(context.max_output_chars));
+        let (workspace, room) =
+            (self.workspace.for_turn(context.trust()), self.most.min(context.max_output_chars));
         blocking("the map", move || map(&workspace, &arguments, room)).await
     }
 }

@@ -1,6 +1,6 @@
 //! The tools that work on files. `workspace` alone decides which files may be accessed, with the list of `blocklist`.
-//! `beneath` opens paths step by step, `writable` is a location that may be written, `git` knows what must not be
-//! written, `walk` traverses folders. `replacement` and `diff` compute changes, `lines` and `search` read text. The
+//! `beneath` opens paths step by step, `writable` is a location that may be written, `later` and `git` know what must not
+//! be written because it acts later, `walk` traverses folders. `replacement` and `diff` compute changes, `lines` and `search` read text. The
 //! tools themselves are `read`, `write`, `edit`, `list`, `find` and `map` (over `outline`).
 
 mod background;
@@ -10,6 +10,7 @@ mod diff;
 mod edit;
 mod find;
 mod git;
+mod later;
 mod lines;
 mod list;
 mod map;
@@ -29,5 +30,6 @@ pub(crate) use list::FileList;
 pub(crate) use map::RepoMap;
 pub(crate) use paths::real;
 pub(crate) use read::FileRead;
+pub(crate) use workspace::{FOLDERS as SHAPING_FOLDERS, PAGES as SHAPING_PAGES};
 pub use workspace::{Opened, Workspace};
 pub(crate) use write::FileWrite;

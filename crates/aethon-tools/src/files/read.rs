@@ -97,7 +97,7 @@ impl Tool for FileRead {
         let arguments: Arguments = self.spec.parse(input)?;
         let chars = context.max_output_chars.saturating_sub(NOTE).max(NOTE);
         let (workspace, outputs, session) =
-            (self.workspace.clone(), self.outputs.clone(), context.session.clone());
+            (self.workspace.for_turn(context.trust()), self.outputs.clone(), context.session.clone());
         let work = move || {
             let source = source(&workspace, outputs.as_ref(), &session, &arguments.path)?;
             read(source, &arguments, chars)

@@ -144,7 +144,7 @@ impl<'w> Walk<'w> {
         else {
             return false;
         };
-        if self.closed.has(&metadata) {
+        if self.closed.has(&metadata) || self.workspace.blocklist().protected().is_copied_home(&path) {
             return false;
         }
         let rules = self.levels.last().map(|level| level.rules.clone()).unwrap_or_default();

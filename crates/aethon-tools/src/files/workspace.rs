@@ -9,29 +9,37 @@ use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::ToolError;
+use aethon_core::turn::Trust;
 use rustix::fs::Mode;
 
 use super::beneath;
 use super::blocklist::Blocklist;
-use super::git;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
 
 /// The workspace pages that shape the assistant.
-const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
+pub(crate) const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 
-/// Decides what tools may open.
-#[derive(Debug)]
+/// The workspace folders that shape it: procedures, specialists, skills.
+pub(crate) const FOLDERS: [&str; 3] = ["sops", "agents", "skills"];
+
+/// Decides what tools may open, in a turn of a given trust.
+#[derive(Debug, Clone)]
 pub struct Workspace {
     root: PathBuf,
     home: Option<PathBuf>,
     /// The assistant's home, closed except for the workspace in it.
     closed_home: Option<PathBuf>,
     is_confined: bool,
-    blocklist: Blocklist,
+    /// Whether commands run in a sandbox, so that nothing outside the workspace may be written by other ways either.
+    is_sandboxed: bool,
+    trust: Trust,
+    blocklist: Arc<Blocklist>,
 }
 
 /// A file open for reading.
@@ -66,17 +74,23 @@ pub(super) struct Resolved {
 impl Workspace {
     /// Creates the workspace of these options.
     pub fn new(options: &Options) -> Self {
-        // The list is compared with real paths; both spellings of the home directory must match.
-        let home = options.user_home.as_deref().map(real);
         let mut own: Vec<PathBuf> = options.own.clone();
         own.extend(options.own.iter().map(|path| real(path)));
         Self {
             root: options.workspace.clone(),
-            blocklist: Blocklist::new(ProtectedPaths::new(home.as_deref(), options), &own),
+            blocklist: Arc::new(Blocklist::new(ProtectedPaths::new(options), &own)),
             home: options.user_home.clone(),
             closed_home: options.home.as_deref().map(real),
             is_confined: options.workspace_only,
+            is_sandboxed: options.shell.sandbox != Sandbox::None,
+            trust: Trust::Owner,
         }
+    }
+
+    /// Returns the same workspace as a turn of this trust may use it. Without this it is the owner's.
+    #[must_use]
+    pub fn for_turn(&self, trust: Trust) -> Arc<Self> {
+        Arc::new(Self { trust, ..self.clone() })
     }
 
     /// Opens a file for reading. Blocks; run it on the blocking pool.
@@ -132,7 +146,7 @@ impl Workspace {
         let real = wanted
             .canonicalize()
             .map_err(|error| ToolError::failed(format!("the directory {path:?} cannot be used: {error}")))?;
-        if self.is_confined && self.base_of(&real).is_none() {
+        if self.is_confined() && self.base_of(&real).is_none() {
             return Err(self.outside(path));
         }
         if !real.is_dir() {
@@ -158,11 +172,18 @@ impl Workspace {
         if !is_straight(&real) {
             return Err(ToolError::failed(format!("{path:?} climbs out of a folder that is not there")));
         }
-        let resolved = self.named(path, &wanted, real)?;
-        let is_closed = self.closed_home.as_ref().is_some_and(|home| resolved.real.starts_with(home));
-        if is_closed && !resolved.real.starts_with(self::real(&self.root)) {
+        let is_in_workspace = real.starts_with(self::real(&self.root));
+        let is_closed = self.closed_home.as_ref().is_some_and(|home| real.starts_with(home));
+        if is_closed && !is_in_workspace && self.base_of(&real).is_some() {
             return Err(ToolError::denied(format!(
                 "{path:?} lies in the assistant's own home; write below its workspace"
+            )));
+        }
+        let resolved = self.named(path, &wanted, real)?;
+        if self.is_sandboxed && !is_in_workspace {
+            return Err(ToolError::denied(format!(
+                "{path:?} is outside the workspace: with `security.sandbox`, file tools write nothing there that the \
+                 sandbox would keep commands from; set it to \"none\" to write in the home folder"
             )));
         }
         Ok(resolved)
@@ -197,7 +218,7 @@ impl Workspace {
         let real = self.check_identity(&file, &metadata, path, base)?;
         if self.has_other_names(&metadata) {
             return Err(ToolError::denied(format!(
-                "{path:?} has a second name, perhaps outside the workspace (`security.workspace_only`); copy it first"
+                "{path:?} has a second name, perhaps outside the workspace, to which file tools are confined; copy it first"
             )));
         }
         Ok(Opened { file, path: real, length: metadata.len() })
@@ -232,23 +253,28 @@ impl Workspace {
         Ok(real)
     }
 
-    /// Refuses to write what git would execute later. The owner opens such a place by naming it, or something in it.
-    pub(super) fn check_git(&self, path: &str, real: &Path, base: &Path) -> Result<(), ToolError> {
-        let home = self.home.as_deref().map(self::real);
-        let Some(place) = git::git_path_of(real, base, home.as_deref()) else { return Ok(()) };
-        if self.blocklist.is_opened_within(real, &place) {
-            return Ok(());
-        }
-        Err(ToolError::denied(format!(
-            "{path:?} lies in git's {:?}, whose hooks and settings git runs later, so file tools do not write there; use a \
-             git command instead, or the owner opens the place with `security.allowed_paths`",
-            self.shown(&place)
-        )))
-    }
-
     /// Returns whether a confined workspace may contain only one of several names of a file.
     pub(super) fn has_other_names(&self, metadata: &Metadata) -> bool {
-        self.is_confined && metadata.nlink() > 1
+        self.is_confined() && metadata.nlink() > 1
+    }
+
+    /// Returns how far the turn may go.
+    pub(super) fn trust(&self) -> Trust {
+        self.trust
+    }
+
+    /// Returns the real path of the workspace.
+    pub(super) fn real_root(&self) -> PathBuf {
+        real(&self.root)
+    }
+
+    /// Returns the real path of the person's home.
+    pub(super) fn real_home(&self) -> Option<PathBuf> {
+        self.home.as_deref().map(real)
+    }
+
+    fn is_confined(&self) -> bool {
+        self.is_confined || self.trust == Trust::Guest
     }
 
     /// Returns the blocklist.
@@ -273,7 +299,7 @@ impl Workspace {
 
     /// Returns the real path of the open directory that contains a path.
     fn base_of(&self, path: &Path) -> Option<PathBuf> {
-        let home = self.home.as_ref().filter(|_| !self.is_confined);
+        let home = self.home.as_ref().filter(|_| !self.is_confined());
         let lies_in = |directory: &&PathBuf| path.starts_with(directory) || path.starts_with(real(directory));
         [Some(&self.root), home].into_iter().flatten().find(lies_in).map(|directory| real(directory))
     }
@@ -283,6 +309,8 @@ impl Workspace {
             format!(
                 "{path:?} is outside the workspace, and `security.workspace_only` confines file tools to it"
             )
+        } else if self.trust == Trust::Guest {
+            format!("{path:?} is outside the workspace, and a guest's turn reaches nothing else")
         } else {
             format!("{path:?} is outside the home directory; file tools work below it only")
         })

@@ -47,12 +47,13 @@ impl Workspace {
             return Err(ToolError::failed("the path is too long"));
         }
         // Check before any folder is created, and again once the directory is open.
-        self.check_git(path, &real, &base)?;
+        self.check_later(path, &real, &base)?;
         let (file_mode, folder_mode) = self.new_modes(&real);
         let parent =
             beneath::directory(&base, folder, Some(folder_mode)).map_err(|error| failed(path, &error))?;
         let folder = self.check_directory(&parent, path, &base)?;
-        self.check_git(path, &folder.join(name), &base)?;
+        self.check_later(path, &folder.join(name), &base)?;
+        self.check_folder(path, &folder, &base)?;
         let existing = match beneath::readable(&parent, name) {
             Ok(file) => Some(self.check_file(file, path, &base)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

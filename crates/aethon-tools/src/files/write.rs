@@ -56,15 +56,15 @@ impl Tool for FileWrite {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.for_turn(context.trust());
         blocking("writing the file", move || write(&workspace, arguments)).await
     }
 
-    async fn preview(&self, _context: &ToolContext, input: &Value) -> Option<String> {
+    async fn preview(&self, context: &ToolContext, input: &Value) -> Option<String> {
         let Arguments { path, content, append } = self.spec.parse(input.clone()).ok()?;
-        let workspace = self.workspace.clone();
+        let workspace = self.workspace.for_turn(context.trust());
         let look = move || Ok(difference(&workspace, &path, &content, append.unwrap_or(false)));
         blocking("looking at the file", look).await.ok().flatten()
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use aethon_core::program::{Program, ProgramSandbox, Programs};
 use aethon_core::secret::Secret;
 use aethon_core::tool::ToolError;
+use aethon_core::turn::Trust;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -127,22 +128,22 @@ impl LanguageServers {
     }
 
     /// Returns the formatted diagnostics of a file after an edit; `None` if no server handles such files.
-    pub(crate) async fn after_edit(&self, path: &str) -> Option<Result<String, String>> {
+    pub(crate) async fn after_edit(&self, path: &str, trust: Trust) -> Option<Result<String, String>> {
         self.of(path)?;
-        Some(self.diagnostics(path).await.map_err(|error| error.to_string()))
+        Some(self.diagnostics(path, trust).await.map_err(|error| error.to_string()))
     }
 
     /// Returns the formatted diagnostics of a file.
-    pub(super) async fn diagnostics(&self, path: &str) -> Result<String, ToolError> {
-        let document = self.document(path).await?;
+    pub(super) async fn diagnostics(&self, path: &str, trust: Trust) -> Result<String, ToolError> {
+        let document = self.document(path, trust).await?;
         let found = document.server()?.diagnostics(&document.uri, document.publications_before).await;
         Ok(answers::diagnostics(&found.map_err(ToolError::failed)?, path))
     }
 
-    /// Sends the current text of a file to its server.
-    pub(super) async fn document(&self, path: &str) -> Result<Document, ToolError> {
+    /// Sends the current text of a file that a turn of this trust may read to its server.
+    pub(super) async fn document(&self, path: &str, trust: Trust) -> Result<Document, ToolError> {
         let config = self.of(path).ok_or_else(|| self.nobody(path))?;
-        let File { path: real, text, project } = self.read(path).await?;
+        let File { path: real, text, project } = self.read(path, trust).await?;
         let server = self.server(config, &project).await?;
         let uri = uri(&real).map_err(ToolError::failed)?;
         let running = server.get().ok_or_else(|| ToolError::failed("the language server has ended"))?;
@@ -172,11 +173,11 @@ impl LanguageServers {
     }
 
     /// Returns how to show a place, and its line of text if the file tools may read the file.
-    pub(super) async fn line_at(&self, uri: &str, line: u64) -> (String, String) {
+    pub(super) async fn line_at(&self, uri: &str, line: u64, trust: Trust) -> (String, String) {
         let Some(path) = url::Url::parse(uri).ok().and_then(|url| url.to_file_path().ok()) else {
             return (uri.chars().take(300).collect(), String::new());
         };
-        let (workspace, shown) = (self.workspace.clone(), self.workspace.shown(&path));
+        let (workspace, shown) = (self.workspace.for_turn(trust), self.workspace.shown(&path));
         let read = tokio::task::spawn_blocking(move || {
             let opened = workspace.open(&path.to_string_lossy()).ok()?;
             let mut text = String::new();
@@ -199,8 +200,8 @@ impl LanguageServers {
         ))
     }
 
-    async fn read(&self, path: &str) -> Result<File, ToolError> {
-        let (workspace, root, path) = (self.workspace.clone(), self.root.clone(), path.to_owned());
+    async fn read(&self, path: &str, trust: Trust) -> Result<File, ToolError> {
+        let (workspace, root, path) = (self.workspace.for_turn(trust), self.root.clone(), path.to_owned());
         let workspace_only = self.options.workspace_only;
         let read = tokio::task::spawn_blocking(move || {
             let opened = workspace.open(&path)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -72,28 +73,28 @@ impl Tool for Lsp {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
-        self.answer(&arguments).await.map(ToolOutput::text)
+        self.answer(&arguments, context.trust()).await.map(ToolOutput::text)
     }
 }
 
 impl Lsp {
-    async fn answer(&self, arguments: &Arguments) -> Result<String, ToolError> {
+    async fn answer(&self, arguments: &Arguments, trust: Trust) -> Result<String, ToolError> {
         let path = arguments.path.as_deref().map(str::trim).filter(|path| !path.is_empty());
         let query = arguments.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
         if let (Action::Symbols, Some(query)) = (arguments.action, query) {
             if let Some(path) = path {
                 // Make sure that the server of this project is running.
-                self.servers.document(path).await?;
+                self.servers.document(path, trust).await?;
             }
-            return self.named(query).await;
+            return self.named(query, trust).await;
         }
         let path = path.ok_or_else(|| ToolError::failed("`path` is missing: the file that it is about"))?;
         if arguments.action == Action::Diagnostics {
-            return self.servers.diagnostics(path).await;
+            return self.servers.diagnostics(path, trust).await;
         }
-        let document = self.servers.document(path).await?;
+        let document = self.servers.document(path, trust).await?;
         if arguments.action == Action::Symbols {
             let asked = json!({"textDocument": {"uri": document.uri}});
             return ask(&document, "textDocument/documentSymbol", &asked)
@@ -109,25 +110,25 @@ impl Lsp {
             Action::Hover => ask(&document, "textDocument/hover", &asked).await.map(|it| answers::hover(&it)),
             Action::References => {
                 asked["context"] = json!({"includeDeclaration": true});
-                self.locations(&ask(&document, "textDocument/references", &asked).await?).await
+                self.locations(&ask(&document, "textDocument/references", &asked).await?, trust).await
             }
-            _ => self.locations(&ask(&document, "textDocument/definition", &asked).await?).await,
+            _ => self.locations(&ask(&document, "textDocument/definition", &asked).await?, trust).await,
         }
     }
 
-    async fn locations(&self, answer: &Value) -> Result<String, ToolError> {
+    async fn locations(&self, answer: &Value, trust: Trust) -> Result<String, ToolError> {
         let locations = answers::locations(answer);
         if locations.is_empty() {
             return Ok("there is none".into());
         }
         let mut text = String::new();
         for location in locations.iter().take(MOST) {
-            text.push_str(&self.format_location(location, "").await);
+            text.push_str(&self.format_location(location, "", trust).await);
         }
         Ok(text + &answers::left_out(locations.len()))
     }
 
-    async fn named(&self, query: &str) -> Result<String, ToolError> {
+    async fn named(&self, query: &str, trust: Trust) -> Result<String, ToolError> {
         let found: Vec<_> =
             self.servers.symbols_named(query).await?.iter().filter_map(answers::named).collect();
         if found.is_empty() {
@@ -135,14 +136,14 @@ impl Lsp {
         }
         let mut text = String::new();
         for (what, location) in found.iter().take(MOST) {
-            text.push_str(&self.format_location(location, what).await);
+            text.push_str(&self.format_location(location, what, trust).await);
         }
         Ok(text + &answers::left_out(found.len()))
     }
 
     /// Formats a location as one line, with the text there.
-    async fn format_location(&self, location: &Location, what: &str) -> String {
-        let (path, line) = self.servers.line_at(&location.uri, location.line).await;
+    async fn format_location(&self, location: &Location, what: &str, trust: Trust) -> String {
+        let (path, line) = self.servers.line_at(&location.uri, location.line, trust).await;
         let what = if what.is_empty() { line } else { what.to_owned() };
         format!("{path}:{}:{}: {what}\n", location.line + 1, location.column + 1)
     }

@@ -23,6 +23,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use aethon_core::turn::Trust;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid};
 use tokio::sync::oneshot;
 
@@ -89,6 +90,8 @@ pub(crate) struct Launch {
     pub(crate) setsid: Option<PathBuf>,
     /// The walls around it.
     pub(crate) confinement: Arc<Confinement>,
+    /// How far the turn that it belongs to may go.
+    pub(crate) trust: Trust,
     /// Whether the words start with a sandbox that puts up its own walls, which it could not do from inside these.
     pub(crate) is_sandboxed: bool,
 }
@@ -214,8 +217,11 @@ fn spawn(launch: &Launch) -> io::Result<Spawned> {
     command.env_clear().envs(launch.environment.iter().map(|(name, value)| (name, value)));
     command.env(MARK, &mark).current_dir(&launch.directory);
     command.stdin(Stdio::piped()).stdout(writer).stderr(error_writer);
-    let mut leader =
-        if launch.is_sandboxed { command.spawn()? } else { launch.confinement.spawn(&mut command)? };
+    let mut leader = if launch.is_sandboxed {
+        command.spawn()?
+    } else {
+        launch.confinement.spawn(&mut command, launch.trust)?
+    };
     bounds::apply(&leader);
     // The command holds the write ends; while it exists the output has no end.
     drop(command);

@@ -107,6 +107,7 @@ mod tests {
         let options = Options {
             home: Some(home.path().to_owned()),
             workspace: home.path().join("workspace"),
+            account_home: crate::account_home(),
             ..Options::default()
         };
         std::fs::create_dir(&options.workspace).unwrap();
@@ -128,6 +129,7 @@ mod tests {
                     environment: Vec::new(),
                     setsid: Some("/usr/bin/setsid".into()),
                     confinement: confinement.clone(),
+                    trust: context.trust(),
                     is_sandboxed: false,
                 };
                 let progress = Progress::new(&context, &redactor);

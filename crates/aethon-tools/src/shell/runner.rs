@@ -11,6 +11,7 @@ use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::ToolContext;
+use aethon_core::turn::Trust;
 use tokio::time::Instant;
 
 use super::output::HeadTailBuffer;
@@ -82,23 +83,23 @@ impl Runner {
     /// Runs a command to its end and shows its progress. Dropping the future ends it. The error is a sentence.
     pub(super) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
         let _slot = self.slots.take(&context.channel).await?;
-        let progress = Progress::new(context, &self.redactor);
+        let (progress, trust) = (Progress::new(context, &self.redactor), context.trust());
         let launch = match self.options.sandbox {
             Sandbox::Docker => return self.in_container(script, progress).await,
-            Sandbox::None => self.launch(Vec::new(), script.command, script.directory),
+            Sandbox::None => self.launch(Vec::new(), script.command, script.directory, trust),
             Sandbox::Kernel => {
                 let (kernel, directory) = (self.kernel.clone(), script.directory.clone());
-                let words = tokio::task::spawn_blocking(move || kernel.words(&directory)).await;
+                let words = tokio::task::spawn_blocking(move || kernel.words(&directory, trust)).await;
                 let words = words.map_err(|error| error.to_string())?.map_err(not_started)?;
                 // The sandbox step changes to the directory itself; the user that the command runs as may be unable to
                 // traverse the path to it.
-                self.launch(words, script.command, "/".into())
+                self.launch(words, script.command, "/".into(), trust)
             }
         };
         run(launch, script.limit, HeadTailBuffer::default(), progress).await.map_err(not_started)
     }
 
-    fn launch(&self, before: Vec<OsString>, command: &str, directory: PathBuf) -> Launch {
+    fn launch(&self, before: Vec<OsString>, command: &str, directory: PathBuf, trust: Trust) -> Launch {
         let is_sandboxed = !before.is_empty();
         let mut environment = self.options.environment();
         if is_sandboxed {
@@ -113,6 +114,7 @@ impl Runner {
             environment,
             setsid: self.setsid.clone(),
             confinement: self.confinement.clone(),
+            trust,
             is_sandboxed,
         }
     }

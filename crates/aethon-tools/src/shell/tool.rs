@@ -105,7 +105,8 @@ impl Tool for Shell {
         let arguments: Arguments = self.spec.parse(input)?;
         let command = checked(&arguments.command)?;
         let limit = self.limit(arguments.timeout_seconds);
-        let (workspace, wanted) = (self.workspace.clone(), arguments.cwd.unwrap_or_default());
+        let (workspace, wanted) =
+            (self.workspace.for_turn(context.trust()), arguments.cwd.unwrap_or_default());
         let directory =
             tokio::task::spawn_blocking(move || workspace.directory(&wanted)).await.map_err(|_| {
                 ToolError::failed("looking up the directory failed because of a fault in the program")

@@ -126,9 +126,9 @@ impl VerifyEdits {
     }
 
     /// Adds the language server's diagnostics of the file to the result of the edit.
-    async fn add_diagnostics(&self, file: &str, result: &mut ToolResult) {
+    async fn add_diagnostics(&self, context: &ToolContext, file: &str, result: &mut ToolResult) {
         let Some(lsp) = &self.options.lsp else { return };
-        match timeout(self.options.timeout, lsp.after_edit(file)).await {
+        match timeout(self.options.timeout, lsp.after_edit(file, context.trust())).await {
             Ok(None) => {}
             Ok(Some(Ok(diagnostics))) if has_errors(&diagnostics) => {
                 let diagnostics: String = diagnostics.chars().take(LONGEST).collect();
@@ -219,7 +219,7 @@ impl Hook for VerifyEdits {
             self.claims.edited(&context.turn);
             self.run_check(context, check, result).await;
         }
-        self.add_diagnostics(&file, result).await;
+        self.add_diagnostics(context, &file, result).await;
     }
 
     async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {

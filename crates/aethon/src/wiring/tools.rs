@@ -107,10 +107,14 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.home = Some(home.path().to_owned());
     options.workspace = home.workspace();
     options.user_home = prepared.flags.user_home.clone();
+    options.account_home = prepared.flags.account_home.clone();
+    options.place_variables = prepared.flags.place_variables.clone();
     options.workspace_only = security.workspace_only;
     options.own = own.chain(prepared.file.clone()).collect();
     options.blocked_paths = security.blocked_paths.clone();
     options.allowed_paths = security.allowed_paths.clone();
+    options.allowed_sockets = security.allowed_sockets.clone();
+    options.socket_variables = prepared.flags.socket_variables.clone();
     options.port = webchat.enabled.then_some(webchat.port);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
@@ -151,6 +155,16 @@ fn shell(prepared: &Prepared) -> ShellOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kinds_of_sockets_in_the_configuration_are_those_of_the_walls() {
+        let mut config = aethon_config::Config::default();
+        config.security.allowed_sockets = aethon_tools::socket_kinds().map(str::to_owned).collect();
+        assert_eq!(config.security.allowed_sockets.len(), 8);
+        let text = format!("security.allowed_sockets={:?}", config.security.allowed_sockets);
+        let sources = aethon_config::Sources { sets: vec![text], ..Default::default() };
+        assert!(aethon_config::load(&sources).is_ok());
+    }
 
     #[test]
     fn what_is_absent_says_why() {

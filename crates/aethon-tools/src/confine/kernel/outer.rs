@@ -10,14 +10,17 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change, mount_remount,
+};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, UnshareFlags, configure_capability_in_ambient_set, set_capabilities,
     set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
+use super::super::mounts::Mounts;
 use super::plan::Plan;
 use super::{INNER, STEP};
 
@@ -100,6 +103,8 @@ fn cover(plan: &Plan) -> io::Result<()> {
         .chain(resolver)
         .filter_map(|path| Some((path.clone(), opened(&path)?)))
         .collect();
+    let parts = plan.parts.iter().flatten();
+    let parts: Vec<(&PathBuf, OwnedFd)> = parts.filter_map(|path| Some((path, opened(path)?))).collect();
     let private = PRIVATE.iter().map(PathBuf::from);
     let mut covered: Vec<PathBuf> =
         private.chain(plan.home.clone()).chain(plan.hidden.iter().cloned()).collect();
@@ -123,12 +128,21 @@ fn cover(plan: &Plan) -> io::Result<()> {
         }
     }
     let is_gone = |path: &Path| done.iter().any(|above| path.starts_with(above));
-    if is_gone(&plan.workspace) {
+    if is_gone(&plan.workspace) || plan.parts.is_some() {
         put_back(".", &plan.workspace)?;
+    }
+    if plan.parts.is_some() {
+        // Landlock cannot keep the rest from being changed: the private folders around it are writable.
+        Mounts::read().at_or_below(&plan.workspace).try_for_each(read_only)?;
+        for (path, file) in &parts {
+            mount_bind_recursive(format!("/proc/self/fd/{}", file.as_raw_fd()), *path)?;
+        }
     }
     for (path, file) in &kept {
         if is_gone(path) {
             put_back(&format!("/proc/self/fd/{}", file.as_raw_fd()), path)?;
+            // Landlock cannot: the home around it is writable.
+            Mounts::read().at_or_below(path).try_for_each(read_only)?;
         }
     }
     if let Some(home) = &plan.home
@@ -159,6 +173,22 @@ fn empty(path: &Path, memory: u64) -> io::Result<()> {
     let options = CString::new(format!("size={memory},mode=0755")).map_err(io::Error::other)?;
     mount("tmpfs", path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
     Ok(())
+}
+
+/// Makes a mount read-only. The other restrictions that it has must be named again.
+fn read_only(point: &Path) -> io::Result<()> {
+    let has = rustix::fs::statvfs(point)?.f_flag;
+    let kept = [
+        (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+        (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+        (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+        (StatVfsMountFlags::NOATIME, MountFlags::NOATIME),
+        (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
+        (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
+    ];
+    let kept = kept.into_iter().filter(|(flag, _)| has.contains(*flag)).map(|(_, flag)| flag);
+    let flags = kept.fold(MountFlags::BIND | MountFlags::RDONLY, |all, flag| all | flag);
+    Ok(mount_remount(point, flags, c"")?)
 }
 
 fn put_back(source: &str, path: &Path) -> io::Result<()> {

@@ -16,6 +16,8 @@ const NOBODY: u32 = 65_534;
 pub(crate) struct Plan {
     /// The directory that it may change.
     pub(crate) workspace: PathBuf,
+    /// What of it may be changed, if not all.
+    pub(crate) parts: Option<Vec<PathBuf>>,
     /// The directory in which it starts.
     pub(crate) directory: PathBuf,
     /// The person's home, replaced by an empty one that disappears with the command.

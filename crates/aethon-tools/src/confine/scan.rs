@@ -1,0 +1,203 @@
+//! Finds what is closed by its name or its contents, not by its place: key files and copies of an assistant's home.
+//!
+//! The kernel knows no patterns, so the files have to be found before a command starts. The search covers the home and two
+//! levels below it, and for copies of a home also the neighbours of the home. It leaves out what lies in a project: there
+//! the project's own programs read such files, and closing one forbids them to make anything beside it. Directories that
+//! did not change are not read again.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::stamp::Stamp;
+use crate::protected_paths::{ProtectedPaths, is_assistants_home};
+
+/// Maximum number of directories searched.
+const MAX_DIRECTORIES: usize = 600;
+/// Maximum number of entries read of a directory.
+const MAX_ENTRIES: usize = 5_000;
+/// How deep below a home files are found: 1 is directly in it.
+const MAX_DEPTH: usize = 3;
+
+/// What makes a folder a project, which its own programs work in.
+const PROJECT: [&str; 23] = [
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    "package.json",
+    "deno.json",
+    "Cargo.toml",
+    "pyproject.toml",
+    "requirements.txt",
+    "setup.py",
+    "manage.py",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Gemfile",
+    "composer.json",
+    "mix.exs",
+    "CMakeLists.txt",
+    "Makefile",
+    "docker-compose.yml",
+    "compose.yaml",
+    "compose.yml",
+];
+
+/// What was found.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// Files whose names say that they are keys.
+    pub(super) files: Vec<PathBuf>,
+    /// Copies of an assistant's home.
+    pub(super) homes: Vec<PathBuf>,
+}
+
+/// A search, and what it remembers of the directories that it has read.
+#[derive(Debug, Default)]
+pub(super) struct Scan(HashMap<PathBuf, Seen>);
+
+/// A directory as it was.
+#[derive(Debug, Clone)]
+struct Seen {
+    stamp: Stamp,
+    files: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
+    is_project: bool,
+}
+
+impl Scan {
+    /// Searches below the homes, and for copies of a home beside `own_home`. Nothing in the `skipped` places is searched.
+    pub(super) fn find(
+        &mut self,
+        protected: &ProtectedPaths,
+        own_home: Option<&Path>,
+        skipped: &HashSet<PathBuf>,
+    ) -> Found {
+        let mut found = Found::default();
+        let mut seen = HashMap::new();
+        let mut open: Vec<(PathBuf, usize)> = protected
+            .homes()
+            .iter()
+            .filter(|home| !skipped.contains(*home))
+            .map(|it| (it.clone(), 1))
+            .collect();
+        while let Some((directory, depth)) = open.pop() {
+            if seen.len() >= MAX_DIRECTORIES || seen.contains_key(&directory) {
+                continue;
+            }
+            if depth > 1 && is_assistants_home(&directory) {
+                found.homes.push(directory);
+                continue;
+            }
+            let Some(now) = self.read(&directory, protected) else { continue };
+            // The home itself may well be kept in a repository.
+            if depth == 1 || !now.is_project {
+                found.files.extend(now.files.iter().cloned());
+                let is_entered = depth < MAX_DEPTH && (depth == 1 || !is_hidden(&directory));
+                let inner = now.directories.iter().filter(|inner| is_entered && !skipped.contains(*inner));
+                open.extend(
+                    inner.filter(|it| depth == 1 || !is_hidden(it)).map(|it| (it.clone(), depth + 1)),
+                );
+            }
+            seen.insert(directory, now);
+        }
+        if let Some(beside) = own_home.and_then(Path::parent)
+            && !protected.homes().iter().any(|home| home == beside)
+            && let Some(now) = self.read(beside, protected)
+        {
+            let beside = now.directories.iter().filter(|it| !skipped.contains(*it) && is_assistants_home(it));
+            found.homes.extend(beside.cloned());
+            seen.insert(own_home.and_then(Path::parent).unwrap_or(Path::new("/")).to_path_buf(), now);
+        }
+        self.0 = seen;
+        found.files.sort();
+        found.homes.sort();
+        found.homes.dedup();
+        found
+    }
+
+    /// Returns what is directly in a directory; `None` if it cannot be read.
+    fn read(&mut self, directory: &Path, protected: &ProtectedPaths) -> Option<Seen> {
+        // Taken before reading, so that a change meanwhile is noticed the next time.
+        let stamp = Stamp::of(directory)?;
+        if let Some(seen) = self.0.remove(directory).filter(|seen| seen.stamp == stamp) {
+            return Some(seen);
+        }
+        let mut seen = Seen { stamp, files: Vec::new(), directories: Vec::new(), is_project: false };
+        for entry in fs::read_dir(directory).ok()?.take(MAX_ENTRIES).flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            seen.is_project |= PROJECT.contains(&name);
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => seen.directories.push(entry.path()),
+                Ok(kind) if kind.is_file() && protected.is_secret_name(name) => seen.files.push(entry.path()),
+                _ => {}
+            }
+        }
+        Some(seen)
+    }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    #[test]
+    fn keys_and_copies_are_found_near_the_top_and_not_in_projects() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        for path in [
+            "ada/.env",
+            "ada/keys/work/id_rsa",
+            "ada/Documents/all.kdbx",
+            "ada/.vpn/office.ovpn",
+            "ada/a/b/c/deep.pem",
+            "ada/project/package.json",
+            "ada/project/.env",
+            "ada/notes.md",
+            "ada/.aethon/workspace/x.pem",
+            "ada/.aethon.old/aethon.db",
+            "ada/.aethon.old/credentials/openai",
+            "ada/backups/monday/aethon.db",
+            "ada/backups/monday/credentials/openai",
+            "srv/copy/aethon.db",
+            "srv/copy/credentials/openai",
+            "srv/other/aethon.db",
+        ] {
+            fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
+            fs::write(base.join(path), "x").unwrap();
+        }
+        let protected =
+            ProtectedPaths::new(&Options { user_home: Some(base.join("ada")), ..Options::default() });
+        let skipped = HashSet::from([base.join("ada/.aethon")]);
+        let mut scan = Scan::default();
+        let mut find = || {
+            let found = scan.find(&protected, Some(&base.join("srv/own")), &skipped);
+            let below = |paths: &[PathBuf]| {
+                paths
+                    .iter()
+                    .map(|it| it.strip_prefix(&base).unwrap().display().to_string())
+                    .collect::<Vec<_>>()
+            };
+            (below(&found.files), below(&found.homes))
+        };
+        let files = ["ada/.env", "ada/.vpn/office.ovpn", "ada/Documents/all.kdbx", "ada/keys/work/id_rsa"];
+        let homes = ["ada/.aethon.old", "ada/backups/monday", "srv/copy"];
+        assert_eq!(find(), (files.map(str::to_owned).into(), homes.map(str::to_owned).into()));
+        // What changes is found by the next search.
+        fs::remove_file(base.join("ada/.env")).unwrap();
+        fs::remove_file(base.join("srv/copy/aethon.db")).unwrap();
+        fs::write(base.join("ada/keys/work/new.pem"), "x").unwrap();
+        let (files, homes) = find();
+        assert!(files.contains(&"ada/keys/work/new.pem".into()) && !files.contains(&"ada/.env".into()));
+        assert_eq!(homes, ["ada/.aethon.old", "ada/backups/monday"]);
+    }
+}

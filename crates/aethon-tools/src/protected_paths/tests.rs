@@ -1,0 +1,194 @@
+//! The tables and the owner's settings, path by path.
+
+use super::*;
+
+fn protected_paths(blocked: &[&str], allowed: &[&str]) -> ProtectedPaths {
+    let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let options = Options {
+        workspace: "/home/ada/.aethon/workspace".into(),
+        user_home: Some("/home/ada".into()),
+        blocked_paths: texts(blocked),
+        allowed_paths: texts(allowed),
+        ..Options::default()
+    };
+    ProtectedPaths::new(&options)
+}
+
+#[test]
+fn places_and_names_are_closed_in_any_case_and_open_in_the_workspace() {
+    let list = protected_paths(&[], &[]);
+    let check = |path: &str, expected: bool| assert_eq!(list.has(Path::new(path)), expected, "{path}");
+    for closed in [
+        ".env",
+        ".ENV",
+        "project/.env.local",
+        "project/.envrc",
+        ".claude/x.json",
+        ".codex/auth.json",
+        ".config/gh/hosts.yml",
+        ".huggingface/token",
+        ".docker/config.json",
+        ".kube/config",
+        ".NETRC",
+        ".password-store/bank.gpg",
+        "secrets/main.kdbx",
+        "snap/firefox/common/x",
+        ".var/app/org.mozilla.firefox/cookies.sqlite",
+        "keys/server.PEM",
+        "backup/id_rsa",
+        "backup/id_ed25519_work",
+        ".bitcoin/wallet",
+        "old/wallet.dat",
+        ".python_history",
+        ".config/Bitwarden CLI/data.json",
+        "Library/Application Support/Google/Chrome/Default/Cookies",
+    ] {
+        check(&format!("/home/ada/{closed}"), true);
+    }
+    for open in [
+        "notes.md",
+        "environment.md",
+        "project/env.txt",
+        "project/id_mapping.py",
+        "pem.txt",
+        ".config/ghost",
+        "src/wallet.rs",
+        ".sshrc",
+        ".aethon/workspace/.env",
+        ".aethon/workspace/keys/server.pem",
+        "history.md",
+    ] {
+        check(&format!("/home/ada/{open}"), false);
+    }
+}
+
+#[test]
+fn the_owner_adds_and_takes_away() {
+    let list = protected_paths(&["~/diary", "*.tax", "/srv/keys"], &["~/.ssh", "*.pem", "~/project/.env"]);
+    let check = |path: &str, expected: bool| assert_eq!(list.has(Path::new(path)), expected, "{path}");
+    check("/home/ada/diary/may.md", true);
+    check("/home/ada/2025.TAX", true);
+    check("/home/ada/.aethon/workspace/2025.tax", true);
+    check("/srv/keys/a", true);
+    check("/home/ada/.ssh/config", false);
+    check("/home/ada/server.pem", false);
+    check("/home/ada/project/.env", false);
+    check("/home/ada/other/.env", true);
+    assert!(!list.paths().contains(&PathBuf::from("/home/ada/.ssh")));
+    assert!(list.paths().contains(&PathBuf::from("/home/ada/diary")));
+}
+
+#[test]
+fn what_holds_the_login_of_a_program_is_closed() {
+    let list = protected_paths(&[], &[]);
+    for closed in [
+        ".rclone.conf",
+        ".config/ngrok/ngrok.yml",
+        ".config/stripe/config.toml",
+        ".smbcredentials",
+        ".databrickscfg",
+        ".supabase/access-token",
+        ".config/pip/pip.conf",
+        ".config/filezilla/sitemanager.xml",
+        ".local/share/remmina/x.remmina",
+        ".local/share/Bitwarden/data.json",
+        ".openclaw/openclaw.json",
+        ".zeroclaw/config.toml",
+        ".config/goose/secrets.yaml",
+        ".local/share/opencode/auth.json",
+        ".config/Code/User/globalStorage/state.vscdb",
+        ".config/Cursor/User/globalStorage/state.vscdb",
+        "elsewhere/state.vscdb.backup",
+        ".config/wireguard/wg0.conf",
+        "Downloads/office.ovpn",
+        ".vnc/passwd",
+        ".jenkins/secrets/master.key",
+        ".gitlab-runner/config.toml",
+        ".dbt/profiles.yml",
+        ".config/himalaya/config.toml",
+        "backup/firefox/cookies.sqlite",
+        "backup/firefox/logins.json",
+        "chrome/Default/Login Data",
+        "infra/prod.tfvars",
+        "keys/AuthKey_1.p8",
+    ] {
+        assert!(list.has(&Path::new("/home/ada").join(closed)), "{closed}");
+    }
+    for open in ["infra/main.tf", "locales/en/auth.json", "talk.key", "src/cookies.rs", "Cookies.md"] {
+        assert!(!list.has(&Path::new("/home/ada").join(open)), "{open}");
+    }
+}
+
+#[test]
+fn start_up_places_are_known_by_place_and_by_name_and_the_owner_opens_them() {
+    let list = protected_paths(&[], &["~/.bashrc", "~/.config/nvim/lua/notes", "mise.toml", "~/open"]);
+    let check = |path: &str, expected: bool| {
+        let place = list.start_up_place_of(&Path::new("/home/ada").join(path));
+        assert_eq!(place.is_some(), expected, "{path}: {place:?}");
+    };
+    for closed in [
+        ".zshrc",
+        ".ZSHRC",
+        ".profile",
+        ".config/autostart/x.desktop",
+        ".config/systemd/user/x.service",
+        ".config/nvim/init.lua",
+        ".local/bin/ls",
+        ".local/lib/python3.13/site-packages/usercustomize.py",
+        ".cargo/config.toml",
+        ".ssh/rc",
+        "project/.envrc",
+        "project/.vscode/tasks.json",
+        "project/.husky/pre-commit",
+        "project/.venv/lib/python3.13/site-packages/x.pth",
+        "open/.vscode/tasks.json",
+        "Library/LaunchAgents/x.plist",
+    ] {
+        check(closed, true);
+    }
+    for open in [
+        ".bashrc",
+        ".config/nvim/lua/notes/a.lua",
+        "project/mise.toml",
+        "project/.vscode/extensions.json",
+        "project/main.py",
+        "notes.md",
+        ".cargo/registry/x",
+        ".aethon/workspace/.vscode/tasks.json",
+        ".aethon/workspace/.envrc",
+    ] {
+        check(open, false);
+    }
+}
+
+#[test]
+fn both_homes_count_and_so_do_the_places_that_variables_move() {
+    let options = Options {
+        user_home: Some("/srv/service".into()),
+        account_home: Some("/home/ada".into()),
+        place_variables: vec![("XDG_CONFIG_HOME".into(), "/data/config".into())],
+        ..Options::default()
+    };
+    let list = ProtectedPaths::new(&options);
+    for closed in ["/srv/service/.ssh/id", "/home/ada/.ssh/id", "/data/config/gh/hosts.yml"] {
+        assert!(list.has(Path::new(closed)), "{closed}");
+    }
+    for place in ["/srv/service/.bashrc", "/home/ada/.bashrc", "/data/config/autostart/x"] {
+        assert!(list.start_up_place_of(Path::new(place)).is_some(), "{place}");
+    }
+}
+
+#[test]
+fn a_directory_of_the_search_path_below_the_home_is_closed_for_programs() {
+    let mut options = Options {
+        workspace: "/home/ada/.aethon/workspace".into(),
+        user_home: Some("/home/ada".into()),
+        ..Options::default()
+    };
+    options.shell.path = Some("/home/ada/tools/bin:/home/ada:relative:/home/ada/.aethon".into());
+    let list = ProtectedPaths::new(&options);
+    assert_eq!(list.programs(), [PathBuf::from("/home/ada/tools/bin")]);
+    assert!(list.start_up_place_of(Path::new("/home/ada/tools/bin/ls")).is_some());
+    // Shells find no programs below.
+    assert!(list.start_up_place_of(Path::new("/home/ada/tools/bin/store/x")).is_none());
+}
