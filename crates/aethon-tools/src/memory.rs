@@ -1,7 +1,8 @@
 //! `manage_memory`: the model's own access to long-term memory.
 //!
 //! The memory passed in refuses secrets by itself. Search results and lists are data: the model sees them
-//! between markers, whoever wrote them. A person reaches only their own memories and the shared ones.
+//! between markers, whoever wrote them. A person reaches only their own memories and the shared ones, and a turn that text
+//! from outside began for the owner reaches none.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use aethon_core::error::Error;
 use aethon_core::memory::{
     Correction, Memory, MemoryEntry, MemoryId, MemoryListing, MemoryQuery, NewMemory, Purpose, Reach, Scope,
 };
+use aethon_core::person::Person;
 use aethon_core::tool::{ArgumentRole, OutputOrigin, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -63,7 +66,9 @@ impl ManageMemory {
         )
         .with_role("content", ArgumentRole::Remembered)
         .with_role("category", ArgumentRole::Remembered)
-        .with_role("query", ArgumentRole::Text);
+        .with_role("query", ArgumentRole::Text)
+        // Everybody has their own.
+        .open_to(Trust::Guest);
         Self { spec, memory }
     }
 
@@ -146,6 +151,7 @@ impl Tool for ManageMemory {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
+        check_reach(context, arguments.action)?;
         let (text, origin) = match arguments.action {
             Action::Store => (self.store(context, &arguments).await?, OutputOrigin::AsTool),
             Action::Search => (self.search(context, &arguments).await?, OutputOrigin::Recalled),
@@ -154,6 +160,22 @@ impl Tool for ManageMemory {
         };
         Ok(ToolOutput::text(text).with_origin(origin))
     }
+}
+
+/// Refuses what a turn may not do with the memories in its reach, whatever stands in front of this tool.
+fn check_reach(context: &ToolContext, action: Action) -> Result<(), ToolError> {
+    if context.trust() == Trust::Outside {
+        return Err(ToolError::denied(
+            "the memory is the owner's, and this turn was not begun by the owner's own words; go on without it",
+        ));
+    }
+    let changes = matches!(action, Action::Store | Action::Forget);
+    if changes && context.untrusted && context.person == Person::everybody() {
+        return Err(ToolError::denied(
+            "what everybody may know is changed by the household's own people only, and this message is not one of theirs",
+        ));
+    }
+    Ok(())
 }
 
 fn given(argument: Option<&str>) -> Option<&str> {
@@ -203,7 +225,6 @@ fn shown(entries: &[&MemoryEntry], room: usize) -> String {
 mod tests {
     use aethon_core::ids::{SessionId, TurnId};
     use aethon_core::message::Inbound;
-    use aethon_core::person::Person;
     use aethon_core::surface::Unattended;
     use aethon_core::testkit::MemoryStore;
     use aethon_core::turn::TurnContext;

@@ -64,6 +64,17 @@ impl ToolContext {
         Trust::of(&self.person, self.untrusted)
     }
 
+    /// Returns whether the turn may view and change a job or a piece of work that was made for `whose`. `untrusted`:
+    /// whether text from outside asked for it. A turn that such text began reaches what such text made, and nothing else
+    /// of the owner's.
+    pub fn may_see(&self, whose: &Person, untrusted: bool) -> bool {
+        match self.trust() {
+            Trust::Owner => true,
+            Trust::Outside => whose.is_owner() && untrusted,
+            Trust::Guest => self.person == *whose,
+        }
+    }
+
     /// The context for this call, which has not begun, whatever the others have.
     #[must_use]
     pub fn for_call(&self, call: &ToolCall) -> Self {
