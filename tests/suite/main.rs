@@ -67,6 +67,7 @@ mod sockets;
 mod start;
 mod stop;
 mod stopping;
+mod strangers;
 mod strict;
 mod telegram;
 mod telemetry;

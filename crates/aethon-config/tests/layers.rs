@@ -182,7 +182,10 @@ fn every_default_is_the_one_of_the_contract() {
     check("security.sandbox", json!("none"));
     check("security.sandbox_network", json!("none"));
     check("runtime_tools", json!({"enabled": false}));
-    check("scheduler", json!({"enabled": true, "default_channel": "webchat", "max_stranger_jobs": 20, "jobs": {}}));
+    check(
+        "scheduler",
+        json!({"enabled": true, "default_channel": "webchat", "max_stranger_jobs": 20, "jobs": {}}),
+    );
     check("mcp", json!({"servers": {}}));
     check("telemetry", json!({"enabled": true, "keep_days": 30, "otlp_endpoint": "", "otlp_headers": {}}));
     check("tools.max_shells", json!(8));

@@ -301,6 +301,41 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn text_from_outside_reaches_no_memory_of_the_owner_and_changes_nothing_shared() {
+        let memory = Arc::new(MemoryStore::default());
+        let (owner, everybody) = (Person::default(), Person::everybody());
+        let store = |shared: bool| json!({"action": "store", "content": "Tea is at four.", "shared": shared});
+        call_for(owner.clone(), &memory, store(true)).await.unwrap();
+        let inputs = [
+            json!({"action": "search", "query": "tea"}),
+            json!({"action": "list"}),
+            json!({"action": "forget", "id": "1"}),
+            json!({"action": "store", "content": "Tea is never.", "id": "1"}),
+            store(false),
+            store(true),
+        ];
+        let guest = Person::guest("telegram", "7");
+        for (person, may) in
+            [(owner, [false; 6]), (everybody, [true, true, false, false, false, false]), (guest, [true; 6])]
+        {
+            let inbound = Inbound::say(SessionId::parse("telegram:a").unwrap(), "x")
+                .for_person(person.clone())
+                .with_outside(true);
+            let turn = TurnContext::of(TurnId::fresh(), &inbound);
+            let context = ToolContext::of(&turn, Arc::new(Unattended), 12_000);
+            for (input, may) in inputs.iter().zip(may) {
+                let called = ManageMemory::new(memory.clone()).call(&context, input.clone()).await;
+                let is_denied = called.as_ref().is_err_and(ToolError::is_denied);
+                // A guest shares nothing and sees nothing of others, which other rules say.
+                let of_guests = person.is_guest() && called.is_err();
+                assert!(is_denied != may || of_guests, "{person}: {input}: {called:?}");
+            }
+        }
+        let record = memory.show(&Reach::All, MemoryId(1)).await.unwrap().unwrap();
+        assert_eq!((record.entry.content.as_str(), record.history.len()), ("Tea is at four.", 0));
+    }
+
+    #[tokio::test]
     async fn what_cannot_be_done_is_a_sentence() {
         let memory = Arc::new(MemoryStore::default());
         let check = async |input: Value, expected: &str| {

@@ -70,7 +70,11 @@ impl Hooks {
     pub(crate) fn offer(&self, turn: &TurnContext, spec: &ToolSpec) -> bool {
         self.0.iter().all(|hook| {
             catch_unwind(AssertUnwindSafe(|| hook.offers(turn, spec))).unwrap_or_else(|_| {
-                tracing::error!(hook = hook.name(), tool = spec.name, "a hook panicked before a tool was offered");
+                tracing::error!(
+                    hook = hook.name(),
+                    tool = spec.name,
+                    "a hook panicked before a tool was offered"
+                );
                 false
             })
         })

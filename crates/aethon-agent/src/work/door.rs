@@ -38,8 +38,9 @@ impl WorkDoor {
 
     /// Returns the answer to a command; `None` for any other message.
     async fn answer(&self, inbound: &Inbound) -> Result<Option<String>> {
-        let is_plain =
-            inbound.intent == Intent::Say && inbound.handling == Handling::Model && !inbound.is_from_outside();
+        let is_plain = inbound.intent == Intent::Say
+            && inbound.handling == Handling::Model
+            && !inbound.is_from_outside();
         let Some(rest) = inbound.text.trim().strip_prefix(COMMAND).filter(|_| is_plain) else {
             return Ok(None);
         };

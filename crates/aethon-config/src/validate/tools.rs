@@ -68,7 +68,9 @@ fn opened(config: &Config, remarks: &mut Remarks) {
 /// Returns why an entry opens nothing. Patterns and the names of specialists are taken as they are.
 fn opens_nothing(config: &Config, name: &str) -> Option<String> {
     if OWNERS.contains(&name) {
-        return Some(format!("`{name}` changes the assistant itself and is never open to others than the owner"));
+        return Some(format!(
+            "`{name}` changes the assistant itself and is never open to others than the owner"
+        ));
     }
     if name.contains('*') || name.starts_with("ask_") || TOOLS.contains(&name) {
         return None;

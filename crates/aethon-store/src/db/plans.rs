@@ -240,7 +240,7 @@ mod tests {
             session_id: session,
             person: Person::default(),
             untrusted: false,
-        tell_to: None,
+            tell_to: None,
             origin: WorkOrigin::Person,
             state: WorkState::Running,
             reason: None,

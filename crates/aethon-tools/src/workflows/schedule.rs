@@ -221,7 +221,8 @@ impl Tool for RemoveScheduledJob {
         if !context.trust().is_owner() {
             let jobs = self.schedule.jobs().await.map_err(refused)?;
             let is_theirs = |record: &JobRecord| {
-                record.job.job_id.as_str() == job_id && context.may_see(&record.job.person, record.job.untrusted)
+                record.job.job_id.as_str() == job_id
+                    && context.may_see(&record.job.person, record.job.untrusted)
             };
             if !jobs.iter().any(is_theirs) {
                 return Err(refused(JobRefusal::unknown(job_id)));

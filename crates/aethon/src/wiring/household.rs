@@ -78,8 +78,11 @@ mod tests {
         assert!(members(&config, "telegram").is_none());
         let mut person = |name: &str, senders: &[&str], conversation: &str| {
             let senders = senders.iter().map(|&sender| sender.to_owned()).collect();
-            let person =
-                HouseholdPerson { senders, conversation: conversation.to_owned(), ..HouseholdPerson::default() };
+            let person = HouseholdPerson {
+                senders,
+                conversation: conversation.to_owned(),
+                ..HouseholdPerson::default()
+            };
             config.household.people.insert(name.to_owned(), person);
         };
         person("ada", &["telegram:1", "email:Ada@X.example"], "us");

@@ -64,8 +64,7 @@ impl WorkflowParts {
         let works = super::work::works(&prepared.config, storage, clock.clone());
         let limits = WorkLimits::new(board.clone(), works.clone());
         let strangers = StrangerJobs::new(storage.channel_records.clone(), scheduler.max_stranger_jobs);
-        let book =
-            JobBook::new(stored, catalog, options, (clock, bus)).with_stranger_limit(strangers);
+        let book = JobBook::new(stored, catalog, options, (clock, bus)).with_stranger_limit(strangers);
         let specialists = super::specialists::folder(prepared);
         Self { sops, book, board, specialists, works, limits }
     }
