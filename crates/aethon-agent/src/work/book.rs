@@ -171,7 +171,8 @@ impl WorkBook for Works {
         let theirs = open.iter().filter(|work| is_strangers(&work.person, work.untrusted)).count();
         if is_strangers(&planned.person, planned.untrusted) && theirs >= MOST_OPEN_OF_STRANGERS {
             return Err(WorkRefusal::Conflict(format!(
-                "{MOST_OPEN_OF_STRANGERS} pieces of work wait already that are not the owner's; the rest of the room is kept for                  the owner"
+                "{MOST_OPEN_OF_STRANGERS} pieces of work wait already that are not the owner's; the rest of the room is \
+                 the owner's"
             )));
         }
         let now = self.clock.now();
