@@ -119,7 +119,7 @@ fn two_people_on_two_messengers_have_memories_of_their_own_and_a_shared_one() {
 
     // The pages about the owner are neither written nor read for others.
     say(&telegram, OWNER, "!tool update_context {\"content\":\"The owner is in Lisbon.\"}", "is written");
-    say(&telegram, BEN, "!tool update_context {\"content\":\"Ben was here.\"}", "about the owner");
+    say(&telegram, BEN, "!tool update_context {\"content\":\"Ben was here.\"}", "owner's own words");
     say(&telegram, BEN, "!say after the page", "after the page");
     let bens_messages = json!(server.messages("telegram:43")).to_string();
     assert!(!bens_messages.contains("Lisbon"), "{bens_messages}");

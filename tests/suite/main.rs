@@ -69,6 +69,7 @@ mod start;
 mod start_up_places;
 mod stop;
 mod stopping;
+mod strangers;
 mod strict;
 mod telegram;
 mod telemetry;

@@ -35,7 +35,9 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
         Intent::Edit { turn, keeps_attachments } => (turn.clone(), std::mem::take(keeps_attachments)),
     };
     let repeated = earlier(log, inbound, &turn).await?.inbound;
-    inbound.untrusted |= repeated.is_from_outside();
+    // What the program or a model wrote for a stranger needs no markers when it is repeated either.
+    inbound.outside |= repeated.is_from_outside();
+    inbound.untrusted |= repeated.untrusted || repeated.is_from_outside() && !repeated.outside;
     inbound.person = repeated.person;
     if inbound.effort.is_none() {
         inbound.effort = repeated.effort;

@@ -178,10 +178,14 @@ fn every_default_is_the_one_of_the_contract() {
     check("security.workspace_only", json!(false));
     check("security.blocked_commands", json!(["rm -rf /", "sudo", "mkfs"]));
     check("security.allowed_senders", json!({}));
+    check("security.guest_tools", json!([]));
     check("security.sandbox", json!("none"));
     check("security.sandbox_network", json!("none"));
     check("runtime_tools", json!({"enabled": false}));
-    check("scheduler", json!({"enabled": true, "default_channel": "webchat", "jobs": {}}));
+    check(
+        "scheduler",
+        json!({"enabled": true, "default_channel": "webchat", "max_stranger_jobs": 20, "jobs": {}}),
+    );
     check("mcp", json!({"servers": {}}));
     check("telemetry", json!({"enabled": true, "keep_days": 30, "otlp_endpoint": "", "otlp_headers": {}}));
     check("tools.max_shells", json!(8));

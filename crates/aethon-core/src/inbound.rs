@@ -9,6 +9,7 @@ use crate::ledger::WorkKind;
 use crate::model::Effort;
 use crate::person::Person;
 use crate::sop::SopName;
+use crate::turn::Trust;
 
 /// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,10 @@ pub struct Inbound {
     /// Whether the text is untrusted and put between markers before a model sees it.
     #[serde(default)]
     pub untrusted: bool,
+    /// Whether a stranger is behind it although the text needs no markers, because the program or a model wrote it: the
+    /// task of a specialist or of work that a stranger's text asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
     /// Whether the session is used only once and may be removed after `session.oneshot_keep_days`.
     #[serde(default)]
     pub oneshot: bool,
@@ -73,6 +78,7 @@ impl Inbound {
             attachments: Vec::new(),
             effort: None,
             untrusted: false,
+            outside: false,
             oneshot: false,
             deliver_to: None,
             handling: Handling::Model,
@@ -113,10 +119,15 @@ impl Inbound {
         Self { sender: sender.into(), ..self }
     }
 
-    /// Returns whether a stranger may have written it: the words of somebody who is not trusted, or what another
-    /// program sends. Independent of `security.mark_untrusted_content`.
+    /// Returns whether a stranger may have written it or have caused it: the words of somebody who is not trusted, what
+    /// another program sends, or what such a text asked for. Independent of `security.mark_untrusted_content`.
     pub fn is_from_outside(&self) -> bool {
-        self.untrusted || self.channel == "webhook"
+        self.untrusted || self.outside || self.channel == "webhook"
+    }
+
+    /// Returns how far its turn may go.
+    pub fn trust(&self) -> Trust {
+        Trust::of(&self.person, self.is_from_outside())
     }
 
     /// Sets the person it is for.
@@ -151,6 +162,12 @@ impl Inbound {
     #[must_use]
     pub fn with_untrusted(self, untrusted: bool) -> Self {
         Self { untrusted, ..self }
+    }
+
+    /// Sets whether a stranger is behind it although its text needs no markers.
+    #[must_use]
+    pub fn with_outside(self, outside: bool) -> Self {
+        Self { outside, ..self }
     }
 
     /// Sets whether the session is used only once.

@@ -98,12 +98,13 @@ mod tests {
             (say(), Trust::Owner),
             (say().via("webhook"), Trust::Outside),
             (say().with_untrusted(true), Trust::Outside),
+            (say().with_outside(true), Trust::Outside),
             (say().for_person(ben), Trust::Guest),
             (say().for_person(Person::everybody()), Trust::Guest),
             (say().for_person(Person::guest("telegram", "1")).with_untrusted(true), Trust::Guest),
         ] {
             let turn = TurnContext::of(TurnId::existing("t"), &inbound);
-            assert_eq!(turn.trust(), expected, "{inbound:?}");
+            assert_eq!((turn.trust(), inbound.trust()), (expected, expected), "{inbound:?}");
         }
     }
 }

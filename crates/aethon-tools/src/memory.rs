@@ -1,7 +1,8 @@
 //! `manage_memory`: the model's own access to long-term memory.
 //!
 //! The memory passed in refuses secrets by itself. Search results and lists are data: the model sees them
-//! between markers, whoever wrote them. A person reaches only their own memories and the shared ones.
+//! between markers, whoever wrote them. A person reaches only their own memories and the shared ones, and a turn that text
+//! from outside began for the owner reaches none.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +11,9 @@ use aethon_core::error::Error;
 use aethon_core::memory::{
     Correction, Memory, MemoryEntry, MemoryId, MemoryListing, MemoryQuery, NewMemory, Purpose, Reach, Scope,
 };
+use aethon_core::person::Person;
 use aethon_core::tool::{ArgumentRole, OutputOrigin, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -63,7 +66,9 @@ impl ManageMemory {
         )
         .with_role("content", ArgumentRole::Remembered)
         .with_role("category", ArgumentRole::Remembered)
-        .with_role("query", ArgumentRole::Text);
+        .with_role("query", ArgumentRole::Text)
+        // Everybody has their own.
+        .open_to(Trust::Guest);
         Self { spec, memory }
     }
 
@@ -146,6 +151,7 @@ impl Tool for ManageMemory {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
+        check_reach(context, arguments.action)?;
         let (text, origin) = match arguments.action {
             Action::Store => (self.store(context, &arguments).await?, OutputOrigin::AsTool),
             Action::Search => (self.search(context, &arguments).await?, OutputOrigin::Recalled),
@@ -154,6 +160,22 @@ impl Tool for ManageMemory {
         };
         Ok(ToolOutput::text(text).with_origin(origin))
     }
+}
+
+/// Refuses what a turn may not do with the memories in its reach, whatever stands in front of this tool.
+fn check_reach(context: &ToolContext, action: Action) -> Result<(), ToolError> {
+    if context.trust() == Trust::Outside {
+        return Err(ToolError::denied(
+            "the memory is the owner's, and this turn was not begun by the owner's own words; go on without it",
+        ));
+    }
+    let changes = matches!(action, Action::Store | Action::Forget);
+    if changes && context.untrusted && context.person == Person::everybody() {
+        return Err(ToolError::denied(
+            "what everybody may know is changed by the household's own people only, and this message is not one of theirs",
+        ));
+    }
+    Ok(())
 }
 
 fn given(argument: Option<&str>) -> Option<&str> {
@@ -203,7 +225,6 @@ fn shown(entries: &[&MemoryEntry], room: usize) -> String {
 mod tests {
     use aethon_core::ids::{SessionId, TurnId};
     use aethon_core::message::Inbound;
-    use aethon_core::person::Person;
     use aethon_core::surface::Unattended;
     use aethon_core::testkit::MemoryStore;
     use aethon_core::turn::TurnContext;
@@ -277,6 +298,41 @@ mod tests {
             assert!(refused.contains("no memory 1") || refused.contains("no such memory"), "{refused}");
         }
         assert!(call(&memory, json!({"action": "forget", "id": "3"})).await.unwrap().contains("forgotten"));
+    }
+
+    #[tokio::test]
+    async fn text_from_outside_reaches_no_memory_of_the_owner_and_changes_nothing_shared() {
+        let memory = Arc::new(MemoryStore::default());
+        let (owner, everybody) = (Person::default(), Person::everybody());
+        let store = |shared: bool| json!({"action": "store", "content": "Tea is at four.", "shared": shared});
+        call_for(owner.clone(), &memory, store(true)).await.unwrap();
+        let inputs = [
+            json!({"action": "search", "query": "tea"}),
+            json!({"action": "list"}),
+            json!({"action": "forget", "id": "1"}),
+            json!({"action": "store", "content": "Tea is never.", "id": "1"}),
+            store(false),
+            store(true),
+        ];
+        let guest = Person::guest("telegram", "7");
+        for (person, may) in
+            [(owner, [false; 6]), (everybody, [true, true, false, false, false, false]), (guest, [true; 6])]
+        {
+            let inbound = Inbound::say(SessionId::parse("telegram:a").unwrap(), "x")
+                .for_person(person.clone())
+                .with_outside(true);
+            let turn = TurnContext::of(TurnId::fresh(), &inbound);
+            let context = ToolContext::of(&turn, Arc::new(Unattended), 12_000);
+            for (input, may) in inputs.iter().zip(may) {
+                let called = ManageMemory::new(memory.clone()).call(&context, input.clone()).await;
+                let is_denied = called.as_ref().is_err_and(ToolError::is_denied);
+                // A guest shares nothing and sees nothing of others, which other rules say.
+                let of_guests = person.is_guest() && called.is_err();
+                assert!(is_denied != may || of_guests, "{person}: {input}: {called:?}");
+            }
+        }
+        let record = memory.show(&Reach::All, MemoryId(1)).await.unwrap().unwrap();
+        assert_eq!((record.entry.content.as_str(), record.history.len()), ("Tea is at four.", 0));
     }
 
     #[tokio::test]

@@ -204,6 +204,11 @@ fn table(list: &Value) -> String {
         let next = if job["next_run"].is_string() { text("next_run") } else { "never".to_owned() };
         // Writing into a string cannot fail.
         let _ = writeln!(out, "{}  {when}  {what}\n    next {next}, to {}", text("job_id"), text("channel"));
+        match job["made_by"].as_str() {
+            Some("outside") => out.push_str("    asked for by text from outside\n"),
+            Some(person) => drop(writeln!(out, "    asked for by {}", readable(person))),
+            None => {}
+        }
         if job["last_status"].is_string() {
             let _ = writeln!(
                 out,

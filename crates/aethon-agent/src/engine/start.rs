@@ -188,9 +188,9 @@ fn leave_out_withdrawn(messages: &mut Vec<Message>) {
     messages.retain(|message| message.turn.as_ref().is_none_or(|turn| !withdrawn.contains(turn)));
 }
 
-/// The page is about the owner and for the owner; nobody else in the household is shown it.
+/// The page is about the owner and for the owner; neither others in the household nor text from outside are shown it.
 fn page_for(job: &Job, agent: &RunningAgent) -> Option<Arc<str>> {
-    agent.agent.prompt.context().filter(|_| job.inbound.person.is_owner())
+    agent.agent.prompt.context().filter(|_| job.inbound.trust().is_owner())
 }
 
 fn put_page(job: &mut Job, known: Option<&Arc<str>>, page: &Arc<str>) {

@@ -133,7 +133,7 @@ impl<'e> Turn<'e> {
         let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
         let tools = ToolRun::new(tools, shared.options.loop_limit);
         let model = agent.agent.models.capabilities();
-        let specs = if model.tools { agent.toolbox.specs() } else { Arc::default() };
+        let specs = if model.tools { agent.toolbox.specs_for(&context) } else { Arc::default() };
         Self {
             control: Control::new(job.stop.clone(), shared.options.turn_timeout),
             shared,

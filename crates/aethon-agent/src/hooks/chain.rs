@@ -4,6 +4,7 @@
 //! after an action cannot change what happened: a panic is only logged.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -63,6 +64,20 @@ impl Hooks {
         for hook in &*self.0 {
             logging(hook.name(), hook.after_model(turn, outcome, usage)).await;
         }
+    }
+
+    /// Returns whether every hook lets the model of a turn be offered a tool; one that panics does not.
+    pub(crate) fn offer(&self, turn: &TurnContext, spec: &ToolSpec) -> bool {
+        self.0.iter().all(|hook| {
+            catch_unwind(AssertUnwindSafe(|| hook.offers(turn, spec))).unwrap_or_else(|_| {
+                tracing::error!(
+                    hook = hook.name(),
+                    tool = spec.name,
+                    "a hook panicked before a tool was offered"
+                );
+                false
+            })
+        })
     }
 
     /// Asks every hook, so that one which wants a person's approval does not hide another one's refusal.

@@ -9,6 +9,7 @@ mod output_cap;
 mod recall;
 mod redact;
 mod security;
+mod strangers;
 mod taint;
 mod unmarked;
 
@@ -22,5 +23,6 @@ pub use output_cap::{OutputCap, cap};
 pub use recall::AutoRecall;
 pub use redact::RedactOutput;
 pub use security::CommandRules;
+pub use strangers::StrangerBounds;
 pub use taint::Taint;
 pub use unmarked::Unmarked;

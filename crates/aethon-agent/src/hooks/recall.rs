@@ -12,6 +12,7 @@ use aethon_core::hook::{AddedContext, Hook, TurnContext};
 use aethon_core::ledger::WorkKind;
 use aethon_core::memory::{Memory, MemoryHit, MemoryQuery, Purpose, Reach};
 use aethon_core::message::{Failure, Inbound};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use tokio::time::timeout;
 
@@ -49,8 +50,9 @@ impl Hook for AutoRecall {
     }
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
-        // A stranger's text must not retrieve what somebody here has said.
-        let is_own = !inbound.untrusted && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
+        // A stranger's text must not retrieve what somebody here has said, whether it is marked or not.
+        let is_strangers = inbound.untrusted || turn.trust() == Trust::Outside;
+        let is_own = !is_strangers && matches!(inbound.kind, WorkKind::Turn | WorkKind::Scheduled);
         if !is_own || self.top_k == 0 || self.max_chars == 0 {
             return Ok(Vec::new());
         }
@@ -188,6 +190,8 @@ mod tests {
         let mut stranger = say("the cat?");
         stranger.untrusted = true;
         assert_eq!(recalled(&hook, &stranger).await, None);
+        assert_eq!(recalled(&hook, &say("the cat?").via("webhook")).await, None, "with markers off");
+        assert_eq!(recalled(&hook, &say("the cat?").with_outside(true)).await, None, "its job or its work");
         assert_eq!(recalled(&hook, &say("the cat?").of_kind(WorkKind::Embedding)).await, None);
         assert_eq!(recalled(&AutoRecall::new(store.clone(), 0, 1500), &say("the cat?")).await, None);
         assert_eq!(recalled(&AutoRecall::new(store, 4, 0), &say("the cat?")).await, None);

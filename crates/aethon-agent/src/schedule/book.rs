@@ -18,6 +18,7 @@ use jiff::Timestamp;
 
 use super::ScheduleWake;
 use super::check::{check, obstacles};
+use super::strangers::StrangerJobs;
 
 /// The most jobs.
 const MOST_JOBS: usize = 2_000;
@@ -45,6 +46,7 @@ pub struct JobBook {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) bus: EventBus,
     pub(super) wake: ScheduleWake,
+    strangers: Option<StrangerJobs>,
 }
 
 impl JobBook {
@@ -55,7 +57,13 @@ impl JobBook {
         options: BookOptions,
         (clock, bus): (Arc<dyn Clock>, EventBus),
     ) -> Self {
-        Self { jobs, runs, sops, options, clock, bus, wake: ScheduleWake::default() }
+        Self { jobs, runs, sops, options, clock, bus, wake: ScheduleWake::default(), strangers: None }
+    }
+
+    /// Limits the jobs that turns make which the owner's own words did not begin.
+    #[must_use]
+    pub fn with_stranger_limit(self, strangers: StrangerJobs) -> Self {
+        Self { strangers: Some(strangers), ..self }
     }
 
     /// Synchronises the stored jobs with the configuration: adds new ones, updates changed ones, and removes those of
@@ -153,7 +161,14 @@ impl Schedule for JobBook {
         let now = self.clock.now();
         let (job, warning) = check(request, origin, &self.options, &*self.sops, now).await?;
         let next_run = job.timing.next_after(now);
+        let place = match self.strangers.as_ref().filter(|_| !job.trust().is_owner()) {
+            Some(strangers) => Some((strangers, strangers.take(&job, &self.jobs.jobs().await?, now).await?)),
+            None => None,
+        };
         if !self.jobs.add(&job, next_run, MOST_JOBS).await? {
+            if let Some((strangers, place)) = place {
+                strangers.give_back(place).await?;
+            }
             return Err(JobRefusal::Conflict(match self.jobs.job(&job.job_id).await? {
                 Some(_) => {
                     format!("there is a job {:?}; remove it first, or give another name", job.job_id.as_str())

@@ -1,4 +1,4 @@
-//! Scheduled jobs: accepting them (`book`, `check`), deciding what is due (`watch`, `scheduler`), and running one
+//! Scheduled jobs: accepting them (`book`, `check`, `strangers`), deciding what is due (`watch`, `scheduler`), and running one
 //! (`executor`).
 //!
 //! A run is an ordinary turn in a session of its own, through the same door as everything else, with nobody to ask. The
@@ -10,9 +10,11 @@ mod check;
 mod executor;
 mod missed;
 mod scheduler;
+mod strangers;
 mod wake;
 mod watch;
 
 pub use book::{BookOptions, JobBook};
 pub use scheduler::{Scheduler, SchedulerParts};
+pub use strangers::StrangerJobs;
 pub use wake::ScheduleWake;

@@ -223,7 +223,7 @@ impl SopDoor {
                 };
                 self.start(inbound, sop, text).await.map(Some)
             }
-            Handling::Model if inbound.untrusted => Ok(None),
+            Handling::Model if inbound.is_from_outside() => Ok(None),
             Handling::Model => self.plan_message(inbound).await,
         }
     }
@@ -489,10 +489,12 @@ impl SopRunner for SopDoor {
             Some(turn) => self.sops.turns.turn(turn).await?,
             None => None,
         };
-        // Whoever resumes it, it continues for the person whose run it is.
-        let person = before.map(|turn| turn.inbound.person).unwrap_or_default();
+        // Whoever resumes it, it continues for the person whose run it is, and as far as that may go.
+        let before = before.map(|turn| turn.inbound);
+        let outside = before.as_ref().is_some_and(Inbound::is_from_outside);
         let inbound = Inbound::say(run.session_id.clone(), text)
-            .for_person(person)
+            .for_person(before.map(|inbound| inbound.person).unwrap_or_default())
+            .with_outside(outside)
             .with_attachments(vec![brief::reminder(&sop, &input, run.step, run.steps_done)])
             .with_dedupe(dedupe(run_id))
             .handled_by(handling);

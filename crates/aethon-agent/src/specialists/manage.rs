@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -53,7 +54,8 @@ impl ManageSpecialists {
         )
         .with_role("prompt", ArgumentRole::Remembered)
         .with_role("description", ArgumentRole::Remembered)
-        .acting_outside();
+        .acting_outside()
+        .open_to(Trust::Owner);
         Self { spec, folder }
     }
 

@@ -9,7 +9,7 @@ use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
-use aethon_core::hook::ToolDecision;
+use aethon_core::hook::{ToolDecision, TurnContext};
 use aethon_core::message::{ToolCall, ToolResult};
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolSource, ToolSpec, Toolbox};
@@ -171,6 +171,14 @@ async fn run(tool: &dyn Tool, context: &ToolContext, call: &ToolCall) -> Result<
 impl Toolbox for GuardedToolbox {
     fn specs(&self) -> Arc<[ToolSpec]> {
         self.tables.current().specs.clone()
+    }
+
+    fn specs_for(&self, turn: &TurnContext) -> Arc<[ToolSpec]> {
+        let specs = self.specs();
+        if turn.trust().is_owner() || specs.iter().all(|spec| self.hooks.offer(turn, spec)) {
+            return specs;
+        }
+        specs.iter().filter(|spec| self.hooks.offer(turn, spec)).cloned().collect()
     }
 
     async fn run(&self, context: &ToolContext, call: &ToolCall) -> ToolResult {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::ids::unique;
-use aethon_core::person::Person;
+use aethon_core::turn::Trust;
 use aethon_core::work::{
     Plan, PlannedFor, Work, WorkBook, WorkOrigin, WorkRefusal, WorkSpent, WorkState, WorkStatus, WorkStore,
     WorkWish,
@@ -17,6 +17,9 @@ use tokio::time::Instant;
 
 /// The most pieces of unfinished work.
 const MOST_OPEN: usize = 100;
+
+/// The most of them that turns may plan which the owner's own words did not begin.
+const MOST_OPEN_OF_STRANGERS: usize = 25;
 
 /// How many are searched for one whose id is abbreviated.
 const LOOKED_THROUGH: usize = 600;
@@ -75,9 +78,13 @@ impl Works {
         &self.options
     }
 
-    /// Returns a piece of work by its id, if this person may see it; otherwise it does not exist for them.
-    pub(super) async fn visible_to(&self, person: &Person, id: &str) -> Result<Work, WorkRefusal> {
-        let work = self.work(id).await?.filter(|work| person.may_see(&work.person));
+    /// Returns a piece of work by its id, if whoever asks may see it; otherwise it does not exist for them.
+    pub(super) async fn visible(
+        &self,
+        id: &str,
+        may_see: impl FnOnce(&Work) -> bool + Send,
+    ) -> Result<Work, WorkRefusal> {
+        let work = self.work(id).await?.filter(may_see);
         work.ok_or_else(|| WorkRefusal::Unknown(id.to_owned()))
     }
 
@@ -154,9 +161,18 @@ impl WorkBook for Works {
 
     async fn plan(&self, planned: PlannedFor, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal> {
         let tasks = plan.tasks()?;
-        if self.store.works(true, MOST_OPEN).await?.len() >= MOST_OPEN {
+        let open = self.store.works(true, MOST_OPEN).await?;
+        if open.len() >= MOST_OPEN {
             return Err(WorkRefusal::Conflict(format!(
                 "{MOST_OPEN} pieces of work wait already; end some first"
+            )));
+        }
+        let is_strangers = |person, untrusted| !Trust::of(person, untrusted).is_owner();
+        let theirs = open.iter().filter(|work| is_strangers(&work.person, work.untrusted)).count();
+        if is_strangers(&planned.person, planned.untrusted) && theirs >= MOST_OPEN_OF_STRANGERS {
+            return Err(WorkRefusal::Conflict(format!(
+                "{MOST_OPEN_OF_STRANGERS} pieces of work wait already that are not the owner's; the rest of the room is \
+                 the owner's"
             )));
         }
         let now = self.clock.now();
@@ -165,6 +181,7 @@ impl WorkBook for Works {
             goal: plan.goal.trim().to_owned(),
             session_id: planned.session,
             person: planned.person,
+            untrusted: planned.untrusted,
             tell_to: planned.tell_to,
             origin,
             state: WorkState::Queued,

@@ -38,8 +38,9 @@ impl WorkDoor {
 
     /// Returns the answer to a command; `None` for any other message.
     async fn answer(&self, inbound: &Inbound) -> Result<Option<String>> {
-        let is_plain =
-            inbound.intent == Intent::Say && inbound.handling == Handling::Model && !inbound.untrusted;
+        let is_plain = inbound.intent == Intent::Say
+            && inbound.handling == Handling::Model
+            && !inbound.is_from_outside();
         let Some(rest) = inbound.text.trim().strip_prefix(COMMAND).filter(|_| is_plain) else {
             return Ok(None);
         };
@@ -86,7 +87,7 @@ impl WorkDoor {
         (person, id): (&Person, &str),
         wish: WorkWish,
     ) -> std::result::Result<String, WorkRefusal> {
-        let work = self.works.visible_to(person, id).await?;
+        let work = self.works.visible(id, |work| person.may_see(&work.person)).await?;
         let work = self.works.wish(&work.work_id, wish).await?;
         let done = match wish {
             WorkWish::Stop => "is being ended",
@@ -97,7 +98,7 @@ impl WorkDoor {
     }
 
     async fn show(&self, person: &Person, id: &str) -> std::result::Result<String, WorkRefusal> {
-        let work = self.works.visible_to(person, id).await?;
+        let work = self.works.visible(id, |work| person.may_see(&work.person)).await?;
         Ok(work.receipt.clone().unwrap_or_else(|| super::brief::pulse(&work)))
     }
 }

@@ -251,6 +251,7 @@ impl WorkRunner {
         let inbound = Inbound::say(session.clone(), brief::task(work, task))
             .from_sender(work.session_id.as_str())
             .for_person(work.person.clone())
+            .with_outside(work.untrusted)
             .of_kind(WorkKind::Background)
             .with_oneshot(true)
             .with_dedupe(Dedupe { id, fingerprint: None, valid_for: None });

@@ -1,6 +1,7 @@
 //! `tasks`: how the assistant itself plans work that takes more than one turn.
 
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use aethon_core::work::{
     NewTask, Plan, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish,
 };
@@ -87,7 +88,9 @@ impl Tasks {
              task, and the person is told how it goes and what came of it. Do not plan what you can do at once.",
         )
         // A plan is acted on outside the turn.
-        .acting_outside();
+        .acting_outside()
+        // Everybody has their own, and its turns may do what theirs may.
+        .open_to(Trust::Guest);
         Self { spec, works }
     }
 
@@ -108,6 +111,7 @@ impl Tasks {
         let planned = PlannedFor {
             session: context.session.clone(),
             person: context.person.clone(),
+            untrusted: context.untrusted,
             tell_to: context.reply_to.clone(),
         };
         let work = self.works.plan(planned, plan, origin).await.map_err(refused)?;
@@ -129,7 +133,7 @@ impl Tasks {
 
     /// Returns a piece of work that belongs to the person of this turn.
     async fn theirs(&self, context: &ToolContext, name: String) -> Result<Work, ToolError> {
-        self.works.visible_to(&context.person, &name).await.map_err(refused)
+        self.works.visible(&name, |work| context.may_see(&work.person, work.untrusted)).await.map_err(refused)
     }
 
     /// Records how the task that this turn works on has ended.
@@ -182,7 +186,7 @@ impl Tool for Tasks {
             Action::Done | Action::Failed => self.end(context, arguments).await,
             Action::List => {
                 let works = self.works.works(false, LISTED).await.map_err(failed)?;
-                let theirs = works.iter().filter(|work| context.person.may_see(&work.person));
+                let theirs = works.iter().filter(|work| context.may_see(&work.person, work.untrusted));
                 let lines: Vec<String> = theirs.map(line).collect();
                 Ok(ToolOutput::text(if lines.is_empty() {
                     "no work yet".to_owned()

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aethon_agent::schedule::{BookOptions, JobBook, Scheduler, SchedulerParts};
+use aethon_agent::schedule::{BookOptions, JobBook, Scheduler, SchedulerParts, StrangerJobs};
 use aethon_agent::sop::SopFolder;
 use aethon_core::assistant::{ActiveTurn, Assistant, PendingReply, Posting, Submitted};
 use aethon_core::channel::{Channel, Channels, Delivery, DeliveryError};
@@ -16,6 +16,7 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::live::Live;
 use aethon_core::message::{EndReason, Failure, Handling, Inbound, Reply, TurnEnd};
 use aethon_core::model::Usage;
+use aethon_core::person::Person;
 use aethon_core::schedule::{JobRefusal, JobRequest, Origin, RunRecord, RunStatus, Schedule};
 use aethon_core::session::Clear;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
@@ -456,4 +457,47 @@ async fn what_is_wrong_with_a_job_is_named_by_its_field() {
     assert!(format!("{refused:?}").contains("rough_idea"), "{refused:?}");
     let warning = book.add(wanted(), Origin::Owner).await.unwrap().warning.unwrap();
     assert!(warning.contains("rough_idea"), "{warning}");
+}
+
+#[tokio::test]
+async fn strangers_make_so_many_jobs_within_a_day_whichever_program_they_ask() {
+    let bench = Bench::new();
+    let limit = || StrangerJobs::new(bench.store.clone(), 2);
+    let (one, other) = (
+        bench.book(&bench.store).with_stranger_limit(limit()),
+        bench.book(&bench.store).with_stranger_limit(limit()),
+    );
+    let ben = Person::member("ben").unwrap();
+    let theirs = |id: &str| job(id, "10 * * * *", |request| request.untrusted = true);
+    let bens = |id: &str| job(id, "10 * * * *", |request| request.person = ben.clone());
+    let add = async |book: &JobBook, request: JobRequest| {
+        book.add(request, Origin::Assistant).await.map(drop).map_err(|refusal| refusal.to_string())
+    };
+    let check = |added: std::result::Result<(), String>| {
+        let refusal = added.unwrap_err();
+        assert!(refusal.contains("`scheduler.max_stranger_jobs`"), "{refusal}");
+    };
+    add(&one, theirs("a")).await.unwrap();
+    // A job that is not stored takes no place.
+    assert!(add(&one, bens("a")).await.unwrap_err().contains("there is a job"));
+    add(&other, bens("b")).await.unwrap();
+    check(add(&one, bens("c")).await);
+    check(add(&other, theirs("c")).await);
+    one.remove("a").await.unwrap();
+    check(add(&one, theirs("a")).await);
+    add(&one, job("owners", "10 * * * *", |_| {})).await.unwrap();
+    // A day later there is room again, but not for ever.
+    let mut day = 0;
+    for number in 1..10 {
+        day += 1;
+        *bench.clock.ahead.lock().unwrap() = SignedDuration::from_hours(24 * day + day);
+        for place in 0..2 {
+            add(&one, theirs(&format!("day-{number}-{place}"))).await.unwrap();
+        }
+    }
+    day += 1;
+    *bench.clock.ahead.lock().unwrap() = SignedDuration::from_hours(24 * day + day);
+    add(&one, theirs("the-twentieth")).await.unwrap();
+    let refusal = add(&one, theirs("one-more")).await.unwrap_err();
+    assert!(refusal.contains("there are 20 jobs already"), "{refusal}");
 }

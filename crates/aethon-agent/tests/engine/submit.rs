@@ -211,10 +211,17 @@ async fn what_came_from_outside_stays_so_when_the_owner_retries_or_edits_it() {
             turn.reply.clone().wait().await.unwrap();
             turn = harness.submit(repeat(turn.turn), quiet()).await;
             let stored = harness.store.turn(&turn.turn).await.unwrap().unwrap().inbound;
-            assert!(stored.untrusted, "{stored:?}");
+            assert!(stored.untrusted && !stored.trust().is_owner(), "{stored:?}");
         }
         turn.reply.wait().await.unwrap();
     }
+    // What the program wrote for a stranger stays that stranger's, and needs no markers.
+    let works = harness.submit(said.clone().with_outside(true), quiet()).await;
+    works.reply.clone().wait().await.unwrap();
+    let again = harness.submit(Inbound::retry(session.clone(), works.turn), quiet()).await;
+    let stored = harness.store.turn(&again.turn).await.unwrap().unwrap().inbound;
+    assert!(stored.is_from_outside() && !stored.untrusted, "{stored:?}");
+    again.reply.wait().await.unwrap();
     let owners = harness.submit(said, quiet()).await;
     owners.reply.clone().wait().await.unwrap();
     let again = harness.submit(Inbound::retry(session.clone(), owners.turn), quiet()).await;

@@ -10,10 +10,13 @@ use aethon_core::channel::Channels;
 use aethon_core::ledger::Price;
 use aethon_core::message::Inbound;
 use aethon_core::model::StopReason;
+use aethon_core::person::Person;
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::{TurnEvent, Unattended};
 use aethon_core::testkit::{DeskSurface, Gate, ManualClock, MemoryStore, ScriptedModel, Step};
-use aethon_core::work::{NewTask, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish};
+use aethon_core::work::{
+    NewTask, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish,
+};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -418,4 +421,25 @@ async fn a_plan_waits_for_a_persons_word_where_that_is_wanted() {
         let works = stage.works.works(false, 9).await.unwrap();
         assert_eq!(works.is_empty(), approve_plan, "nobody can approve it here");
     }
+}
+
+#[tokio::test]
+async fn strangers_leave_room_for_the_owners_work() {
+    let stage = Stage::new([], options());
+    let task = NewTask { title: "t".into(), acceptance: vec!["it holds".into()], ..NewTask::default() };
+    let plan = || aethon_core::work::Plan { goal: "the whole".into(), tasks: vec![task.clone()] };
+    let (outside, ben) = (session("a"), Person::member("ben").unwrap());
+    let planned = |number: usize| match number % 2 {
+        0 => PlannedFor { untrusted: true, ..outside.clone().into() },
+        _ => PlannedFor { person: ben.clone(), ..outside.clone().into() },
+    };
+    for number in 0..25 {
+        let work = stage.works.plan(planned(number), plan(), WorkOrigin::Person).await.unwrap();
+        assert_eq!(work.untrusted, number % 2 == 0);
+    }
+    for number in 0..2 {
+        let refusal = stage.works.plan(planned(number), plan(), WorkOrigin::Person).await.unwrap_err();
+        assert!(refusal.to_string().starts_with("25 pieces of work wait already"), "{refusal}");
+    }
+    stage.plan(1, WorkOrigin::Person).await;
 }

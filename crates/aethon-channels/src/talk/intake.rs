@@ -31,7 +31,7 @@ use super::files::{self, Taken};
 use super::growth::Asked;
 use super::health::ChannelHealthState;
 use super::outlet::{self, Outlet};
-use super::place::Place;
+use super::place::{self, Place};
 use super::platform::{Arrival, Press, Sender};
 use super::sending;
 use super::started_turns::StartedTurn;
@@ -414,6 +414,7 @@ impl Intake {
                 .with_dedupe(dedupe.clone())
                 .with_attachments(attachments)
                 .with_untrusted(is_foreign)
+                .with_outside(place::is_from_guest_to_all(rules, arrival))
                 .delivered_to(to.clone())
         };
         let asked = Asked { sender: arrival.sender.id.clone(), message: Some(arrival.id.clone()) };

@@ -44,6 +44,12 @@ impl Place {
     }
 }
 
+/// Returns whether somebody who does not belong to the household writes where everyone reads. They act for everyone there, but
+/// what everyone may know is not theirs to change.
+pub(super) fn is_from_guest_to_all(rules: &Rules, arrival: &Arrival) -> bool {
+    rules.people.is_some() && !arrival.is_private && member(rules, &arrival.sender).is_none()
+}
+
 fn member<'r>(rules: &'r Rules, sender: &Sender) -> Option<&'r Member> {
     rules.people.iter().flatten().find(|member| access::names(&member.sender, sender))
 }
@@ -100,5 +106,13 @@ mod tests {
         check(&household, "3", false, &Person::everybody(), chat);
         check(&household, "1", true, &Person::guest("telegram", "1"), chat);
         check(&household, "1", false, &Person::everybody(), chat);
+        for (rules, sender, is_private, expected) in [
+            (&household, "1", false, true),
+            (&household, "1", true, false),
+            (&household, "2", false, false),
+            (&named, "2", false, false),
+        ] {
+            assert_eq!(is_from_guest_to_all(rules, &arrival(sender, is_private)), expected, "{sender}");
+        }
     }
 }

@@ -24,4 +24,6 @@ pub struct HouseholdPerson {
     /// A name for one conversation in which the private messages of all these senders go on. People who give the same name
     /// share it. Empty: each chat is a conversation of its own.
     pub conversation: String,
+    /// The tools that this person may use in private, beyond those of everybody and of `security.guest_tools`.
+    pub tools: Vec<String>,
 }

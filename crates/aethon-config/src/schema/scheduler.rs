@@ -13,13 +13,21 @@ pub struct Scheduler {
     pub enabled: bool,
     /// Where a job without a channel delivers.
     pub default_channel: String,
+    /// How many jobs may be made within a day, all together, by turns that the owner's own words did not begin: webhooks,
+    /// guests, household members who are no owners, and their jobs. Ten times as many may exist.
+    pub max_stranger_jobs: u32,
     /// Jobs by name.
     pub jobs: BTreeMap<String, Job>,
 }
 
 impl Default for Scheduler {
     fn default() -> Self {
-        Self { enabled: true, default_channel: "webchat".to_owned(), jobs: BTreeMap::new() }
+        Self {
+            enabled: true,
+            default_channel: "webchat".to_owned(),
+            max_stranger_jobs: 20,
+            jobs: BTreeMap::new(),
+        }
     }
 }
 

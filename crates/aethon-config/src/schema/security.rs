@@ -34,6 +34,9 @@ pub struct Security {
     /// The senders whose words count as the owner's, each `CHANNEL:SENDER`. Empty: everybody who is allowed to write, the
     /// members of a listed group included. What others write reaches the model marked as untrusted, and they approve nothing.
     pub owners: Vec<String>,
+    /// The tools that guests and household members who are no owners may use beyond those of the workspace, the public web
+    /// and their own memories and jobs, such as `shell` or `mail__*`. What changes the assistant itself is never among them.
+    pub guest_tools: Vec<String>,
     /// Where shell commands run.
     #[schemars(schema_with = "crate::json_schema::sandbox")]
     pub sandbox: Sandbox,
@@ -67,6 +70,7 @@ impl Default for Security {
             allowed_sockets: Vec::new(),
             allowed_senders: BTreeMap::new(),
             owners: Vec::new(),
+            guest_tools: Vec::new(),
             sandbox: Sandbox::default(),
             sandbox_image: "debian:stable-slim".to_owned(),
             sandbox_memory: "512m".to_owned(),

@@ -113,7 +113,11 @@ mod tests {
         config.channels.telegram.enabled = true;
         for (name, senders, conversation) in people {
             let senders = senders.iter().map(|&sender| sender.to_owned()).collect();
-            let person = HouseholdPerson { senders, conversation: (*conversation).to_owned() };
+            let person = HouseholdPerson {
+                senders,
+                conversation: (*conversation).to_owned(),
+                ..HouseholdPerson::default()
+            };
             config.household.people.insert((*name).to_owned(), person);
         }
         change(&mut config);

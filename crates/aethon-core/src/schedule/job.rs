@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::person::Person;
 use crate::sop::SopName;
 use crate::time::to_millisecond;
+use crate::turn::Trust;
 
 /// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -101,6 +102,11 @@ impl Job {
     /// Returns whether it runs by itself.
     pub fn is_active(&self) -> bool {
         self.enabled && !self.paused
+    }
+
+    /// Returns how far its runs may go: as far as the turn that made it.
+    pub fn trust(&self) -> Trust {
+        Trust::of(&self.person, self.untrusted)
     }
 }
 

@@ -64,6 +64,17 @@ impl ToolContext {
         Trust::of(&self.person, self.untrusted)
     }
 
+    /// Returns whether the turn may view and change a job or a piece of work that was made for `whose`. `untrusted`:
+    /// whether text from outside asked for it. A turn that such text began reaches what such text made, and nothing else
+    /// of the owner's.
+    pub fn may_see(&self, whose: &Person, untrusted: bool) -> bool {
+        match self.trust() {
+            Trust::Owner => true,
+            Trust::Outside => whose.is_owner() && untrusted,
+            Trust::Guest => self.person == *whose,
+        }
+    }
+
     /// The context for this call, which has not begun, whatever the others have.
     #[must_use]
     pub fn for_call(&self, call: &ToolCall) -> Self {
@@ -88,5 +99,34 @@ impl ToolContext {
             milliseconds: None,
         };
         self.surface.emit(&self.turn, TurnEvent::Tool(state));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Inbound;
+    use crate::surface::Unattended;
+
+    #[test]
+    fn a_turn_sees_what_was_made_for_its_person_and_text_from_outside_what_such_text_made() {
+        let (owner, ben) = (Person::default(), Person::member("ben").unwrap());
+        let guest = Person::guest("telegram", "7");
+        let made = [(&owner, false), (&owner, true), (&ben, false), (&guest, true)];
+        for (person, outside, expected) in [
+            (&owner, false, [true; 4]),
+            (&owner, true, [false, true, false, false]),
+            (&ben, false, [false, false, true, false]),
+            (&ben, true, [false, false, true, false]),
+            (&guest, true, [false, false, false, true]),
+        ] {
+            let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "x")
+                .for_person(person.clone())
+                .with_outside(outside);
+            let turn = TurnContext::of(TurnId::existing("t"), &inbound);
+            let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
+            let seen = made.map(|(whose, untrusted)| context.may_see(whose, untrusted));
+            assert_eq!(seen, expected, "{person} {outside}");
+        }
     }
 }

@@ -10,6 +10,7 @@ use super::output::{ToolError, ToolOutput};
 use super::result::ToolResult;
 use super::spec::ToolSpec;
 use crate::message::ToolCall;
+use crate::turn::TurnContext;
 
 /// A capability that a model can call.
 #[async_trait]
@@ -39,6 +40,11 @@ pub trait Tool: Send + Sync {
 pub trait Toolbox: Send + Sync {
     /// Returns the tools in a fixed order, so that the prompt prefix stays the same from turn to turn.
     fn specs(&self) -> Arc<[ToolSpec]>;
+
+    /// Returns those that a turn may call, in the same order: what its model is offered.
+    fn specs_for(&self, _turn: &TurnContext) -> Arc<[ToolSpec]> {
+        self.specs()
+    }
 
     /// Runs one call subject to all hooks. Never fails: errors become the result that the model sees.
     async fn run(&self, context: &ToolContext, call: &ToolCall) -> ToolResult;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::arguments;
 use super::output::ToolError;
+use crate::turn::Trust;
 
 /// The default time limit of a call. No call may hold its turn up to the turn's own limit because something that it
 /// waits for never comes.
@@ -41,6 +42,10 @@ pub struct ToolSpec {
     /// Whether it sends something out of this machine, or has code run, without an argument whose role says so.
     #[serde(skip)]
     pub acts_outside: bool,
+    /// The most restricted turns that may call it: [`Trust::Outside`] unless the tool says otherwise. The owner can open
+    /// a tool to guests, but never one that is open to [`Trust::Owner`] only.
+    #[serde(skip)]
+    pub open_to: Trust,
     /// The time limit of a call: [`DEFAULT_TIMEOUT`] unless the tool says otherwise, and `None` for the turn's own
     /// limit.
     #[serde(skip)]
@@ -60,6 +65,7 @@ impl ToolSpec {
             side_by_side: false,
             untrusted_output: false,
             acts_outside: false,
+            open_to: Trust::Outside,
             timeout: Some(DEFAULT_TIMEOUT),
         }
     }
@@ -114,6 +120,14 @@ impl ToolSpec {
         Self { acts_outside: true, ..self }
     }
 
+    /// Declares which turns may call it. [`Trust::Owner`]: it changes what later turns are told or may do. [`Trust::Guest`]:
+    /// everybody, because it reaches no further than the workspace, the conversation, the public web, and what belongs to
+    /// the person whose turn it is.
+    #[must_use]
+    pub fn open_to(self, open_to: Trust) -> Self {
+        Self { open_to, ..self }
+    }
+
     /// Returns whether a call sends something out of this machine or has code run, now or later: what a stranger's text
     /// must not cause. A file that is written may be one that somebody runs, or one that tells the assistant what to
     /// do.
@@ -122,6 +136,11 @@ impl ToolSpec {
             matches!(role, ArgumentRole::Command | ArgumentRole::Url | ArgumentRole::WritePath)
         };
         self.acts_outside || self.roles.values().any(is_outward)
+    }
+
+    /// Returns whether it keeps something for later conversations.
+    pub fn keeps_for_later(&self) -> bool {
+        self.roles.values().any(|role| *role == ArgumentRole::Remembered)
     }
 
     /// Returns whether a call writes a file.

@@ -20,6 +20,9 @@ pub struct Work {
     /// The person it is for.
     #[serde(default, skip_serializing_if = "Person::is_owner")]
     pub person: Person,
+    /// Whether a stranger's text asked for it; then its turns count as that stranger's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
     /// Where that conversation is held, if its session does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tell_to: Option<Destination>,
@@ -54,6 +57,8 @@ pub struct PlannedFor {
     pub session: SessionId,
     /// The person it is for.
     pub person: Person,
+    /// Whether a stranger's text asks for it.
+    pub untrusted: bool,
     /// Where that conversation is held, if its session does not say.
     pub tell_to: Option<Destination>,
 }
@@ -61,7 +66,7 @@ pub struct PlannedFor {
 impl From<SessionId> for PlannedFor {
     /// For the owner, in this conversation.
     fn from(session: SessionId) -> Self {
-        Self { session, person: Person::default(), tell_to: None }
+        Self { session, person: Person::default(), untrusted: false, tell_to: None }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Scheduled jobs as documents, for the API, the dashboard's socket and the terminal.
 
-use aethon_core::schedule::{JobRecord, Missed, Origin, RunStatus, Timing};
+use aethon_core::schedule::{Job, JobRecord, Missed, Origin, RunStatus, Timing};
 use aethon_core::sop::SopName;
+use aethon_core::turn::Trust;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
@@ -41,6 +42,11 @@ pub struct ListedJob<'j> {
     missed: Missed,
     retries: u32,
     origin: Origin,
+    /// Who asked for it, if the owner's own words did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    made_by: Option<&'j str>,
+    /// Whether its runs count as a stranger's.
+    untrusted: bool,
     #[serde(flatten)]
     state: JobState<'j>,
 }
@@ -81,6 +87,8 @@ impl<'j> ListedJob<'j> {
             missed: job.missed,
             retries: job.retries,
             origin: job.origin,
+            made_by: made_by(job),
+            untrusted: !job.trust().is_owner(),
             state: JobState {
                 enabled: job.is_active(),
                 next_run,
@@ -91,6 +99,15 @@ impl<'j> ListedJob<'j> {
                 warning: record.warning.as_deref(),
             },
         }
+    }
+}
+
+/// Names who asked for a job, if the owner's own words did not.
+fn made_by(job: &Job) -> Option<&str> {
+    match job.trust() {
+        Trust::Owner => None,
+        Trust::Outside => Some("outside"),
+        Trust::Guest => Some(job.person.as_str()),
     }
 }
 

@@ -240,6 +240,7 @@ mod tests {
             goal: "plan".into(),
             session_id: session,
             person: Person::default(),
+            untrusted: false,
             tell_to: None,
             origin: WorkOrigin::Person,
             state: WorkState::Running,

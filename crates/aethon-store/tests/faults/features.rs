@@ -126,6 +126,7 @@ fn new_work() -> Work {
         goal: plan.goal,
         session_id: session("webchat:a"),
         person: Person::default(),
+        untrusted: false,
         tell_to: None,
         origin: WorkOrigin::Person,
         state: WorkState::Queued,

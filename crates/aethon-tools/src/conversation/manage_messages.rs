@@ -8,6 +8,7 @@ use aethon_core::ids::MessageId;
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::session::Transcripts;
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -57,6 +58,7 @@ impl ManageMessages {
              changes nothing. To find words use search_history.",
         )
         .reading_only()
+        .open_to(Trust::Guest)
         .with_untrusted_output();
         Self { spec, transcripts }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use aethon_core::history::{History, HistoryQuery, Passage, PassageSource};
 use aethon_core::tool::{ArgumentRole, OutputOrigin, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,7 +43,8 @@ impl SearchHistory {
              found earlier.",
         )
         .with_role("query", ArgumentRole::Text)
-        .reading_only();
+        .reading_only()
+        .open_to(Trust::Guest);
         Self { spec, history }
     }
 }

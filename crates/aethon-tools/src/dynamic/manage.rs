@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -63,6 +64,7 @@ impl ManageTools {
         .with_role("code", ArgumentRole::Text)
         .with_untrusted_output()
         .acting_outside()
+        .open_to(Trust::Owner)
         .with_timeout(LONGEST);
         Self { spec, store }
     }

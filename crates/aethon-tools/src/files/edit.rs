@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,6 +56,7 @@ impl FileEdit {
         .with_role("old", ArgumentRole::Text)
         .with_role("new", ArgumentRole::Text)
         .with_untrusted_output()
+        .open_to(Trust::Guest)
         .with_timeout(Duration::from_secs(60));
         Self { spec, workspace }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use grep_regex::RegexMatcher;
 use ignore::overrides::{Override, OverrideBuilder};
@@ -73,6 +74,7 @@ impl FileSearch {
         .with_role("pattern", ArgumentRole::Text)
         .with_role("path", ArgumentRole::ReadPath)
         .reading_only()
+        .open_to(Trust::Guest)
         .with_untrusted_output()
         .with_timeout(PATIENCE + Duration::from_secs(20));
         Self { spec, workspace }

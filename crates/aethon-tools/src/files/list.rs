@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use rustix::fs::FileType;
 use schemars::JsonSchema;
@@ -49,6 +50,7 @@ impl FileList {
         )
         .with_role("path", ArgumentRole::ReadPath)
         .reading_only()
+        .open_to(Trust::Guest)
         .with_untrusted_output()
         .with_timeout(Duration::from_secs(30));
         Self { spec, workspace }

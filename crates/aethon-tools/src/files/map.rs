@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use rustix::fs::FileType;
 use schemars::JsonSchema;
@@ -66,6 +67,7 @@ impl RepoMap {
         )
         .with_role("path", ArgumentRole::ReadPath)
         .reading_only()
+        .open_to(Trust::Guest)
         .with_untrusted_output()
         .with_timeout(PATIENCE + Duration::from_secs(20));
         Self { spec, workspace, most }

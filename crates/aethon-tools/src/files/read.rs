@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use aethon_core::ids::SessionId;
 use aethon_core::message::begins_like_picture;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -81,6 +82,7 @@ impl FileRead {
         .with_role("path", ArgumentRole::ReadPath)
         .with_role("search", ArgumentRole::Text)
         .reading_only()
+        .open_to(Trust::Guest)
         .with_untrusted_output()
         .with_timeout(Duration::from_secs(60));
         Self { spec, workspace, outputs }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,6 +46,7 @@ impl FileWrite {
         .with_role("path", ArgumentRole::WritePath)
         .with_role("content", ArgumentRole::Text)
         .with_untrusted_output()
+        .open_to(Trust::Guest)
         .with_timeout(Duration::from_secs(60));
         Self { spec, workspace }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -43,6 +44,7 @@ impl WebFetch {
         )
         .with_role("url", ArgumentRole::Url)
         .reading_only()
+        .open_to(Trust::Guest)
         .with_untrusted_output()
         .with_timeout(call_timeout(&client));
         Self { spec, client }

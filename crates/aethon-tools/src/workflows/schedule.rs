@@ -1,7 +1,8 @@
 //! `schedule_task`, `list_scheduled_jobs` and `remove_scheduled_job`: the assistant's own access to the schedule.
 //!
 //! A job belongs to the person in whose conversation it was created: it works with their memories, and its results go
-//! there. The owner sees and can remove every job, others only their own.
+//! there. The owner sees and can remove every job, others only their own, and a turn that text from outside began only those
+//! that such text made.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use aethon_core::schedule::{JobRecord, JobRefusal, JobRequest, Origin, Schedule, Timing};
 use aethon_core::time;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -57,9 +59,29 @@ impl ScheduleTask {
             "Schedules a prompt or a SOP, once or again and again. The result is delivered to a conversation.",
         )
         .with_role("prompt", ArgumentRole::Text)
-        .acting_outside();
+        .acting_outside()
+        .open_to(Trust::Guest);
         Self { spec, schedule }
     }
+}
+
+/// Refuses a job of somebody who is not the owner whose result would not go to the conversation in which it is made.
+fn check_destination(
+    context: &ToolContext,
+    channel: Option<&str>,
+    recipient: Option<&str>,
+) -> Result<(), ToolError> {
+    let here = context.reply_to.as_ref();
+    let is_here =
+        here.is_some_and(|here| channel == Some(&here.channel) && recipient == here.recipient.as_deref());
+    if context.trust() != Trust::Guest || is_here {
+        return Ok(());
+    }
+    Err(ToolError::denied(format!(
+        "the results of a job of {} go to the conversation in which it is made; leave out `channel` and `recipient`, and schedule \
+         it from a chat",
+        context.person
+    )))
 }
 
 #[async_trait]
@@ -79,6 +101,7 @@ impl Tool for ScheduleTask {
             channel = Some(here.channel.clone());
             recipient.clone_from(&here.recipient);
         }
+        check_destination(context, channel.as_deref(), recipient.as_deref())?;
         let request = JobRequest {
             job_id: wanted.job_id,
             cron: wanted.cron,
@@ -120,7 +143,8 @@ struct Nothing {}
 impl ListScheduledJobs {
     pub(super) fn new(schedule: Arc<dyn Schedule>) -> Self {
         let about = "Lists the scheduled jobs with their next and last runs.";
-        Self { spec: ToolSpec::of::<Nothing>("list_scheduled_jobs", about).reading_only(), schedule }
+        let spec = ToolSpec::of::<Nothing>("list_scheduled_jobs", about).reading_only();
+        Self { spec: spec.open_to(Trust::Guest), schedule }
     }
 }
 
@@ -133,7 +157,7 @@ impl Tool for ListScheduledJobs {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Nothing {} = self.spec.parse(input)?;
         let mut jobs = self.schedule.jobs().await.map_err(refused)?;
-        jobs.retain(|record| context.person.may_see(&record.job.person));
+        jobs.retain(|record| context.may_see(&record.job.person, record.job.untrusted));
         if jobs.is_empty() {
             return Ok(ToolOutput::text("There are no scheduled jobs."));
         }
@@ -180,7 +204,8 @@ impl RemoveScheduledJob {
         let about = "Removes a scheduled job. Jobs of the configuration stay.";
         let spec = ToolSpec::of::<Removed>("remove_scheduled_job", about)
             .with_role("job_id", ArgumentRole::Text)
-            .acting_outside();
+            .acting_outside()
+            .open_to(Trust::Guest);
         Self { spec, schedule }
     }
 }
@@ -193,10 +218,11 @@ impl Tool for RemoveScheduledJob {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Removed { job_id } = self.spec.parse(input)?;
-        if !context.person.is_owner() {
+        if !context.trust().is_owner() {
             let jobs = self.schedule.jobs().await.map_err(refused)?;
             let is_theirs = |record: &JobRecord| {
-                record.job.job_id.as_str() == job_id && context.person.may_see(&record.job.person)
+                record.job.job_id.as_str() == job_id
+                    && context.may_see(&record.job.person, record.job.untrusted)
             };
             if !jobs.iter().any(is_theirs) {
                 return Err(refused(JobRefusal::unknown(job_id)));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use aethon_core::event::{Event, EventBus};
 use aethon_core::sop::{Sop, SopCatalog, SopRun, SopRunChange, SopRuns};
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,7 +48,9 @@ impl SopStep {
             "Notes which step of the running SOP you begin or have done, and returns the text of a step that you begin. \
              Only for messages that a SOP came with.",
         )
-        .with_role("note", ArgumentRole::Text);
+        .with_role("note", ArgumentRole::Text)
+        // It reaches the run of its own turn only.
+        .open_to(Trust::Guest);
         Self { spec, sops, runs, bus }
     }
 

@@ -85,10 +85,11 @@ fn hooks(
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 10] = [
+    let built_in: [Arc<dyn Hook>; 11] = [
         Arc::new(prepared.shared.model_health.clone()),
         Arc::new(WatchAgents(board.clone())),
         Arc::new(InputLimits::default()),
+        Arc::new(super::household::bounds(&prepared.config)),
         Arc::new(work),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(NoSecretsKept(guard)),

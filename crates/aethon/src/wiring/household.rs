@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aethon_agent::hooks::StrangerBounds;
 use aethon_channels::Member;
 use aethon_config::Config;
 use aethon_core::feature::{Feature, FeatureState};
@@ -42,6 +43,14 @@ fn senders<'s>(all: &'s [String], channel: &'s str) -> impl Iterator<Item = Stri
     here.map(move |id| if channel == "email" { id.trim().to_lowercase() } else { id.to_owned() })
 }
 
+/// The tools that are open to people who are not the owner.
+pub(crate) fn bounds(config: &Config) -> StrangerBounds {
+    let trimmed = |names: &[String]| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
+    let own = config.household.people.iter().filter(|(_, person)| !person.tools.is_empty());
+    let own = own.filter_map(|(name, person)| Some((Person::member(name)?, trimmed(&person.tools))));
+    StrangerBounds { guest_tools: trimmed(&config.security.guest_tools), people_tools: own.collect() }
+}
+
 /// Describes the household.
 pub(crate) fn sentence(config: &Config) -> String {
     let names: Vec<&str> = config.household.people.keys().map(String::as_str).collect();
@@ -69,7 +78,11 @@ mod tests {
         assert!(members(&config, "telegram").is_none());
         let mut person = |name: &str, senders: &[&str], conversation: &str| {
             let senders = senders.iter().map(|&sender| sender.to_owned()).collect();
-            let person = HouseholdPerson { senders, conversation: conversation.to_owned() };
+            let person = HouseholdPerson {
+                senders,
+                conversation: conversation.to_owned(),
+                ..HouseholdPerson::default()
+            };
             config.household.people.insert(name.to_owned(), person);
         };
         person("ada", &["telegram:1", "email:Ada@X.example"], "us");

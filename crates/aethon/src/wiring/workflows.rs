@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aethon_agent::schedule::{BookOptions, JobBook};
+use aethon_agent::schedule::{BookOptions, JobBook, StrangerJobs};
 use aethon_agent::sop::{SopDoor, SopFolder, Sops};
 use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_agent::work::{Tasks, WorkDoor, WorkLimits, Works};
@@ -63,7 +63,8 @@ impl WorkflowParts {
         let sops = Sops::new(catalog.clone(), kept, board.clone(), bus.clone(), clock.clone());
         let works = super::work::works(&prepared.config, storage, clock.clone());
         let limits = WorkLimits::new(board.clone(), works.clone());
-        let book = JobBook::new(stored, catalog, options, (clock, bus));
+        let strangers = StrangerJobs::new(storage.channel_records.clone(), scheduler.max_stranger_jobs);
+        let book = JobBook::new(stored, catalog, options, (clock, bus)).with_stranger_limit(strangers);
         let specialists = super::specialists::folder(prepared);
         Self { sops, book, board, specialists, works, limits }
     }

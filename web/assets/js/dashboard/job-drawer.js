@@ -121,6 +121,7 @@ function jobBody(context, job, runs, after) {
       [details.missed, words.missed[job.missed] ?? job.missed],
       [details.retries, words.retries(job.retries ?? 0)],
       [details.origin, words.origins[job.origin] ?? job.origin],
+      job.made_by && [details.askedBy, job.made_by === "outside" ? words.outside : make("span", {}, ...visible(job.made_by))],
     ),
     make("div", { class: "dialog-actions" }, ...actions),
     job.origin === "config" && make("p", { class: "field-hint" }, words.fromConfig),

@@ -37,9 +37,10 @@ export const schedulerWords = {
   fromConfig: "It is written in the configuration; remove it there, under scheduler.jobs.",
   actionsFor: (/** @type {string} */ id) => `Actions for ${id}`,
 
+  outside: "Text from outside",
   origins: /** @type {Record<string, string>} */ ({ config: "The configuration", owner: "You", assistant: "The assistant" }),
   details: {
-    what: "Does", prompt: "Prompt", sop: "SOP", cron: "Schedule", zone: "Time zone", once: "At", channel: "Sends to", missed: "If missed", retries: "Tries again", origin: "Made by", next: "Next run",
+    what: "Does", prompt: "Prompt", sop: "SOP", cron: "Schedule", zone: "Time zone", once: "At", channel: "Sends to", missed: "If missed", retries: "Tries again", origin: "Made by", askedBy: "Asked for by", next: "Next run",
   },
   missed: /** @type {Record<string, string>} */ ({ skip: "Leave it out", run_once: "Run it once, late" }),
   retries: (/** @type {number} */ n) => (n === 0 ? "Not at all" : plural(n, "time", "times")),

@@ -8,6 +8,7 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Inbound, Message, Reply, TurnEnd};
 use aethon_core::session::{SessionQuery, SessionSummary};
 use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -57,6 +58,8 @@ impl Ask {
         );
         let spec = ToolSpec::of::<Arguments>(format!("ask_{}", agent.name), description)
             .running_side_by_side()
+            // Its turn is the caller's: it may do no more than the caller may.
+            .open_to(Trust::Guest)
             .waiting_for_turns()
             .with_untrusted_output();
         Self { spec, name: agent.name.clone(), shared, conversations }
@@ -133,6 +136,7 @@ impl Ask {
             .of_kind(kind)
             .from_sender(context.session.as_str())
             .for_person(context.person.clone())
+            .with_outside(context.untrusted)
             .with_oneshot(true);
         let mut stop = StopWithCaller::new(Arc::downgrade(shared), session.clone());
         let surface = Arc::new(DelegatedSurface::new(self.name.clone(), context.clone()));

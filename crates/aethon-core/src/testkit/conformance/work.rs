@@ -53,6 +53,7 @@ fn work(id: &str) -> Work {
         goal: plan.goal,
         session_id: SessionId::parse("webchat:a").unwrap(),
         person: Person::default(),
+        untrusted: false,
         tell_to: None,
         origin: WorkOrigin::Person,
         state: WorkState::Queued,

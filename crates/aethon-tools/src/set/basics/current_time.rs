@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aethon_core::clock::Clock;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
@@ -29,7 +30,8 @@ impl CurrentTime {
             "Tells the current date, weekday and time with the offset from UTC.",
         )
         .with_role("timezone", ArgumentRole::Text)
-        .reading_only();
+        .reading_only()
+        .open_to(Trust::Guest);
         Self { spec, clock }
     }
 }

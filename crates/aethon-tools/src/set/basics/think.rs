@@ -2,6 +2,7 @@
 //! the conversation.
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,7 +28,8 @@ impl Think {
              before you act.",
         )
         .with_role("thought", ArgumentRole::Text)
-        .reading_only();
+        .reading_only()
+        .open_to(Trust::Guest);
         Self(spec)
     }
 }

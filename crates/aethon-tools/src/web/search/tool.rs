@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use aethon_core::secret::Secret;
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -65,6 +66,7 @@ impl WebSearch {
         )
         .with_role("query", ArgumentRole::Text)
         .reading_only()
+        .open_to(Trust::Guest)
         .with_untrusted_output()
         .acting_outside()
         .with_timeout(call_timeout(&client));

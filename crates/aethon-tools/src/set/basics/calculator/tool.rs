@@ -1,6 +1,7 @@
 //! `calculator` as a model sees it.
 
 use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,7 +26,8 @@ impl Calculator {
             "Works out a sum. It is exact for whole numbers, decimals and fractions, and says so where it is not.",
         )
         .with_role("expression", ArgumentRole::Text)
-        .reading_only();
+        .reading_only()
+        .open_to(Trust::Guest);
         Self(spec)
     }
 }

@@ -1,0 +1,144 @@
+//! Keeps turns that the owner's own words did not begin within their bounds, whatever a model was talked into.
+//!
+//! Such a turn must leave nothing behind that acts later, and see nothing of the owner's memory. What a tool declares
+//! decides, not its name: [`ToolSpec::open_to`] says whose turns may call it, and an argument that is kept for later
+//! conversations ([`ToolSpec::keeps_for_later`]) makes it one of memory. Guests and members of the household get the tools
+//! that reach no further than the workspace, the conversation, the public web and their own things, and those that the
+//! owner opens to them.
+
+use std::collections::BTreeMap;
+
+use aethon_core::hook::{Hook, ToolDecision, TurnContext};
+use aethon_core::message::ToolCall;
+use aethon_core::person::Person;
+use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::turn::Trust;
+use async_trait::async_trait;
+
+use super::approval::fits;
+
+/// Refuses what a turn may not do that text from outside, or somebody who is not the owner, began.
+#[derive(Debug, Clone, Default)]
+pub struct StrangerBounds {
+    /// The tools that guests and members may use besides those that are open to everybody; a `*` matches any part of a
+    /// name.
+    pub guest_tools: Vec<String>,
+    /// The same for single members.
+    pub people_tools: BTreeMap<Person, Vec<String>>,
+}
+
+impl StrangerBounds {
+    /// Returns why a turn with this trust, for this person, may not call the tool.
+    fn refusal(&self, trust: Trust, person: &Person, spec: &ToolSpec) -> Option<String> {
+        let name = &spec.name;
+        if trust <= spec.open_to && !(trust == Trust::Outside && spec.keeps_for_later()) {
+            return None;
+        }
+        if spec.open_to == Trust::Owner {
+            return Some(format!(
+                "`{name}` changes what you are told or may do in later conversations, and this turn was not begun by the owner's \
+                 own words; ask the owner to have it done"
+            ));
+        }
+        if trust == Trust::Outside {
+            return Some(format!(
+                "`{name}` reaches the owner's memory, and this turn was not begun by the owner's own words; go on without it"
+            ));
+        }
+        let own = self.people_tools.get(person).map(Vec::as_slice).unwrap_or_default();
+        if self.guest_tools.iter().chain(own).any(|pattern| fits(name, pattern)) {
+            return None;
+        }
+        let keys = match person.is_guest() || *person == Person::everybody() {
+            true => "`security.guest_tools`".to_owned(),
+            false => format!("`household.people.{person}.tools` or `security.guest_tools`"),
+        };
+        Some(format!(
+            "`{name}` is not open to {}; the owner can open it with {keys}",
+            if *person == Person::everybody() { "groups and shared conversations" } else { person.as_str() }
+        ))
+    }
+}
+
+#[async_trait]
+impl Hook for StrangerBounds {
+    fn name(&self) -> &'static str {
+        "strangers"
+    }
+
+    fn offers(&self, turn: &TurnContext, spec: &ToolSpec) -> bool {
+        self.refusal(turn.trust(), &turn.person, spec).is_none()
+    }
+
+    async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
+        match self.refusal(context.trust(), &context.person, spec) {
+            Some(reason) => ToolDecision::Deny(reason),
+            None => ToolDecision::Allow,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::tool::ArgumentRole;
+    use serde_json::json;
+
+    use super::*;
+
+    fn spec(name: &str, open_to: Trust) -> ToolSpec {
+        ToolSpec::new(name, "", json!({"type": "object"})).open_to(open_to)
+    }
+
+    #[test]
+    fn a_turn_calls_what_is_open_to_it_and_no_text_from_outside_reaches_memory() {
+        let bounds = StrangerBounds::default();
+        let keeps = |spec: ToolSpec| spec.with_role("content", ArgumentRole::Remembered);
+        let (owner, ben) = (Person::default(), Person::member("ben").unwrap());
+        for (spec, expected) in [
+            (spec("update_context", Trust::Owner), [true, false, false]),
+            (keeps(spec("record_learning", Trust::Owner)), [true, false, false]),
+            (spec("shell", Trust::Outside), [true, true, false]),
+            (keeps(spec("embedders_memory", Trust::Outside)), [true, false, false]),
+            (spec("file_read", Trust::Guest), [true, true, true]),
+            (keeps(spec("manage_memory", Trust::Guest)), [true, false, true]),
+        ] {
+            let turns = [(Trust::Owner, &owner), (Trust::Outside, &owner), (Trust::Guest, &ben)];
+            let may = turns.map(|(trust, person)| bounds.refusal(trust, person, &spec).is_none());
+            assert_eq!(may, expected, "{}", spec.name);
+        }
+    }
+
+    #[test]
+    fn the_owner_opens_tools_to_guests_but_none_that_is_only_the_owners() {
+        let ben = Person::member("ben").unwrap();
+        let guest = Person::guest("telegram", "7");
+        let bounds = |guests: &[&str], bens: &[&str]| StrangerBounds {
+            guest_tools: guests.iter().map(|&name| name.to_owned()).collect(),
+            people_tools: [(ben.clone(), bens.iter().map(|&name| name.to_owned()).collect())].into(),
+        };
+        let check = |bounds: &StrangerBounds, person: &Person, spec: &ToolSpec, key: Option<&str>| {
+            let refusal = bounds.refusal(Trust::Guest, person, spec);
+            match key {
+                None => assert_eq!(refusal, None),
+                Some(key) => assert!(refusal.clone().unwrap().contains(key), "{refusal:?}"),
+            }
+        };
+        let (shell, mail) = (spec("shell", Trust::Outside), spec("mail__send", Trust::Outside));
+        let context = spec("update_context", Trust::Owner);
+        check(&bounds(&[], &[]), &ben, &shell, Some("`household.people.ben.tools`"));
+        check(&bounds(&[], &[]), &guest, &shell, Some("with `security.guest_tools`"));
+        check(&bounds(&[], &[]), &Person::everybody(), &shell, Some("groups"));
+        check(&bounds(&[], &["shell"]), &ben, &shell, None);
+        check(&bounds(&[], &["shell"]), &guest, &shell, Some("guest:telegram:7"));
+        check(&bounds(&[], &["shell"]), &Person::everybody(), &shell, Some("groups"));
+        check(&bounds(&["mail__*"], &[]), &guest, &mail, None);
+        check(&bounds(&["*"], &["*"]), &ben, &shell, None);
+        check(&bounds(&["*"], &["*"]), &ben, &context, Some("owner's own words"));
+        let outside = bounds(&["*"], &[]).refusal(
+            Trust::Outside,
+            &Person::default(),
+            &spec("manage_memory", Trust::Guest).with_role("content", ArgumentRole::Remembered),
+        );
+        assert!(outside.unwrap().contains("owner's memory"), "what guests may do is not what a webhook may");
+    }
+}
