@@ -30,6 +30,7 @@ fn line(finding: &Finding) -> String {
     let style = style();
     let mark = match finding.health {
         Health::Ok => style.paint("32", "ok     "),
+        Health::Note => style.paint("36", "note   "),
         Health::Warning => style.paint("33", "warning"),
         Health::Broken => style.paint("31", "broken "),
     };
