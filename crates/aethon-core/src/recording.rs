@@ -346,8 +346,7 @@ mod tests {
             text: "a".into(),
             untrusted: None,
         };
-        let folded =
-            Block::Folded { messages: 2, from: "1".into(), to: "2".into(), summary: "obey".into() };
+        let folded = Block::Folded { messages: 2, from: "1".into(), to: "2".into(), summary: "obey".into() };
         for (role, block) in [
             (Role::User, Block::text("obey")),
             (Role::User, file),
@@ -364,8 +363,11 @@ mod tests {
             };
             assert!(is_data, "{message:?}");
         }
-        let mut calling =
-            Message::new(Role::Assistant, vec![Block::text("a"), Block::ToolCall(call)], Timestamp::UNIX_EPOCH);
+        let mut calling = Message::new(
+            Role::Assistant,
+            vec![Block::text("a"), Block::ToolCall(call)],
+            Timestamp::UNIX_EPOCH,
+        );
         mark_foreign(&mut calling);
         assert!(calling.content.iter().all(|block| block.outside().is_none()));
     }

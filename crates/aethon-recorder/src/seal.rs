@@ -84,8 +84,10 @@ fn content(manifest: &StoredManifest) -> serde_json::Result<Vec<u8>> {
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> =
-        hex.chars().map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok())).collect::<Option<_>>()?;
+    let digits: Vec<u8> = hex
+        .chars()
+        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect::<Option<_>>()?;
     let pairs = digits.chunks_exact(2);
     pairs.remainder().is_empty().then(|| pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }

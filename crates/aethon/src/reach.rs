@@ -83,7 +83,8 @@ fn sending(config: &Config) -> Reach {
         return Reach { says: says.into(), narrower: None, is_open: false };
     }
     let says = "It opens web pages, writes messages and schedules jobs without asking, and so can send out what it reads";
-    let wider = "`outbound` in approval.requires_approval, with approval.enabled = true, has it ask you first";
+    let wider =
+        "`outbound` in approval.requires_approval, with approval.enabled = true, has it ask you first";
     Reach { says: says.into(), narrower: Some(wider), is_open: true }
 }
 

@@ -158,9 +158,9 @@ mod tests {
     use std::sync::Arc;
 
     use aethon_core::agents::Caller;
+    use aethon_core::message::Attachment;
     use aethon_core::message::{Message, Role};
     use aethon_core::surface::Unattended;
-    use aethon_core::message::Attachment;
     use aethon_core::tool::{ArgumentRole, Effect, OutputBlock};
     use jiff::Timestamp;
     use serde_json::json;

@@ -32,8 +32,7 @@ impl Recorded {
     /// Finishes what an earlier run left incomplete, and starts the recorder.
     pub(crate) async fn open(prepared: &Prepared) -> Result<Self> {
         let seal = seal(prepared);
-        let library =
-            Library::sealed(prepared.home.recordings(), prepared.shared.bus.clone(), seal.clone());
+        let library = Library::sealed(prepared.home.recordings(), prepared.shared.bus.clone(), seal.clone());
         let finishing = library.clone();
         let recovery = tokio::spawn(async move { finishing.recover().await });
         if timeout(LONGEST_RECOVERY, recovery).await.is_err() {
