@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use aethon::core::visible::readable;
 use aethon::doctor::{Finding, Health};
 use anyhow::Result;
 use serde_json::json;
@@ -34,6 +35,7 @@ fn line(finding: &Finding) -> String {
         Health::Warning => style.paint("33", "warning"),
         Health::Broken => style.paint("31", "broken "),
     };
-    let fix = finding.fix.as_ref().map(|fix| format!("\n           fix: {fix}")).unwrap_or_default();
-    format!("{mark}  {}: {}{fix}\n", finding.area, finding.message)
+    let fix =
+        finding.fix.as_ref().map(|fix| format!("\n           fix: {}", readable(fix))).unwrap_or_default();
+    format!("{mark}  {}: {}{fix}\n", finding.area, readable(&finding.message))
 }
