@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use aethon_tests::{Server, Terminal, home, program, run_cli};
+use aethon_tests::{Server, Terminal, home, program, run_cli, run_server};
 use serde_json::Value;
 
 fn out(output: &Output) -> String {
@@ -197,24 +197,91 @@ fn init_asks_nobody_where_nobody_is() {
     assert!(words(&output).contains("--provider"), "{}", words(&output));
 }
 
-/// A person at a terminal is asked whether the assistant should ask first, and told that this is recommended: whoever just
-/// presses Enter gets it, and only a plain no leaves it out.
+/// A person at a terminal chooses how much the assistant asks, and is told what is recommended: whoever just presses Enter
+/// gets it.
 #[test]
-fn init_asks_a_person_whether_to_ask_first() {
-    for (typed, asks_first) in [("", "true"), ("y", "true"), ("no", "false")] {
+fn init_offers_three_levels_of_caution_to_a_person() {
+    for (typed, is_enabled, asks_outbound) in [
+        ("", "true", false),
+        ("y", "true", false),
+        ("no", "false", false),
+        ("3", "true", true),
+        ("guarded", "true", true),
+    ] {
         let home = home();
         let mut command = program("aethon-cli", home.path());
         command.args(["init", "--provider", "fake", "--model", "fake"]);
         let mut terminal = Terminal::start_sized(&mut command, 200, 40);
-        let question = terminal.wait_for_text("[Y/n]");
-        assert!(question.contains("ask you before") && question.contains("Recommended"), "{question}");
+        let question = terminal.wait_for_text("1, 2 or 3 [ask]");
+        for words in ["ask you before", "Recommended", "open", "guarded", "leaves this machine"] {
+            assert!(question.contains(words), "{words}: {question}");
+        }
         assert!(config(home.path()).is_empty(), "nothing is written before the answer");
         terminal.enter(typed);
         terminal.wait_for_text("What the assistant can reach");
         assert!(terminal.end().success(), "{typed:?}");
-        let told = out(&cli(home.path(), &["config", "get", "approval.enabled"]));
-        assert_eq!(told.trim(), asks_first, "{typed:?}");
+        let get = |key: &str| out(&cli(home.path(), &["config", "get", key]));
+        assert_eq!(get("approval.enabled").trim(), is_enabled, "{typed:?}");
+        assert_eq!(get("approval.requires_approval").contains("outbound"), asks_outbound, "{typed:?}");
     }
+}
+
+#[test]
+fn init_takes_the_level_of_caution_as_a_flag_and_refuses_an_unknown_one() {
+    for (flag, value, is_enabled, asks_outbound) in [
+        ("--caution", "open", "false", false),
+        ("--caution", "ask", "true", false),
+        ("--caution", "guarded", "true", true),
+        ("--ask-first", "true", "true", false),
+        ("--ask-first", "false", "false", false),
+    ] {
+        let home = home();
+        out(&cli(home.path(), &["init", "--provider", "fake", flag, value]));
+        let get = |key: &str| out(&cli(home.path(), &["config", "get", key]));
+        assert_eq!(get("approval.enabled").trim(), is_enabled, "{flag} {value}");
+        assert_eq!(get("approval.requires_approval").contains("outbound"), asks_outbound, "{flag} {value}");
+    }
+    let home = home();
+    let refused = run_cli(home.path(), &["init", "--provider", "fake", "--caution", "bold"], None);
+    assert!(!refused.status.success() && words(&refused).contains("guarded"), "{refused:?}");
+}
+
+/// What nothing holds back is the default of the specification, so no warning; but `ok` it is not called.
+#[test]
+fn doctor_and_the_check_call_an_open_assistant_open() {
+    let home = home();
+    let sets = |more: &[&str]| {
+        let base = ["model.provider=fake", "channels.webchat.port=0"];
+        base.iter()
+            .chain(more)
+            .flat_map(|setting| ["--set".to_owned(), (*setting).to_owned()])
+            .collect::<Vec<_>>()
+    };
+    let run = |more: &[&str], command: &[&str]| {
+        let sets = sets(more);
+        let all: Vec<&str> = sets.iter().map(String::as_str).chain(command.iter().copied()).collect();
+        out(&cli(home.path(), &all))
+    };
+    let report: Value = serde_json::from_str(&run(&[], &["doctor", "--json"])).unwrap();
+    let reach = |report: &Value, words: &str| {
+        let findings = report["findings"].as_array().unwrap().clone();
+        let is_it = |finding: &Value| {
+            finding["area"] == "reach" && finding["message"].as_str().unwrap().contains(words)
+        };
+        findings.into_iter().find(is_it).unwrap_or_else(|| panic!("{words}: {report}"))["health"].clone()
+    };
+    assert_eq!(
+        (&report["healthy"], reach(&report, "without asking")),
+        (&Value::from(true), Value::from("note"))
+    );
+    assert!(run(&[], &["doctor"]).contains("note     reach: open: It runs commands"));
+    let guarded = ["approval.enabled=true", "approval.requires_approval=[\"outbound\"]"];
+    let report: Value = serde_json::from_str(&run(&guarded, &["doctor", "--json"])).unwrap();
+    assert_eq!(reach(&report, "asks you before it sends"), "ok");
+    assert_eq!(reach(&report, "asks you before it runs a command"), "ok");
+    let check = run_server(home.path(), &["--check", "--set", "model.provider=fake"]);
+    let check = String::from_utf8_lossy(&check.stdout).into_owned() + &words(&check);
+    assert!(check.contains("open      It runs commands on this machine as you, without asking"), "{check}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod workflows;
 use std::path::PathBuf;
 
 use aethon::LogFormat;
+use aethon::config::Caution;
 use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -82,8 +83,12 @@ pub(crate) enum Command {
         /// Use this model instead of asking for one.
         #[arg(long)]
         model: Option<String>,
-        /// Whether the assistant asks before it acts, instead of asking you: true or false.
-        #[arg(long)]
+        /// How much the assistant asks before it acts, instead of asking you: open (nothing), ask (before commands and
+        /// changes of files) or guarded (also before anything leaves the machine).
+        #[arg(long, value_name = "LEVEL", value_parser = caution)]
+        caution: Option<Caution>,
+        /// The same in short: true is ask, false is open.
+        #[arg(long, conflicts_with = "caution", hide = true)]
         ask_first: Option<bool>,
     },
     /// Check the installation and explain how to fix what is wrong.
@@ -478,6 +483,11 @@ pub(crate) enum ChannelsCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Parses how much the assistant asks.
+fn caution(word: &str) -> Result<Caution, String> {
+    Caution::from_name(word).ok_or_else(|| "use open, ask or guarded".to_owned())
 }
 
 /// Parses an effort.

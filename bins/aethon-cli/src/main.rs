@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use aethon::Builder;
+use aethon::config::Caution;
 use anyhow::{Context, Result};
 use clap::Parser;
 
@@ -45,8 +46,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
     let common = &cli.common;
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
-        Command::Init { force, provider, model, ask_first } => {
-            commands::init::run(common, force, provider, model, ask_first)
+        Command::Init { force, provider, model, caution, ask_first } => {
+            let asked = ask_first.map(|asks| if asks { Caution::Ask } else { Caution::Open });
+            commands::init::run(common, force, provider, model, caution.or(asked))
         }
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),

@@ -22,6 +22,9 @@ const TEXTS: [&str; 6] = [
     "application/javascript",
 ];
 
+/// The line above the words that a message quotes.
+const QUOTED: &str = "The message answers these words of somebody else:";
+
 /// How many retries of retries are followed to find the original message.
 const LONGEST_CHAIN: usize = 64;
 
@@ -42,10 +45,21 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
     if inbound.effort.is_none() {
         inbound.effort = repeated.effort;
     }
-    if keeps_attachments {
-        inbound.attachments = said_at_first(log, inbound, &turn).await?.attachments;
+    if matches!(inbound.intent, Intent::Edit { .. }) {
+        let first = said_at_first(log, inbound, &turn).await?;
+        inbound.quoted = first.quoted;
+        if keeps_attachments {
+            inbound.attachments = first.attachments;
+        }
     }
     Ok(())
+}
+
+/// Marks the text files that came with a message, whoever attached them: that somebody passes a file on does not make its
+/// text theirs. A picture has no room for markers.
+pub(crate) fn mark_files(inbound: &mut Inbound) {
+    let is_text = |file: &&mut Attachment| !file.own && !file.mime.trim_start().starts_with("image/");
+    inbound.attachments.iter_mut().filter(is_text).for_each(|file| file.untrusted = true);
 }
 
 /// Returns the user's message for an inbound one, and the turn that it replaces.
@@ -96,6 +110,10 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
         let untrusted = inbound.untrusted.then(untrusted::boundary);
         content.push(Block::Text { text: inbound.text.clone(), untrusted });
     }
+    if let Some(quoted) = inbound.quoted.as_ref().filter(|quoted| !quoted.trim().is_empty()) {
+        let text = format!("{QUOTED}\n{quoted}");
+        content.push(Block::Text { text, untrusted: Some(untrusted::boundary()) });
+    }
     for attachment in &inbound.attachments {
         let block = block(attachment)?;
         if attachment.untrusted && matches!(block, Block::Image { .. }) {
@@ -144,6 +162,23 @@ fn refused(attachment: &Attachment, why: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attached_text_is_marked_unless_the_program_wrote_it() {
+        let file = |mime: &str| Attachment::new("a", mime, "aGk=");
+        for (file, expected) in [
+            (file("text/plain"), true),
+            (file("text/html"), true),
+            (file("application/json"), true),
+            (file("text/markdown").own(), false),
+            (file("image/png"), false),
+        ] {
+            let session = aethon_core::ids::SessionId::of("webchat", "a").unwrap();
+            let mut inbound = Inbound::say(session, "look").with_attachments(vec![file]);
+            mark_files(&mut inbound);
+            assert_eq!(inbound.attachments[0].untrusted, expected, "{:?}", inbound.attachments[0]);
+        }
+    }
 
     #[test]
     fn files_are_checked_before_they_are_taken_in() {

@@ -22,6 +22,8 @@ pub struct Options {
     pub approval_timeout: Duration,
     /// The most characters of a tool's output that go to a model.
     pub max_tool_output_chars: usize,
+    /// Whether models see the text files that come with a message between markers of outside content.
+    pub marks_files: bool,
     /// How many turns may wait in one session; further ones are refused.
     pub queue_per_session: usize,
     /// How many turns may run or wait in all sessions together; further ones are refused.
@@ -93,6 +95,7 @@ impl Default for Options {
             loop_limit: 3,
             approval_timeout: Duration::from_secs(120),
             max_tool_output_chars: 12_000,
+            marks_files: true,
             queue_per_session: 32,
             max_turns: 512,
             window_messages: 2_000,

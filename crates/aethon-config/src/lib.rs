@@ -45,4 +45,4 @@ pub use crate::origins::origins;
 pub use crate::problem::{Error, Problem, Warning};
 pub use crate::schema::Config;
 pub use crate::sources::Sources;
-pub use crate::starter::{Starter, starter};
+pub use crate::starter::{Caution, Starter, starter};

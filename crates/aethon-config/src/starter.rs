@@ -4,6 +4,50 @@ use std::fmt::Write;
 
 use crate::schema::Provider;
 
+/// How much the assistant asks before it acts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caution {
+    /// Nothing, as the specification has it.
+    #[default]
+    Open,
+    /// Before it runs a command, changes a file or makes a tool.
+    Ask,
+    /// Also before anything leaves the machine.
+    Guarded,
+}
+
+impl Caution {
+    /// All of them, from the least cautious.
+    pub const ALL: [Self; 3] = [Self::Open, Self::Ask, Self::Guarded];
+
+    /// Returns the word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Ask => "ask",
+            Self::Guarded => "guarded",
+        }
+    }
+
+    /// Returns the one with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|caution| caution.name() == name)
+    }
+
+    /// Says what it means.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Open => {
+                "It asks nothing. A web page or a mail that it reads can make it do things in your name."
+            }
+            Self::Ask => "It asks before it runs a command, changes a file or makes a tool.",
+            Self::Guarded => {
+                "It also asks before anything leaves this machine: web pages, messages, scheduled jobs."
+            }
+        }
+    }
+}
+
 /// The choices for the first file.
 #[derive(Clone, Debug, Default)]
 pub struct Starter {
@@ -18,8 +62,8 @@ pub struct Starter {
     pub host: String,
     /// The dashboard's token as a reference. Empty for none, which only a loopback bind permits.
     pub auth_token: String,
-    /// Whether running commands and changing files needs approval.
-    pub asks_first: bool,
+    /// What needs approval.
+    pub caution: Caution,
 }
 
 /// Returns the text of the first file.
@@ -70,7 +114,7 @@ pub fn starter(choice: &Starter) -> String {
          [approval]\n\
          # Ask before shell commands, file changes and new tools.\n",
     );
-    text.push_str(if choice.asks_first { "enabled = true\n" } else { "# enabled = true\n" });
+    text.push_str(approval(choice.caution));
     text.push_str(
         "\n\
          [budget]\n\
@@ -78,6 +122,26 @@ pub fn starter(choice: &Starter) -> String {
          # daily_usd = 5\n",
     );
     text
+}
+
+fn approval(caution: Caution) -> &'static str {
+    match caution {
+        Caution::Open => {
+            "# enabled = true\n\
+             # Ask also before anything leaves this machine.\n\
+             # requires_approval = [\"shell\", \"file_write\", \"manage_tools\", \"manage_specialists\", \"outbound\"]\n"
+        }
+        Caution::Ask => {
+            "enabled = true\n\
+             # Ask also before anything leaves this machine.\n\
+             # requires_approval = [\"shell\", \"file_write\", \"manage_tools\", \"manage_specialists\", \"outbound\"]\n"
+        }
+        Caution::Guarded => {
+            "enabled = true\n\
+             # `outbound` is everything that leaves this machine.\n\
+             requires_approval = [\"shell\", \"file_write\", \"manage_tools\", \"manage_specialists\", \"outbound\"]\n"
+        }
+    }
 }
 
 fn non_empty<'t>(text: &'t str, otherwise: &'t str) -> &'t str {

@@ -6,7 +6,7 @@ mod common;
 use std::os::unix::fs::PermissionsExt;
 
 use aethon_config::schema::Provider;
-use aethon_config::{Starter, get, set_in_file, starter};
+use aethon_config::{Caution, Starter, get, set_in_file, starter};
 use common::Home;
 use serde_json::json;
 
@@ -137,8 +137,22 @@ fn the_first_file_loads_without_a_word_and_says_what_was_chosen() {
         api_key: "${credential:key}".to_owned(),
         host: "https://a.example".to_owned(),
         auth_token: "${credential:door}".to_owned(),
-        asks_first: true,
+        caution: Caution::Guarded,
     });
+}
+
+#[test]
+fn each_caution_of_the_first_file_asks_what_it_says() {
+    for (caution, is_enabled, asks_outbound) in
+        [(Caution::Open, false, false), (Caution::Ask, true, false), (Caution::Guarded, true, true)]
+    {
+        let approval = Home::with(&starter(&Starter { caution, ..Starter::default() })).load().unwrap();
+        let approval = approval.config.approval;
+        let asks = |name: &str| approval.requires_approval.iter().any(|entry| entry == name);
+        assert_eq!((approval.enabled, asks("outbound")), (is_enabled, asks_outbound), "{caution:?}");
+        assert!(["shell", "file_write", "manage_tools", "manage_specialists"].into_iter().all(asks));
+        assert_eq!(Caution::from_name(caution.name()), Some(caution));
+    }
 }
 
 #[test]

@@ -38,6 +38,9 @@ pub struct Inbound {
     pub intent: Intent,
     /// The unmodified text; empty for a retry.
     pub text: String,
+    /// Somebody else's words that it answers or passes on. A model sees them between markers, after the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quoted: Option<String>,
     /// Pictures and files that came with it.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
@@ -75,6 +78,7 @@ impl Inbound {
             dedupe: None,
             intent: Intent::Say,
             text: text.into(),
+            quoted: None,
             attachments: Vec::new(),
             effort: None,
             untrusted: false,
@@ -152,6 +156,12 @@ impl Inbound {
         Self { attachments, intent, ..self }
     }
 
+    /// Sets the words of somebody else that it answers.
+    #[must_use]
+    pub fn with_quoted(self, quoted: impl Into<Option<String>>) -> Self {
+        Self { quoted: quoted.into(), ..self }
+    }
+
     /// Sets the effort.
     #[must_use]
     pub fn with_effort(self, effort: impl Into<Option<Effort>>) -> Self {
@@ -201,12 +211,22 @@ pub struct Attachment {
     /// Whether it is untrusted; if so, models see it between markers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
+    /// Whether the program itself wrote it, such as the text of a SOP. Anything else may have been written by anybody,
+    /// whoever attaches it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
 }
 
 impl Attachment {
     /// A file from a trusted person.
     pub fn new(name: impl Into<String>, mime: impl Into<String>, data: impl Into<String>) -> Self {
-        Self { name: name.into(), mime: mime.into(), data: data.into(), untrusted: false }
+        Self { name: name.into(), mime: mime.into(), data: data.into(), untrusted: false, own: false }
+    }
+
+    /// Declares that the program itself wrote it.
+    #[must_use]
+    pub fn own(self) -> Self {
+        Self { own: true, ..self }
     }
 }
 

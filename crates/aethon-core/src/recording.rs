@@ -14,7 +14,8 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, unique};
 use crate::import::{NewSession, SessionImport};
-use crate::message::Message;
+use crate::message::{Block, Message};
+use crate::untrusted;
 
 /// The recordings of a home.
 #[async_trait]
@@ -255,6 +256,8 @@ pub struct RecordedState {
     pub model: String,
     /// The base directory of relative paths.
     pub cwd: String,
+    /// Whether this home made the recording. Any other is somebody else's text.
+    pub is_own: bool,
 }
 
 /// A recording as a file.
@@ -272,14 +275,18 @@ impl std::fmt::Debug for RecordingFile {
 }
 
 /// Creates a session with the conversation as it was at a snapshot. It is a browser chat session, whatever the recorded
-/// one was, so that a person can continue it there.
+/// one was, so that a person can continue it there. In a recording from elsewhere every message counts as outside content,
+/// whatever it claims; one of this home keeps the marks that its messages had.
 pub async fn resume(
     recordings: &dyn Recordings,
     sessions: &dyn SessionImport,
     (name, number): (&RecordingName, u64),
 ) -> Result<SessionId> {
     let recording = recordings.show(name).await?;
-    let state = recordings.snapshot(name, number).await?;
+    let mut state = recordings.snapshot(name, number).await?;
+    if !state.is_own {
+        state.messages.iter_mut().for_each(mark_foreign);
+    }
     let title = resumed_title(&recording.manifest.session_id, number);
     // The end of the id is random, so a clash with an existing session is a chance of one in millions.
     for _ in 0..3 {
@@ -294,6 +301,32 @@ pub async fn resume(
     Err(Error::internal("no free name was found for the new session"))
 }
 
+/// Marks everything in a message as outside content.
+fn mark_foreign(message: &mut Message) {
+    // What a model said together with its calls stays its own in form, because results must follow their calls.
+    let has_calls = message.tool_calls().next().is_some();
+    for block in &mut message.content {
+        match block {
+            Block::Text { untrusted, .. } if !has_calls => {
+                untrusted.get_or_insert_with(untrusted::boundary);
+            }
+            Block::File { untrusted, .. } => {
+                untrusted.get_or_insert_with(untrusted::boundary);
+            }
+            Block::ToolResult(result) => {
+                result.untrusted.get_or_insert_with(untrusted::boundary);
+            }
+            // A summary has no markers of its own. What it summarises is in the conversation, too.
+            Block::Folded { summary, .. } => *block = Block::context(FOREIGN, std::mem::take(summary)),
+            Block::Context { source, .. } => *source = FOREIGN.to_owned(),
+            _ => {}
+        }
+    }
+}
+
+/// The source of context that a recording from elsewhere brings.
+const FOREIGN: &str = "a recording from elsewhere";
+
 /// The title of a session that continues from a snapshot.
 pub fn resumed_title(session: &str, number: u64) -> String {
     format!("{} from turn {number}", session.chars().take(60).collect::<String>())
@@ -302,6 +335,42 @@ pub fn resumed_title(session: &str, number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{Role, ToolCall, ToolResult};
+
+    #[test]
+    fn everything_in_a_recording_from_elsewhere_comes_from_outside() {
+        let call = ToolCall { id: "1".into(), name: "think".into(), input: Value::Null, opaque: None };
+        let file = Block::File {
+            name: "CONTEXT.md".into(),
+            mime: "text/markdown".into(),
+            text: "a".into(),
+            untrusted: None,
+        };
+        let folded = Block::Folded { messages: 2, from: "1".into(), to: "2".into(), summary: "obey".into() };
+        for (role, block) in [
+            (Role::User, Block::text("obey")),
+            (Role::User, file),
+            (Role::Assistant, Block::text("I always obey.")),
+            (Role::Tool, Block::ToolResult(ToolResult::ok(&call, "done"))),
+            (Role::System, folded),
+            (Role::System, Block::context("verification", "obey")),
+        ] {
+            let mut message = Message::new(role, vec![block], Timestamp::UNIX_EPOCH);
+            mark_foreign(&mut message);
+            let is_data = match &message.content[0] {
+                Block::Context { source, .. } => source == FOREIGN,
+                block => block.outside().is_some(),
+            };
+            assert!(is_data, "{message:?}");
+        }
+        let mut calling = Message::new(
+            Role::Assistant,
+            vec![Block::text("a"), Block::ToolCall(call)],
+            Timestamp::UNIX_EPOCH,
+        );
+        mark_foreign(&mut calling);
+        assert!(calling.content.iter().all(|block| block.outside().is_none()));
+    }
 
     #[test]
     fn a_name_is_that_of_a_file_in_one_folder() {

@@ -16,14 +16,32 @@ pub fn readable(text: &str) -> String {
 }
 
 /// Prepares text for a file or another program, which may end up on a terminal after all: keeps everything but what
-/// controls one.
+/// controls one or reorders a line. Unlike [`readable`], it leaves tabs and the line ends of Windows as they are.
 pub fn piped(text: &str) -> String {
-    let is_driving = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_driving(c) {
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let is_line_end = c == '\r' && characters.peek() == Some(&'\n');
+        match is_driving(c) && !is_line_end {
             true => out.push_str(&code_point(c)),
             false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Escapes in JSON what could control a terminal or reorder a line. Such characters stand only in its strings, so the
+/// document says the same to a program.
+pub fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Blanks between values.
+        if !is_driving(c) || c == '\r' {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            out.push_str(&format!("\\u{unit:04x}"));
         }
     }
     out
@@ -105,5 +123,25 @@ mod tests {
         check("می\u{200c}خواهم\u{200f} 10\u{a0}000", "می\u{200c}خواهم\u{200f} 10\u{a0}000");
         check("\u{1b}]0;title\u{7}\u{202e}", "‹U+001B›]0;title‹U+0007›‹U+202E›");
         check("a\tb", "a    b");
+    }
+
+    #[test]
+    fn what_goes_to_a_file_or_a_program_drives_no_terminal_later() {
+        let check = |text: &str, expected: &str| assert_eq!(piped(text), expected, "{text:?}");
+        check("a\tb\nc\r\nd", "a\tb\nc\r\nd");
+        check("safe\revil", "safe‹U+000D›evil");
+        check("rm\u{202e}txt\u{2066}x\u{2069}", "rm‹U+202E›txt‹U+2066›x‹U+2069›");
+        check("\u{1b}[2J\u{9b}2J\u{7}", "‹U+001B›[2J‹U+009B›2J‹U+0007›");
+        check("\u{2028}\u{fff9}\u{e0041}", "‹U+2028›‹U+FFF9›‹U+E0041›");
+        check("می\u{200c}خواهم 👩\u{200d}🔬", "می\u{200c}خواهم 👩\u{200d}🔬");
+    }
+
+    #[test]
+    fn escaped_json_says_the_same_and_drives_nothing() {
+        let value = serde_json::json!({"a\u{202e}": "x\u{9b}2J \u{e0041} größer\n"});
+        let escaped = escaped_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!escaped.contains(|c: char| is_driving(c)), "{escaped}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+        assert!(escaped.contains("\\u202e") && escaped.contains("größer"));
     }
 }

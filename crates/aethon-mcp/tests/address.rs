@@ -201,7 +201,7 @@ fn stage(kind: Kind) -> Stage {
     let headers = vec![("authorization".to_owned(), Secret::new("Bearer key-of-the-owner"))];
     let address = Address::Url { url: URL.into(), headers, exchange: server.clone() };
     let servers = Servers::new(Options {
-        servers: vec![ServerOptions { name: "s".into(), address }],
+        servers: vec![ServerOptions { name: "s".into(), address, is_trusted: false }],
         programs: Arc::new(NoPrograms),
         call_timeout: Duration::from_secs(5),
         version: "0.0.1".into(),

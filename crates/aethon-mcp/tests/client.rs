@@ -185,7 +185,11 @@ fn stage(kind: Kind, command: &str) -> Stage {
     let program =
         Program { command: command.into(), args: Vec::new(), environment: Vec::new(), sandbox: None };
     let servers = Servers::new(Options {
-        servers: vec![ServerOptions { name: "s".into(), address: Address::Program(program) }],
+        servers: vec![ServerOptions {
+            name: "s".into(),
+            address: Address::Program(program),
+            is_trusted: false,
+        }],
         programs: fakes.clone(),
         call_timeout: Duration::from_secs(5),
         version: "0.0.1".into(),

@@ -8,7 +8,8 @@
 //! Modules, from the turns to the file: `hook` and `watched` observe, `tracker` knows what is new since the last
 //! snapshot, then come `queue`, `writer`, `live_recording` (one running recording), `mask` (secrets), `journal`, `pack`
 //! (journal to ZIP) and `retention`. For reading: `zip`, `opened` (one recording), `running` (those that are being
-//! written), `library` (all of them). `record` defines the stored formats, `names` the file names. What a recording
+//! written), `library` (all of them). `record` defines the stored formats, `names` the file names, `seal` how a home
+//! recognises its own. What a recording
 //! means to others is defined in [`aethon_core::recording`].
 
 mod error;
@@ -29,6 +30,7 @@ mod record;
 mod recorder;
 mod retention;
 mod running;
+mod seal;
 mod tracker;
 mod watched;
 mod writer;
@@ -37,3 +39,4 @@ mod zip;
 pub use error::{Error, Result};
 pub use library::Library;
 pub use recorder::{Keep, Options, Recorder, Status};
+pub use seal::Seal;

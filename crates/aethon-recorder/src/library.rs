@@ -24,6 +24,7 @@ use crate::names::{JOURNAL, ZIP};
 use crate::opened::Opened;
 use crate::pack::pack;
 use crate::running::running;
+use crate::seal::Seal;
 
 /// Maximum number of recordings listed; the newest ones.
 const MOST_LISTED: usize = 1_000;
@@ -35,6 +36,7 @@ pub struct Library(Arc<LibraryInner>);
 struct LibraryInner {
     folder: PathBuf,
     bus: EventBus,
+    seal: Option<Seal>,
     verdicts: Mutex<BTreeMap<PathBuf, Verified>>,
 }
 
@@ -68,7 +70,12 @@ impl FileStamp {
 impl Library {
     /// Returns the recordings of a folder, which need not exist.
     pub fn new(folder: PathBuf, bus: EventBus) -> Self {
-        Self(Arc::new(LibraryInner { folder, bus, verdicts: Mutex::default() }))
+        Self::sealed(folder, bus, None)
+    }
+
+    /// Returns the recordings of a folder, of which those with this seal were made by this home.
+    pub fn sealed(folder: PathBuf, bus: EventBus, seal: Option<Seal>) -> Self {
+        Self(Arc::new(LibraryInner { folder, bus, seal, verdicts: Mutex::default() }))
     }
 
     /// Turns journals that a crash left behind into recordings and returns how many. Journals in use are left alone.
@@ -122,7 +129,7 @@ impl Recordings for Library {
     }
 
     async fn snapshot(&self, name: &RecordingName, number: u64) -> CoreResult<RecordedState> {
-        self.with_recording(name, move |inner, path| inner.open(path)?.state(number)).await
+        self.with_recording(name, move |inner, path| inner.state(path, number)).await
     }
 
     async fn download(&self, name: &RecordingName) -> CoreResult<RecordingFile> {
@@ -155,6 +162,12 @@ impl LibraryInner {
             Ok(_) => Opened::open(path),
             Err(refusal) => Err(Error::bad(format!("this recording is refused: {refusal}"))),
         }
+    }
+
+    fn state(&self, path: &Path, number: u64) -> Result<RecordedState> {
+        let opened = self.open(path)?;
+        let is_own = self.seal.as_ref().is_some_and(|seal| seal.made(&opened.manifest));
+        Ok(RecordedState { is_own, ..opened.state(number)? })
     }
 
     fn verdict(&self, path: &Path) -> Result<Verified> {
@@ -238,7 +251,7 @@ impl LibraryInner {
             let made = Journal::take_over(&self.folder, stem).and_then(|journal| match journal {
                 Some(journal) => {
                     self.remove_leftovers(&names, stem);
-                    pack(journal, &self.folder)
+                    pack(journal, &self.folder, self.seal.as_ref())
                 }
                 None => Ok(false),
             });

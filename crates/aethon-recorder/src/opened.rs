@@ -178,7 +178,8 @@ impl Opened {
             (ts, turn) = (snapshot.ts, snapshot.turn);
         }
         let summary = SnapshotSummary { n: number, ts, message_count: messages.len() as u64, turn };
-        Ok(RecordedState { summary, messages, system_prompt, tools, model, cwd })
+        // Only the library has the key.
+        Ok(RecordedState { summary, messages, system_prompt, tools, model, cwd, is_own: false })
     }
 
     /// Returns the file itself.

@@ -13,6 +13,7 @@ use crate::event::EventData;
 use crate::journal::{Journal, Kind, private};
 use crate::names::ZIP;
 use crate::record::{EventHead, FORMAT, Head, NewEvent, StoredManifest};
+use crate::seal::Seal;
 use crate::zip::ZipWriter;
 
 /// Entry name of the manifest.
@@ -29,15 +30,15 @@ pub(crate) fn snapshot_entry(number: u64) -> String {
     format!("snapshots/{number:06}.json")
 }
 
-/// Creates the ZIP and removes the journal. Returns `false` if the journal had nothing worth keeping.
-pub(crate) fn pack(journal: Journal, folder: &Path) -> io::Result<bool> {
+/// Creates the ZIP, sealed if there is a key, and removes the journal. Returns `false` if the journal had nothing worth keeping.
+pub(crate) fn pack(journal: Journal, folder: &Path, seal: Option<&Seal>) -> io::Result<bool> {
     let Some(content) = Content::of(&journal)? else {
         journal.remove()?;
         return Ok(false);
     };
     let path = journal.zip();
     let temporary = folder.join(format!(".{}{ZIP}.new-{}", journal.stem(), std::process::id()));
-    let made = write(&journal, &content, &temporary).and_then(|()| fs::rename(&temporary, &path));
+    let made = write(&journal, &content, seal, &temporary).and_then(|()| fs::rename(&temporary, &path));
     if let Err(error) = made {
         // Report the first failure, not this one; the journal is still there.
         let _ = fs::remove_file(&temporary);
@@ -92,7 +93,7 @@ fn time(text: &str) -> io::Result<Timestamp> {
     text.parse().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-fn write(journal: &Journal, content: &Content, path: &Path) -> io::Result<()> {
+fn write(journal: &Journal, content: &Content, seal: Option<&Seal>, path: &Path) -> io::Result<()> {
     let file = File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     private(&file)?;
     let mut zip = ZipWriter::new(file);
@@ -120,7 +121,7 @@ fn write(journal: &Journal, content: &Content, path: &Path) -> io::Result<()> {
             entries.insert(name, written.sha256);
         }
     }
-    let manifest = StoredManifest {
+    let mut manifest = StoredManifest {
         format_version: FORMAT,
         session_id: content.head.session_id.clone(),
         started_at: time(&content.head.started_at)?,
@@ -129,7 +130,9 @@ fn write(journal: &Journal, content: &Content, path: &Path) -> io::Result<()> {
         events_count: content.events + u64::from(closing.is_some()),
         snapshots_count: number,
         entries,
+        seal: None,
     };
+    manifest.seal = seal.map(|seal| seal.sign(&manifest)).transpose()?;
     let manifest = serde_json::to_vec_pretty(&manifest)?;
     zip.add(MANIFEST, |out| out.write_all(&manifest))?;
     zip.finish()?.sync_all()

@@ -30,7 +30,7 @@ pub(crate) struct Head {
 }
 
 /// `manifest.json`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredManifest {
     pub(crate) format_version: u32,
     pub(crate) session_id: String,
@@ -42,6 +42,9 @@ pub(crate) struct StoredManifest {
     pub(crate) snapshots_count: u64,
     /// SHA-256 of each entry.
     pub(crate) entries: BTreeMap<String, String>,
+    /// The seal of the home that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) seal: Option<String>,
 }
 
 impl StoredManifest {

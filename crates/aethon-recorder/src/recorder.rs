@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::event::{EventData, SessionEvent};
 use crate::hook::{RecorderHook, cut};
 use crate::queue::{Entry, Queue, Snapshot};
+use crate::seal::Seal;
 use crate::tracker::{Difference, Tracker};
 use crate::watched::{WatchedOwners, WatchedTranscripts, WatchedTurns};
 use crate::writer::Writer;
@@ -47,6 +48,8 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Where the start and end of recordings are announced.
     pub bus: EventBus,
+    /// Marks recordings as made by this home, if it has a key.
+    pub seal: Option<Seal>,
 }
 
 /// Which recordings to keep. Files of other origin are always kept.

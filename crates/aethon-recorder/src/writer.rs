@@ -232,7 +232,7 @@ impl Writer {
 
     fn finish(&mut self, session: &SessionId, live: LiveRecording) {
         let name = live.stem().to_owned();
-        match pack(live.into_journal(), &self.options.folder) {
+        match pack(live.into_journal(), &self.options.folder, self.options.seal.as_ref()) {
             Ok(true) => self.announce(&name, session, RecordingChange::Ended),
             Ok(false) => {}
             Err(error) => {

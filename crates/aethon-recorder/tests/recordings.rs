@@ -20,7 +20,7 @@ use aethon_core::storage::Storage;
 use aethon_core::testkit::phrases::{begin, finish, message, replacing, say, session, start, texts};
 use aethon_core::testkit::{ManualClock, MemoryStore};
 use aethon_core::tool::ToolSpec;
-use aethon_recorder::{Keep, Library, Options, Recorder};
+use aethon_recorder::{Keep, Library, Options, Recorder, Seal};
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
@@ -37,6 +37,11 @@ struct Stage {
     bus: EventBus,
 }
 
+/// The key of a folder, kept beside it.
+fn seal(folder: &Path) -> Seal {
+    Seal::load_or_create(&folder.join("recordings.key")).unwrap()
+}
+
 fn options(folder: &Path, clock: &Arc<ManualClock>, bus: &EventBus) -> Options {
     Options {
         folder: folder.to_owned(),
@@ -47,6 +52,7 @@ fn options(folder: &Path, clock: &Arc<ManualClock>, bus: &EventBus) -> Options {
         redactor: Live::new(Redactor::new([Secret::new("open sesame")])),
         clock: clock.clone(),
         bus: bus.clone(),
+        seal: Some(seal(folder)),
     }
 }
 
@@ -89,7 +95,7 @@ impl Stage {
     }
 
     fn library(&self) -> Library {
-        Library::new(self.folder.path().to_owned(), self.bus.clone())
+        Library::sealed(self.folder.path().to_owned(), self.bus.clone(), Some(seal(self.folder.path())))
     }
 
     async fn close(&self) {
@@ -110,6 +116,11 @@ impl Stage {
             .filter(|name| name.ends_with(ending))
             .collect()
     }
+}
+
+/// Whether anything in these messages comes from outside.
+fn outside(messages: &[Message]) -> bool {
+    messages.iter().flat_map(|message| &message.content).any(|block| block.outside().is_some())
 }
 
 /// Waits for something that the recorder does in its own time.
@@ -158,7 +169,14 @@ async fn a_session_is_recorded_and_gone_on_with_from_each_of_its_turns() {
         let made = resume(&library, &*stage.storage.imports(), (&name, n)).await.unwrap();
         let there = stage.storage.transcripts.messages(&made, None, 100).await.unwrap();
         assert_eq!(texts(&there), texts(expected));
+        assert!(!outside(&there), "what was led here keeps the marks that it had, which are none");
     }
+    // The same file in another home, or with the key gone.
+    let elsewhere = Library::new(stage.folder.path().to_owned(), EventBus::default());
+    let made = resume(&elsewhere, &*stage.storage.imports(), (&name, 3)).await.unwrap();
+    let there = stage.storage.transcripts.messages(&made, None, 100).await.unwrap();
+    assert_eq!(texts(&there), texts(&states[2]));
+    assert!(there.iter().all(|message| outside(std::slice::from_ref(message))), "{there:?}");
     let page = library.events(&name, EventQuery { limit: 100, ..EventQuery::default() }).await.unwrap();
     let kinds: Vec<&str> = page.events.iter().take(6).map(|event| event.r#type.as_str()).collect();
     let turn = ["turn_started", "model_request", "model_response", "snapshot", "turn_ended"];

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::clock::Clock;
 use aethon_core::memory::fingerprint;
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -97,7 +97,7 @@ impl UpdateContext {
         )
         .with_role("content", ArgumentRole::Remembered)
         .with_role("section", ArgumentRole::Remembered)
-        .acting_outside()
+        .with_effect(Effect::ActsLater)
         .open_to(Trust::Owner);
         Self { spec, pages }
     }
@@ -187,7 +187,7 @@ impl RecordLearning {
              made, what they prefer, what went wrong and how to do it better. Never put secrets there.",
         )
         .with_role("learning", ArgumentRole::Remembered)
-        .acting_outside()
+        .with_effect(Effect::ActsLater)
         .open_to(Trust::Owner);
         Self { spec, pages, clock }
     }

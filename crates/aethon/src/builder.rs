@@ -362,7 +362,7 @@ impl Prepared {
             on(webchat.enabled && config.dashboard.enabled),
             wiring::memory::sentence(self),
             Protection::of_this_machine().describe(),
-        ) + &self.reach().iter().map(|reach| format!("\nreach     {}", reach.sentence())).collect::<String>()
+        ) + &self.reach().iter().map(reach_line).collect::<String>()
             + &crate::messengers::summary(&self.config)
             + &self.model_concerns()
     }
@@ -373,7 +373,7 @@ impl Prepared {
         concerns.iter().map(|concern| format!("\nwarning   {}; {}", concern.message, concern.fix)).collect()
     }
 
-    /// What the assistant can read and run.
+    /// What the assistant can read, run and send.
     pub fn reach(&self) -> Vec<Reach> {
         crate::reach::reach(&self.config, self.flags.user_home.as_deref())
     }
@@ -424,6 +424,12 @@ impl Prepared {
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
         self.parts.clock.clone().unwrap_or_else(|| Arc::new(SystemClock))
     }
+}
+
+/// The line of `--check` for one ability.
+fn reach_line(reach: &Reach) -> String {
+    let word = if reach.is_open { "open      " } else { "reach     " };
+    format!("\n{word}{}", reach.sentence())
 }
 
 fn on(enabled: bool) -> &'static str {

@@ -47,6 +47,8 @@ pub struct Finding {
 pub enum Health {
     /// It works as it should.
     Ok,
+    /// It is as configured, and worth knowing: neither praise nor a fault, so `--strict` does not count it.
+    Note,
     /// It works, but deserves a look.
     Warning,
     /// It does not work.
@@ -56,6 +58,10 @@ pub enum Health {
 impl Finding {
     pub(crate) fn ok(area: &'static str, message: impl Into<String>) -> Self {
         Self { area, health: Health::Ok, message: message.into(), fix: None }
+    }
+
+    pub(crate) fn note(area: &'static str, message: impl Into<String>) -> Self {
+        Self { area, health: Health::Note, message: message.into(), fix: None }
     }
 
     pub(crate) fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
@@ -93,7 +99,10 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
         )
     }));
     findings.extend(home(&prepared));
-    findings.extend(prepared.reach().iter().map(|reach| Finding::ok("reach", reach.sentence())));
+    findings.extend(prepared.reach().iter().map(|reach| match reach.is_open {
+        true => Finding::note("reach", format!("open: {}", reach.sentence())),
+        false => Finding::ok("reach", reach.sentence()),
+    }));
     findings.push(database(&prepared).await);
     findings.push(port(&prepared));
     findings.push(model(&prepared).await);
@@ -116,6 +125,7 @@ async fn sandbox(prepared: &Prepared) -> Finding {
     let host = prepared.flags.docker_host.as_deref().unwrap_or(crate::preflight::DOCKER_SOCKET);
     let chosen = prepared.config.security.sandbox;
     let kernel = wiring::sandbox::kernel(prepared).await;
+    let note = if chosen == Sandbox::None { Finding::note } else { Finding::ok };
     let message = match (chosen, &kernel) {
         (Sandbox::Docker, _) => "commands run in docker, in a container for each conversation".to_owned(),
         (Sandbox::Kernel, Ok(())) => "commands run in the sandbox of the kernel, and it works here".to_owned(),
@@ -133,7 +143,7 @@ async fn sandbox(prepared: &Prepared) -> Finding {
             format!("commands run on this machine itself; a sandbox is recommended, but the kernel's does not work here ({why})")
         }
     };
-    Finding::ok("sandbox", message)
+    note("sandbox", message)
 }
 
 /// Reports what would run with this configuration on this machine. Only `/api/features` knows what shows at run time.

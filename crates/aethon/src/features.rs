@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use aethon_agent::hooks::OUTBOUND;
 use aethon_config::Config;
 use aethon_core::channel::{ChannelState, ChannelStatus, Channels};
 use aethon_core::feature::{Feature, FeatureSource, FeatureState, Features};
@@ -284,7 +285,13 @@ fn approvals(config: &Config) -> Feature {
     let detail = match (approval.enabled, approval.requires_approval.as_slice()) {
         (false, _) => "the assistant asks nobody before it acts".to_owned(),
         (true, []) => "approval.requires_approval is empty, so it asks nobody".to_owned(),
-        (true, tools) => format!("it asks before these: {}", tools.join(", ")),
+        (true, tools) => {
+            let named = |tool: &String| match tool.as_str() {
+                OUTBOUND => "outbound (every tool that sends something out of this machine)".to_owned(),
+                _ => tool.clone(),
+            };
+            format!("it asks before these: {}", tools.iter().map(named).collect::<Vec<_>>().join(", "))
+        }
     };
     let state = FeatureState::of_switch(approval.enabled);
     Feature::new(("approvals", "Approvals"), state, detail, "approval.enabled")

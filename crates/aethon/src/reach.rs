@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use aethon_agent::hooks::{OUTBOUND, fits};
 use aethon_config::Config;
 use aethon_core::sandbox::Sandbox;
 
@@ -15,11 +16,14 @@ pub struct Reach {
     pub says: String,
     /// What to set to allow less; `None` if it cannot be restricted further.
     pub narrower: Option<&'static str>,
+    /// Whether it acts on the machine or beyond it and nothing but the model holds it back. That is the default, and no
+    /// fault, but nothing to be called fine.
+    pub is_open: bool,
 }
 
-/// Lists what this configuration lets the assistant read and run, for a user with this home directory.
+/// Lists what this configuration lets the assistant read, run and send, for a user with this home directory.
 pub fn reach(config: &Config, user_home: Option<&Path>) -> Vec<Reach> {
-    let mut reach = vec![files(config, user_home), commands(config)];
+    let mut reach = vec![files(config, user_home), commands(config), sending(config)];
     if config.approval.enabled {
         reach.push(questions(config));
     }
@@ -40,13 +44,18 @@ fn files(config: &Config, user_home: Option<&Path>) -> Reach {
                 }
             ),
             narrower: Some("security.workspace_only = true keeps it to the workspace"),
+            is_open: false,
         },
-        _ => Reach { says: "It can read the files of its workspace and no others".into(), narrower: None },
+        _ => Reach {
+            says: "It can read the files of its workspace and no others".into(),
+            narrower: None,
+            is_open: false,
+        },
     }
 }
 
 fn commands(config: &Config) -> Reach {
-    let ask = asks(config, "shell");
+    let ask = asks_before_commands(config);
     let wider = "approval.enabled = true has it ask you first";
     let says = match (config.security.sandbox, ask) {
         (Sandbox::Docker, true) => "It asks you before it runs a command, in a container of its own".into(),
@@ -69,7 +78,20 @@ fn commands(config: &Config) -> Reach {
         }
     };
     let is_narrow = ask || config.security.sandbox != Sandbox::None;
-    Reach { says, narrower: (!is_narrow).then_some(wider) }
+    Reach { says, narrower: (!is_narrow).then_some(wider), is_open: !is_narrow }
+}
+
+/// Describes what leaves the machine, commands aside.
+fn sending(config: &Config) -> Reach {
+    if asks_before(config, OUTBOUND) {
+        let says = "It asks you before it sends anything out of this machine: before it opens a web page, writes a message \
+                    or schedules a job";
+        return Reach { says: says.into(), narrower: None, is_open: false };
+    }
+    let says = "It opens web pages, writes messages and schedules jobs without asking, and so can send out what it reads";
+    let wider =
+        "`outbound` in approval.requires_approval, with approval.enabled = true, has it ask you first";
+    Reach { says: says.into(), narrower: Some(wider), is_open: true }
 }
 
 /// Describes what needs approval.
@@ -77,17 +99,26 @@ fn questions(config: &Config) -> Reach {
     let approval = &config.approval;
     if approval.requires_approval.is_empty() {
         let says = "It asks you before nothing, because approval.requires_approval is empty".into();
-        return Reach { says, narrower: None };
+        return Reach { says, narrower: None, is_open: true };
     }
     let says = format!(
         "It asks you before it uses {}; where nobody can answer, such as in a webhook, that is a no",
         approval.requires_approval.join(", ")
     );
-    Reach { says, narrower: None }
+    Reach { says, narrower: None, is_open: false }
 }
 
-fn asks(config: &Config, tool: &str) -> bool {
-    config.approval.enabled && config.approval.requires_approval.iter().any(|name| name == tool)
+/// Returns whether a person is asked before a command runs.
+pub(crate) fn asks_before_commands(config: &Config) -> bool {
+    let security = &config.security;
+    let is_way_out = security.sandbox == Sandbox::None || security.sandbox_network != "none";
+    asks_before(config, "shell") || is_way_out && asks_before(config, OUTBOUND)
+}
+
+/// Returns whether an entry of `approval.requires_approval` covers this tool or group.
+fn asks_before(config: &Config, name: &str) -> bool {
+    let approval = &config.approval;
+    approval.enabled && approval.requires_approval.iter().any(|entry| fits(name, entry))
 }
 
 impl Reach {
@@ -129,5 +160,26 @@ mod tests {
             [true, false],
         );
         assert!(reach(&Config::default(), None)[0].says.contains("workspace"));
+    }
+
+    #[test]
+    fn what_nothing_holds_back_is_open() {
+        let check = |change: fn(&mut Config), expected: [bool; 2]| {
+            let mut config = Config::default();
+            change(&mut config);
+            let reach = reach(&config, Some(Path::new("/home/ada")));
+            assert_eq!([reach[1].is_open, reach[2].is_open], expected, "{reach:?}");
+            assert_eq!(asks_before_commands(&config), config.approval.enabled && !expected[0]);
+        };
+        fn asking(config: &mut Config, entry: &str) {
+            config.approval.enabled = true;
+            config.approval.requires_approval = vec![entry.to_owned()];
+        }
+        check(|_| {}, [true, true]);
+        check(|config| config.approval.enabled = true, [false, true]);
+        check(|config| asking(config, "outbound"), [false, false]);
+        check(|config| asking(config, "*"), [false, false]);
+        check(|config| asking(config, "file_write"), [true, true]);
+        check(|config| config.security.sandbox = Sandbox::Kernel, [false, true]);
     }
 }

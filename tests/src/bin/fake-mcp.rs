@@ -36,7 +36,9 @@ fn initialized(message: &Value) -> Value {
 
 fn tools() -> Value {
     let tool = |name: &str| json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
-    json!({"tools": [tool("echo"), tool("environment"), tool("die")]})
+    let mut environment = tool("environment");
+    environment["annotations"] = json!({"readOnlyHint": true});
+    json!({"tools": [tool("echo"), environment, tool("die")]})
 }
 
 fn called(message: &Value) -> Value {

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Read};
 
 use aethon::core::approval::Decision;
 use aethon::core::model::Effort;
-use aethon::core::visible::{piped, readable};
+use aethon::core::visible::{escaped_json, piped, readable};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
@@ -62,7 +62,10 @@ pub(crate) async fn run(
         false => {
             let (collected, outcome) = collect(&mut *backend, &mut events).await?;
             match as_json {
-                true => put(&format!("{}\n", document(session, &outcome, collected.failure))),
+                true => {
+                    let document = document(session, &outcome, collected.failure).to_string();
+                    put(&format!("{}\n", escaped_json(&document)));
+                }
                 false => collected.print(&outcome),
             }
             outcome

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use aethon::core::visible::readable;
 use aethon::doctor::{Finding, Health};
 use anyhow::Result;
 use serde_json::json;
@@ -30,9 +31,11 @@ fn line(finding: &Finding) -> String {
     let style = style();
     let mark = match finding.health {
         Health::Ok => style.paint("32", "ok     "),
+        Health::Note => style.paint("36", "note   "),
         Health::Warning => style.paint("33", "warning"),
         Health::Broken => style.paint("31", "broken "),
     };
-    let fix = finding.fix.as_ref().map(|fix| format!("\n           fix: {fix}")).unwrap_or_default();
-    format!("{mark}  {}: {}{fix}\n", finding.area, finding.message)
+    let fix =
+        finding.fix.as_ref().map(|fix| format!("\n           fix: {}", readable(fix))).unwrap_or_default();
+    format!("{mark}  {}: {}{fix}\n", finding.area, readable(&finding.message))
 }

@@ -5,19 +5,22 @@ use std::process::ExitCode;
 
 use aethon::Home;
 use aethon::config::schema::Provider;
-use aethon::config::{Sources, Starter, private_file, starter};
+use aethon::config::{Caution, Sources, Starter, private_file, starter};
 use aethon::core::audit::AuditAction;
 use anyhow::{Context, Result, bail};
 
 use super::{note, print};
 use crate::args::Common;
 
+/// What a person gets who only presses Enter.
+const RECOMMENDED: Caution = Caution::Ask;
+
 pub(crate) fn run(
     common: &Common,
     force: bool,
     provider: Option<String>,
     model: Option<String>,
-    ask_first: Option<bool>,
+    caution: Option<Caution>,
 ) -> Result<ExitCode> {
     let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
@@ -40,8 +43,11 @@ pub(crate) fn run(
         Provider::OpenAi => asked("address of an OpenAI-compatible server, or empty for OpenAI itself: ")?,
         _ => String::new(),
     };
-    let asks_first = asks_first(ask_first)?;
-    let text = starter(&Starter { provider, model_id, host, asks_first, ..Starter::default() });
+    let caution = match caution {
+        Some(caution) => caution,
+        None => self::caution()?,
+    };
+    let text = starter(&Starter { provider, model_id, host, caution, ..Starter::default() });
     write(&sources, &text)?;
     note(&sources.home, AuditAction::Config, ("config.toml", "written"))?;
     let key = provider.key_variable().map_or(String::new(), |variable| {
@@ -87,19 +93,34 @@ fn choose(given: Option<String>) -> Result<Provider> {
         .ok_or_else(|| aethon::Error::refused(format!("{name:?} is no provider; use one of {names}")).into())
 }
 
-/// Whether the assistant asks before it acts: as given by the flag, else the user's answer, else the default if nobody can
-/// answer.
-fn asks_first(given: Option<bool>) -> Result<bool> {
-    if let Some(given) = given {
-        return Ok(given);
-    }
+/// How much the assistant asks before it acts: the user's answer, or the default if nobody can answer.
+fn caution() -> Result<Caution> {
     if !std::io::stdin().is_terminal() {
-        return Ok(false);
+        return Ok(Caution::default());
     }
-    let question = "Should the assistant ask you before it runs a command or changes a file? Recommended: without it, \
-                    a web page or a mail that it reads can make it do things in your name. [Y/n]: ";
-    let answer = asked(question)?;
-    Ok(!matches!(answer.to_lowercase().as_str(), "n" | "no"))
+    eprintln!("How much should the assistant ask you before it acts?");
+    for (index, caution) in Caution::ALL.into_iter().enumerate() {
+        let (name, recommended) = (caution.name(), if caution == RECOMMENDED { " Recommended." } else { "" });
+        eprintln!("  {}  {name:<8} {}{recommended}", index + 1, caution.describe());
+    }
+    loop {
+        let answer = asked(&format!("1, 2 or 3 [{}]: ", RECOMMENDED.name()))?.to_lowercase();
+        match answered(&answer) {
+            Some(caution) => return Ok(caution),
+            None => eprintln!("{answer:?} is none of them"),
+        }
+    }
+}
+
+/// Returns the choice that an answer stands for. `y` and `n` answer whether it should ask at all.
+fn answered(answer: &str) -> Option<Caution> {
+    match answer {
+        "" | "y" | "yes" => Some(RECOMMENDED),
+        "n" | "no" | "1" => Some(Caution::Open),
+        "2" => Some(Caution::Ask),
+        "3" => Some(Caution::Guarded),
+        name => Caution::from_name(name),
+    }
 }
 
 /// Asks on a terminal; otherwise the answer is empty, which means the default.
@@ -112,4 +133,26 @@ fn asked(question: &str) -> Result<String> {
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).context("the terminal cannot be read")?;
     Ok(answer.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_a_number_a_word_or_yes_and_no() {
+        for (answer, expected) in [
+            ("", Some(Caution::Ask)),
+            ("yes", Some(Caution::Ask)),
+            ("no", Some(Caution::Open)),
+            ("1", Some(Caution::Open)),
+            ("2", Some(Caution::Ask)),
+            ("3", Some(Caution::Guarded)),
+            ("guarded", Some(Caution::Guarded)),
+            ("4", None),
+            ("maybe", None),
+        ] {
+            assert_eq!(answered(answer), expected, "{answer:?}");
+        }
+    }
 }

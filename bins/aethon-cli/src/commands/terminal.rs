@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
+use aethon::core::visible::escaped_json;
 use anyhow::{Context, Result, bail};
 
 /// Prints to standard output; a closed pipe (`| head`) is not a failure.
@@ -15,7 +16,7 @@ pub(crate) fn print(text: &str) -> Result<()> {
 
 /// Prints a JSON document.
 pub(crate) fn print_json(value: &serde_json::Value) -> Result<()> {
-    print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    print(&format!("{}\n", escaped_json(&serde_json::to_string_pretty(value)?)))
 }
 
 /// Asks for confirmation of a removal; without a terminal `--yes` is required.

@@ -14,7 +14,7 @@ use aethon_core::surface::Surface;
 use tokio::sync::oneshot;
 
 use super::shared::Shared;
-use crate::admission::{admit, keep_what_was_said};
+use crate::admission::{admit, keep_what_was_said, mark_files};
 use crate::caught::caught;
 use crate::dispatcher::{Job, Position, Stage};
 
@@ -27,6 +27,9 @@ impl Shared {
         self.services.health.check()?;
         self.agents().find(&inbound.agent)?;
         keep_what_was_said(&*self.services.log, &mut inbound).await?;
+        if self.options.marks_files {
+            mark_files(&mut inbound);
+        }
         let message = admit(&*self.services.log, &inbound, self.services.clock.now()).await?;
         let (job, live) = Job::pair(TurnId::fresh(), inbound, message, surface);
         let reply = live.reply.clone();

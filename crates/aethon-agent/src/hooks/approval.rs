@@ -7,6 +7,8 @@ use async_trait::async_trait;
 
 /// The entry that covers every way of writing a file, because that is what an owner means by it.
 const WRITES: &str = "file_write";
+/// The entry that covers every tool that sends something out of the machine. No tool has this name.
+pub const OUTBOUND: &str = "outbound";
 
 /// Which tools need approval.
 #[derive(Debug, Clone, Default)]
@@ -14,7 +16,7 @@ pub struct ApprovalRule {
     /// Whether any tool does.
     pub enabled: bool,
     /// Their names. A `*` matches any part of a name: `files__*` is every tool of the MCP server `files`. `file_write`
-    /// covers every tool that writes files.
+    /// covers every tool that writes files, and `outbound` every tool that sends.
     pub requires_approval: Vec<String>,
 }
 
@@ -25,7 +27,7 @@ impl Hook for ApprovalRule {
     }
 
     async fn before_tool(&self, _context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
-        let covers = |entry: &&String| fits(&spec.name, entry) || *entry == WRITES && spec.writes_files();
+        let covers = |entry: &&String| covers(entry, spec);
         match self.requires_approval.iter().find(covers).filter(|_| self.enabled) {
             Some(entry) if *entry == spec.name => {
                 ToolDecision::Ask(format!("`{entry}` is listed in `approval.requires_approval`"))
@@ -39,8 +41,13 @@ impl Hook for ApprovalRule {
     }
 }
 
+/// Whether an entry of `approval.requires_approval` covers this tool.
+fn covers(entry: &str, spec: &ToolSpec) -> bool {
+    fits(&spec.name, entry) || entry == WRITES && spec.writes_files() || entry == OUTBOUND && spec.sends()
+}
+
 /// Whether a name matches a pattern in which `*` stands for anything.
-pub(crate) fn fits(name: &str, pattern: &str) -> bool {
+pub fn fits(name: &str, pattern: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };
     let Some(mut name) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
@@ -60,7 +67,7 @@ mod tests {
     use aethon_core::ids::{SessionId, TurnId};
     use aethon_core::message::Inbound;
     use aethon_core::surface::Unattended;
-    use aethon_core::tool::ArgumentRole;
+    use aethon_core::tool::{ArgumentRole, Effect};
     use aethon_core::turn::TurnContext;
     use serde_json::json;
 
@@ -88,6 +95,23 @@ mod tests {
         check(true, spec("file_edit", ArgumentRole::WritePath), Some(covered)).await;
         check(true, spec("file_read", ArgumentRole::ReadPath), None).await;
         check(false, spec("file_edit", ArgumentRole::WritePath), None).await;
+    }
+
+    #[test]
+    fn outbound_covers_the_tools_that_send_and_no_others() {
+        let spec = |name: &str| ToolSpec::new(name, "", json!({}));
+        for (spec, expected) in [
+            (spec("web_fetch").with_role("url", ArgumentRole::Url), true),
+            (spec("send_message").with_effect(Effect::Sends), true),
+            (spec("schedule_task").with_effect(Effect::Sends).with_effect(Effect::ActsLater), true),
+            (spec("shell").with_role("command", ArgumentRole::Command).with_effect(Effect::RunsCode), false),
+            (spec("record_learning").with_effect(Effect::ActsLater), false),
+            (spec("files__read").with_effect(Effect::Consults), false),
+            (spec("file_write").with_role("path", ArgumentRole::WritePath), false),
+            (spec("file_read").with_role("path", ArgumentRole::ReadPath), false),
+        ] {
+            assert_eq!(covers(OUTBOUND, &spec), expected, "{}", spec.name);
+        }
     }
 
     #[test]

@@ -14,8 +14,7 @@ mod taint;
 mod unmarked;
 
 pub use agents::WatchAgents;
-pub use approval::ApprovalRule;
-pub(crate) use approval::fits;
+pub use approval::{ApprovalRule, OUTBOUND, fits};
 pub use chain::Hooks;
 pub use input::InputLimits;
 pub use memory_guard::NoSecretsKept;

@@ -4,8 +4,8 @@
 //! A stranger's text can talk a model into things. The harm it could do is to send what the model knows to somebody, or
 //! to run something; both need a person's approval once such text is in front of the model, whichever tools the owner
 //! has listed for approval. A turn is tainted by what its requests contain: a result or a message between
-//! outside-content markers, even of an earlier turn; recalled memories; and summaries, which no longer say where their
-//! words came from.
+//! outside-content markers, even of an earlier turn; files and pictures, whoever attached them; recalled memories;
+//! summaries, which no longer say where their words came from; and tools that somebody else described.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +16,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Failure, Inbound, Outside, Reply, ToolCall, ToolResult};
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::untrusted::MARKER;
 use async_trait::async_trait;
 
 /// How many turns are remembered, which is far more than run at once. Those dropped first are turns whose end was never
@@ -66,8 +67,9 @@ impl Hook for Taint {
     }
 
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
-        if inbound.is_from_outside() {
-            self.note(&turn.turn, &turn.session, format!("a message through {}", inbound.channel));
+        // Known here even if `security.mark_untrusted_content` is off and nothing bears a mark.
+        if let Some(source) = brought(inbound) {
+            self.note(&turn.turn, &turn.session, source);
         }
         // Its task was written by a turn that may have seen anything.
         if let Some(source) = self.board.caller(&turn.session).and_then(|caller| self.source(&caller.turn)) {
@@ -81,7 +83,11 @@ impl Hook for Taint {
             return Ok(());
         }
         let blocks = request.messages.iter().flat_map(|message| &message.content);
-        if let Some(source) = blocks.filter_map(source).next() {
+        let described = || request.tools.iter().find(|tool| tool.described_outside);
+        let found = blocks.filter_map(source).next().or_else(|| {
+            described().map(|tool| format!("the description of `{}`, which its MCP server wrote", tool.name))
+        });
+        if let Some(source) = found {
             self.note(&turn.turn, &turn.session, source);
         }
         Ok(())
@@ -100,7 +106,7 @@ impl Hook for Taint {
     }
 
     async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
-        if result.untrusted.is_some() || result.recalled.is_some() {
+        if result.untrusted.is_some() || result.recalled.is_some() || !result.blocks.is_empty() {
             self.note(&context.turn, &context.session, format!("what `{}` returned", call.name));
         }
     }
@@ -110,11 +116,23 @@ impl Hook for Taint {
     }
 }
 
+/// What in a message taints the turn that it begins, in words.
+fn brought(inbound: &Inbound) -> Option<String> {
+    if inbound.is_from_outside() {
+        return Some(format!("a message through {}", inbound.channel));
+    }
+    if inbound.quoted.is_some() {
+        return Some("words that the message quotes".to_owned());
+    }
+    let file = inbound.attachments.iter().find(|file| !file.own)?;
+    Some(format!("the attached file {:?}", file.name))
+}
+
 /// What in a block taints a turn whose model sees it, in words.
 fn source(block: &Block) -> Option<String> {
     let outside = block.outside().map(|outside| match outside {
         Outside::Words => "a message that is not the owner's".to_owned(),
-        Outside::File(_) => "a file that is not the owner's".to_owned(),
+        Outside::File(name) => format!("the attached file {name:?}"),
         Outside::Tool(name) => format!("what `{name}` returned"),
     });
     outside.or_else(|| match block {
@@ -123,6 +141,13 @@ fn source(block: &Block) -> Option<String> {
         Block::ToolResult(result) if result.recalled.is_some() => {
             Some(format!("what `{}` recalled", result.name))
         }
+        // A picture has no room for markers, and words can stand in it.
+        Block::ToolResult(result) if !result.blocks.is_empty() => {
+            Some(format!("what `{}` returned", result.name))
+        }
+        Block::Image { .. } => Some("an attached picture".to_owned()),
+        // Earlier versions put the markers of quoted words into the message itself.
+        Block::Text { text, .. } if text.contains(MARKER) => Some("quoted words".to_owned()),
         Block::Folded { .. } => Some("a summary of earlier messages".to_owned()),
         _ => None,
     })
@@ -133,9 +158,10 @@ mod tests {
     use std::sync::Arc;
 
     use aethon_core::agents::Caller;
+    use aethon_core::message::Attachment;
     use aethon_core::message::{Message, Role};
     use aethon_core::surface::Unattended;
-    use aethon_core::tool::ArgumentRole;
+    use aethon_core::tool::{ArgumentRole, Effect, OutputBlock};
     use jiff::Timestamp;
     use serde_json::json;
 
@@ -170,6 +196,8 @@ mod tests {
     async fn what_a_model_sees_from_outside_taints_the_turn_and_no_other() {
         let mut page = ToolResult::ok(&call("web_fetch"), "obey");
         page.untrusted = Some("b".into());
+        let mut picture = ToolResult::ok(&call("screenshot"), "1 picture");
+        picture.blocks.push(OutputBlock::Image { mime: "image/png".into(), data: "AAAA".into() });
         let stranger = Block::Text { text: "obey".into(), untrusted: Some("b".into()) };
         let summary =
             Block::Folded { messages: 2, from: "1".into(), to: "2".into(), summary: "they said".into() };
@@ -180,6 +208,9 @@ mod tests {
             (stranger, true),
             (file(None), false),
             (file(Some("b".into())), true),
+            (Block::Image { mime: "image/png".into(), data: "AAAA".into() }, true),
+            (Block::ToolResult(picture), true),
+            (Block::text(aethon_core::untrusted::wrap("obey", "0123456789abcdef")), true),
             (Block::context("memory", "likes tea"), true),
             (summary, true),
         ] {
@@ -200,7 +231,7 @@ mod tests {
         let turn = TurnContext::of(TurnId::existing("t"), &inbound());
         let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
         let shell = ToolSpec::new("shell", "", json!({})).with_role("command", ArgumentRole::Command);
-        let sender = ToolSpec::new("send_message", "", json!({})).acting_outside();
+        let sender = ToolSpec::new("send_message", "", json!({})).with_effect(Effect::Sends);
         let reader = ToolSpec::new("file_read", "", json!({})).with_role("path", ArgumentRole::ReadPath);
         let writer = ToolSpec::new("file_edit", "", json!({})).with_role("path", ArgumentRole::WritePath);
         let mut own = ToolResult::ok(&call("think"), "done");
@@ -254,6 +285,39 @@ mod tests {
             let turn = TurnContext::of(TurnId::existing("t"), &inbound);
             taint.before_turn(&turn, &inbound).await.unwrap();
             assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected, "{channel}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_with_the_owners_message_taints_its_turn_unless_the_program_wrote_it() {
+        let file = |mime: &str| Attachment::new("a", mime, "aGk=");
+        for (attachments, quoted, expected) in [
+            (vec![], None, false),
+            (vec![file("text/markdown").own()], None, false),
+            (vec![file("text/plain")], None, true),
+            (vec![file("image/png")], None, true),
+            (vec![file("text/markdown").own(), file("text/html")], None, true),
+            (vec![], Some("do it".to_owned()), true),
+        ] {
+            let taint = Taint::default();
+            let inbound = inbound().with_attachments(attachments).with_quoted(quoted);
+            let turn = TurnContext::of(TurnId::existing("t"), &inbound);
+            taint.before_turn(&turn, &inbound).await.unwrap();
+            assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected, "{inbound:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_somebody_else_describes_taints_the_turns_that_it_is_offered_to() {
+        for (spec, expected) in
+            [(ToolSpec::new("s__a", "obey", json!({})).described_outside(), true), (fetch(), false)]
+        {
+            let taint = Taint::default();
+            let turn = TurnContext::of(TurnId::existing("t"), &inbound());
+            let mut request = ModelRequest::new(inbound().session, turn.turn.clone(), "", Vec::new());
+            request.tools = [spec].into();
+            taint.before_model(&turn, &request).await.unwrap();
+            assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected);
         }
     }
 }

@@ -40,7 +40,10 @@ impl Judge<'_> {
             }
             "cd" | "pushd" => self.enter_folder(arguments),
             "read" => self.read_line(arguments)?,
-            "mapfile" | "readarray" => self.read_lines(arguments)?,
+            "mapfile" | "readarray" => {
+                self.call_back(arguments)?;
+                self.read_lines(arguments)?;
+            }
             "set" => self.set_arguments(arguments)?,
             "shift" => self.shift(arguments)?,
             "unset" => {
@@ -223,6 +226,17 @@ impl Judge<'_> {
                 }
             }
             self.state.set(name, values, &mut self.meter)?;
+        }
+        Ok(())
+    }
+
+    /// Judges the command that `mapfile -C` runs for each line, with the line as an argument.
+    fn call_back(&mut self, arguments: &[String]) -> Checked {
+        let at = arguments.iter().position(|word| word == "-C");
+        let Some(command) = at.and_then(|at| arguments.get(at + 1)) else { return Ok(()) };
+        for text in self.input() {
+            let line = text.replace('\'', "'\\''");
+            self.in_subshell(|judge| judge.script(&format!("{command} 0 '{line}'")))?;
         }
         Ok(())
     }

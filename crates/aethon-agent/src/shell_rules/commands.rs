@@ -291,6 +291,16 @@ impl Judge<'_> {
             Inner::GitFiles => self.git_files(),
             Inner::Settings(file) => self.git_settings(&file),
             Inner::Programs(folder) => self.programs_in(&folder),
+            Inner::Crontab(file) => {
+                let texts = if file == "-" { Some(self.input()) } else { self.known_contents(&file) };
+                for text in texts.unwrap_or_default() {
+                    self.checked_text(&text)?;
+                    for command in text.lines().filter_map(super::crontab::command) {
+                        self.in_subshell(|judge| judge.script(&command))?;
+                    }
+                }
+                Ok(nothing())
+            }
             Inner::Recipes(file) => {
                 let texts = if file == "-" { Some(self.input()) } else { self.known_contents(&file) };
                 for text in texts.unwrap_or_default() {

@@ -12,7 +12,7 @@
 //! The reader is our own: `docs/decisions/0030-own-shell-reader.md` says which parser was tried and why it was not
 //! adopted, and `0037` describes how the judge walks. `word` defines the syntax tree and `reader` parses it. `judge`
 //! walks the tree like a shell that executes nothing: `expand`, `parameters`, `braces`, `patterns`, `arithmetic` and
-//! `escapes` expand words; `commands`, `builtins`, `outputs` and `flows` apply the effects of commands; `repositories`
+//! `escapes` expand words; `commands`, `builtins`, `outputs`, `crontab` and `flows` apply the effects of commands; `repositories`
 //! covers what git picks up from files; `state` holds what is known, and `meter` bounds the work. `programs`,
 //! `interpreters`, `languages` and `settings` know what runs what; `entries` and `danger` know what must not run.
 //! Nothing here performs I/O.
@@ -21,6 +21,7 @@ mod arithmetic;
 mod braces;
 mod builtins;
 mod commands;
+mod crontab;
 mod danger;
 mod entries;
 mod escapes;

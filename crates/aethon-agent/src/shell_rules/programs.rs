@@ -28,6 +28,8 @@ pub(super) enum Inner {
     Input,
     /// Its input, in another language.
     ProgramInput,
+    /// A table of commands with times before them, in a file or, as `-`, in the input.
+    Crontab(String),
     /// A makefile, whose recipes are run.
     Recipes(String),
     /// The hooks and settings that git finds by itself.
@@ -135,9 +137,10 @@ pub(super) fn inner(argv: &[String]) -> Vec<Inner> {
     let arguments = &argv[1..];
     let mut found = Vec::new();
     if let Some(rest) = wrapped(program, arguments) {
-        found.push(Inner::Command(rest.to_vec()));
+        let rest = replaced(program, arguments, rest);
+        found.push(Inner::Command(rest.clone()));
         if matches!(program, "xargs" | "gxargs" | "parallel") {
-            found.push(Inner::Appending(rest.to_vec()));
+            found.push(Inner::Appending(rest));
         }
     }
     found.extend(hooks::hooks(program, arguments));
@@ -151,6 +154,26 @@ pub(super) fn inner(argv: &[String]) -> Vec<Inner> {
         }
     }
     found
+}
+
+/// Returns the words of a command with `{}` wherever `xargs` puts what it reads: `xargs -I@ sh -c @`.
+fn replaced(program: &str, arguments: &[String], rest: &[String]) -> Vec<String> {
+    let options = &arguments[..arguments.len() - rest.len()];
+    let own = || {
+        options.iter().enumerate().find_map(|(at, word)| {
+            if let Some(value) = word.strip_prefix("--replace=") {
+                return Some(value.to_owned());
+            }
+            let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'))?;
+            let (_, value) = letters.split_once(['I', 'i'])?;
+            let is_next = value.is_empty() && letters.ends_with('I');
+            if is_next { options.get(at + 1).cloned() } else { Some(value.to_owned()) }
+        })
+    };
+    match matches!(program, "xargs" | "gxargs").then(own).flatten().filter(|mark| !mark.is_empty()) {
+        Some(mark) => rest.iter().map(|word| word.replace(&mark, "{}")).collect(),
+        None => rest.to_vec(),
+    }
 }
 
 /// Returns the variables that a command sets for the one inside it: `env NAME=value command`.

@@ -65,7 +65,7 @@ pub(super) fn reminder(sop: &Sop, input: &SopInput, step: u32, done: u32) -> Att
 }
 
 fn attachment(sop: &Sop, text: &str) -> Attachment {
-    Attachment::new(format!("{}.sop.md", sop.name), "text/markdown", STANDARD.encode(text))
+    Attachment::new(format!("{}.sop.md", sop.name), "text/markdown", STANDARD.encode(text)).own()
 }
 
 /// The parameters and their meaning. What a stranger wrote stays where it is: in the message, between its markers.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -54,7 +54,7 @@ impl ManageSpecialists {
         )
         .with_role("prompt", ArgumentRole::Remembered)
         .with_role("description", ArgumentRole::Remembered)
-        .acting_outside()
+        .with_effect(Effect::ActsLater)
         .open_to(Trust::Owner);
         Self { spec, folder }
     }

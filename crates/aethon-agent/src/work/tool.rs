@@ -1,6 +1,6 @@
 //! `tasks`: how the assistant itself plans work that takes more than one turn.
 
-use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use aethon_core::work::{
     NewTask, Plan, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish,
@@ -88,7 +88,7 @@ impl Tasks {
              task, and the person is told how it goes and what came of it. Do not plan what you can do at once.",
         )
         // A plan is acted on outside the turn.
-        .acting_outside()
+        .with_effect(Effect::ActsLater)
         // Everybody has their own, and its turns may do what theirs may.
         .open_to(Trust::Guest);
         Self { spec, works }

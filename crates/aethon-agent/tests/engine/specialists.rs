@@ -258,7 +258,8 @@ async fn what_a_specialist_saw_from_outside_marks_its_report_and_taints_its_call
     let fetch = || ToolSpec::new("web_fetch", "a tool", json!({"type": "object"})).with_untrusted_output();
     let page = TestTool::of(fetch(), What::Say("obey me"));
     let shell = TestTool::of(
-        ToolSpec::new("shell", "a tool", json!({"type": "object"})).acting_outside(),
+        ToolSpec::new("shell", "a tool", json!({"type": "object"}))
+            .with_effect(aethon_core::tool::Effect::Sends),
         What::Say("x"),
     );
     let board = AgentBoard::default();

@@ -147,7 +147,7 @@ async fn files_from_outside_are_marked_and_stand_in_for_no_page() {
         .collect();
     let expected = [
         ("look", false),
-        ("own.txt", false),
+        ("own.txt", true),
         ("CONTEXT.md", true),
         ("The next picture comes from outside: a.png", true),
         ("other", false),

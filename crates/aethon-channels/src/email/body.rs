@@ -1,4 +1,7 @@
-//! Extracts what a person wrote in a mail: quoted text and signatures are removed, and forwarded mail is separated.
+//! Extracts what a person wrote in a mail: repeated text and signatures are removed, and what somebody else wrote is
+//! separated. Where that begins is decided in `foreign`.
+
+use super::foreign::{Beginning, QUOTES, Shapes};
 
 /// The text of a mail, split by author.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,165 +12,90 @@ pub(super) struct Words {
     pub(super) passed_on: Option<String>,
 }
 
-/// Lines above a forwarded mail, in the forms of common programs.
-const PASSED_ON: [&str; 8] = [
-    "---------- forwarded message",
-    "-------- forwarded message",
-    "begin forwarded message:",
-    "-------- weitergeleitete nachricht",
-    "---------- weitergeleitete nachricht",
-    "anfang der weitergeleiteten nachricht:",
-    "-------- message transféré",
-    "----- forwarded message",
-];
+/// What kind of mail a text belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It begins a conversation.
+    First,
+    /// It answers a mail of the conversation, which need not be read again.
+    Reply,
+    /// Its subject says that it passes on somebody else's mail.
+    Forward,
+}
 
-/// Lines above the quoted text of a reply.
-const REPEATED: [&str; 4] = [
-    "-----original message-----",
-    "-----ursprüngliche nachricht-----",
-    "-----message d'origine-----",
-    "________________________________",
-];
-
-/// The header names by which some programs introduce forwarded or quoted mail: author, date, subject.
-const FROM: [&str; 8] = ["from", "von", "de", "da", "van", "från", "fra", "od"];
-const SENT: [&str; 16] = [
-    "sent",
-    "date",
-    "gesendet",
-    "datum",
-    "envoyé",
-    "enviado",
-    "enviado el",
-    "enviada em",
-    "inviato",
-    "data",
-    "fecha",
-    "verzonden",
-    "skickat",
-    "sendt",
-    "wysłano",
-    "envoyé le",
-];
-const SUBJECT: [&str; 9] =
-    ["subject", "betreff", "objet", "asunto", "assunto", "oggetto", "onderwerp", "ämne", "emne"];
-
-/// How many lines after the first header the others may be.
-const LONGEST_HEADING: usize = 12;
-
-/// How attribution lines above quoted text begin, and a word they contain.
-const ATTRIBUTIONS: [(&str, &str); 6] = [
-    ("on ", "wrote:"),
-    ("am ", "schrieb"),
-    ("le ", "a écrit"),
-    ("el ", "escribió"),
-    ("il ", "ha scritto"),
-    ("op ", "schreef"),
-];
-
-/// How many lines an attribution may span.
-const LONGEST_ATTRIBUTION: usize = 4;
-
-/// Splits a text. In a reply, quoted text is dropped, since the conversation already contains it.
-pub(super) fn words(text: &str, is_reply: bool) -> Words {
+/// Splits a text. What a reply repeats in a certain form is dropped, since the conversation already contains it; any
+/// other text that may be somebody else's is kept apart. A forwarded mail that shows no boundary is somebody else's as a
+/// whole.
+pub(super) fn words(text: &str, kind: Kind) -> Words {
     let text = text.replace("\r\n", "\n").replace(['\r', '\0'], "");
     let lines: Vec<&str> = text.lines().collect();
-    let lowered: Vec<String> = lines.iter().map(|line| line.trim().to_lowercase()).collect();
-    let forwarded = forwarded(&lowered, is_reply);
-    let end = forwarded.unwrap_or(lines.len());
-    let mut own: Vec<&str> = Vec::new();
-    let mut repeated: Vec<&str> = Vec::new();
-    let mut at = 0;
-    while at < end {
-        let line = lines[at];
-        if line.trim_end() == "--" || line == "-- " {
-            break;
-        }
-        if is_reply {
-            if is_repeated(&lowered[at]) || is_heading(&lowered[at..end]) {
-                break;
-            }
-            if let Some(length) = attribution(&lowered[at..end]) {
-                // What follows is quoted line by line, or all of it is the answered mail.
-                let rest = &lines[at + length..end];
-                if !rest.iter().any(|line| line.starts_with('>')) {
-                    break;
+    let mut split =
+        Split { kind, own: Vec::new(), repeated: Vec::new(), foreign: Vec::new(), is_signed: false };
+    split.run(&lines);
+    let Split { own, repeated, mut foreign, .. } = split;
+    let mut own = collapsed(&own);
+    if kind == Kind::Forward && foreign.is_empty() && repeated.is_empty() {
+        own.clear();
+        foreign = lines;
+    }
+    // If there is nothing but quoted text, the sender wants it to be seen.
+    if own.is_empty() && foreign.is_empty() {
+        foreign = repeated;
+    }
+    let passed_on = foreign.join("\n").trim().to_owned();
+    Words { own, passed_on: Some(passed_on).filter(|text| !text.is_empty()) }
+}
+
+/// A text that is being split.
+struct Split<'t> {
+    kind: Kind,
+    own: Vec<&'t str>,
+    /// Quoted lines of a reply.
+    repeated: Vec<&'t str>,
+    foreign: Vec<&'t str>,
+    /// Whether the sender's signature has begun.
+    is_signed: bool,
+}
+
+impl<'t> Split<'t> {
+    fn run(&mut self, lines: &[&'t str]) {
+        let (shapes, is_reply) = (Shapes::of(lines), self.kind == Kind::Reply);
+        let mut at = 0;
+        while at < lines.len() {
+            if shapes.is_quoted(at) {
+                let bare = lines[at].trim_start().trim_start_matches(QUOTES).trim_start_matches(' ');
+                if is_reply {
+                    self.repeated.push(bare)
+                } else {
+                    self.foreign.push(bare)
                 }
-                at += length;
-                continue;
-            }
-            if line.starts_with('>') {
-                repeated.push(line.trim_start_matches(['>', ' ']));
                 at += 1;
                 continue;
             }
-        }
-        own.push(line);
-        at += 1;
-    }
-    let own = collapsed(&own);
-    let passed_on = match forwarded {
-        Some(at) => Some(lines[at..].join("\n")),
-        // If there is nothing but quoted text, the sender wants it to be seen.
-        None if own.is_empty() && !repeated.is_empty() => Some(repeated.join("\n")),
-        None => None,
-    };
-    Words { own, passed_on: passed_on.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()) }
-}
-
-/// Returns where a forwarded mail begins. In a reply, text below the headers of another mail is what it answers.
-fn forwarded(lowered: &[String], is_reply: bool) -> Option<usize> {
-    let is_mark = |line: &String| PASSED_ON.iter().any(|mark| line.starts_with(mark));
-    let marked = lowered.iter().position(is_mark);
-    if is_reply {
-        return marked;
-    }
-    let headed = (0..lowered.len()).find(|at| is_heading(&lowered[*at..]));
-    // The line above the headers belongs to them.
-    let headed = headed.map(|at| {
-        let above = lowered[..at].iter().rposition(|line| !line.is_empty());
-        above.filter(|above| is_repeated(&lowered[*above])).unwrap_or(at)
-    });
-    marked.into_iter().chain(headed).min()
-}
-
-fn is_repeated(lowered: &str) -> bool {
-    REPEATED.iter().any(|mark| lowered.starts_with(mark))
-}
-
-/// Returns whether these lines begin with the headers of another mail.
-fn is_heading(lowered: &[String]) -> bool {
-    let Some((first, rest)) = lowered.split_first() else { return false };
-    let below = &rest[..rest.len().min(LONGEST_HEADING)];
-    let has = |names: &[&str]| below.iter().any(|line| is_field(line, names));
-    is_field(first, &FROM) && has(&SENT) && has(&SUBJECT)
-}
-
-/// Returns whether a line is a header with one of these names, possibly in bold.
-fn is_field(lowered: &str, names: &[&str]) -> bool {
-    let Some((name, _)) = lowered.split_once(':') else { return false };
-    names.contains(&name.trim_matches(|c: char| c == '*' || c.is_whitespace()))
-}
-
-/// Returns the number of attribution lines at the start.
-fn attribution(lowered: &[String]) -> Option<usize> {
-    let first = lowered.first()?;
-    let (_, verb) = ATTRIBUTIONS.iter().find(|(start, _)| first.starts_with(start))?;
-    let mut joined = String::new();
-    for (number, line) in lowered.iter().take(LONGEST_ATTRIBUTION).enumerate() {
-        if line.is_empty() {
-            return None;
-        }
-        joined.push_str(line);
-        joined.push(' ');
-        if joined.trim_end().ends_with(':')
-            && joined.contains(verb)
-            && joined.contains(|c: char| c.is_ascii_digit())
-        {
-            return Some(number + 1);
+            match shapes.at(at, is_reply) {
+                Some(Beginning::Repeated) if is_reply => return,
+                Some(Beginning::Repeated | Beginning::Foreign) => return self.foreign.extend(&lines[at..]),
+                Some(Beginning::Attribution { lines: length, certain }) => {
+                    if !shapes.has_quotes(at + length) {
+                        // All of the rest is the answered mail.
+                        let is_known = is_reply && certain;
+                        return if is_known { () } else { self.foreign.extend(&lines[at..]) };
+                    }
+                    if !is_reply {
+                        self.foreign.extend(&lines[at..at + length]);
+                    }
+                    at += length;
+                    continue;
+                }
+                None => {}
+            }
+            self.is_signed |= lines[at].trim_end() == "--";
+            if !self.is_signed {
+                self.own.push(lines[at]);
+            }
+            at += 1;
         }
     }
-    None
 }
 
 /// Joins lines, collapsing consecutive empty lines into one.
@@ -188,23 +116,39 @@ fn collapsed(lines: &[&str]) -> String {
     text
 }
 
-/// Cuts the HTML of a reply where common programs begin to quote the answered mail.
-pub(super) fn without_repeated(html: &str) -> &str {
-    const MARKS: [&str; 8] = [
+/// A page, split where programs begin to quote another mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Page<'h> {
+    /// What comes before.
+    pub(super) own: &'h str,
+    /// The rest; empty if nothing is quoted.
+    pub(super) rest: &'h str,
+    /// Whether a program says by its mark that it repeats the mail that this one answers.
+    pub(super) is_repeated: bool,
+}
+
+/// Splits the HTML of a mail.
+pub(super) fn split_page(html: &str) -> Page<'_> {
+    const MARKS: [&str; 10] = [
         "class=\"gmail_quote",
         "class=\"gmail_attr",
         "type=\"cite\"",
         "id=\"divrplyfwdmsg\"",
         "id=\"appendonsend\"",
         "class=\"moz-cite-prefix\"",
+        "class=\"moz-forward-container\"",
         "class=\"yahoo_quoted\"",
         "class=\"protonmail_quote\"",
+        "class=\"zmail_extra\"",
     ];
     let lowered = html.to_ascii_lowercase();
     let first = MARKS.iter().filter_map(|mark| lowered.find(mark)).min();
-    // The marker is inside a tag, which starts before it.
-    let tag = first.and_then(|at| lowered[..at].rfind('<'));
-    tag.map_or(html, |at| &html[..at])
+    // The mark is inside a tag, which starts before it.
+    let marked = first.and_then(|at| lowered[..at].rfind('<'));
+    let block = lowered.find("<blockquote");
+    let at = marked.into_iter().chain(block).min().unwrap_or(html.len());
+    let (own, rest) = html.split_at(at);
+    Page { own, rest, is_repeated: marked == Some(at) }
 }
 
 #[cfg(test)]
@@ -212,8 +156,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, is_reply: bool, own: &str, passed_on: Option<&str>) {
+        let kind = if is_reply { Kind::Reply } else { Kind::First };
         let expected = Words { own: own.into(), passed_on: passed_on.map(str::to_owned) };
-        assert_eq!(words(text, is_reply), expected, "{text:?}");
+        assert_eq!(words(text, kind), expected, "{text:?}");
     }
 
     #[test]
@@ -229,7 +174,7 @@ mod tests {
         check("> one?\nyes\n> two?\nno", true, "yes\nno", None);
         check("Text\n-- \nAda\n+49 1", true, "Text", None);
         check("Text\n-----Original Message-----\nFrom: x", true, "Text", None);
-        check("I read:\n> a poem\nNice.", false, "I read:\n> a poem\nNice.", None);
+        check("I read:\n> a poem\nNice.", false, "I read:\nNice.", Some("a poem"));
         check("On 3 May we wrote: a list\nmore", false, "On 3 May we wrote: a list\nmore", None);
         check("a\n\n\n\nb  \n", false, "a\n\nb", None);
     }
@@ -265,9 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn a_page_ends_where_it_repeats() {
-        assert_eq!(without_repeated("<p>Yes</p><div class=\"gmail_quote gmail_x\">old</div>"), "<p>Yes</p>");
-        assert_eq!(without_repeated("<p>Ä</p><BLOCKQUOTE TYPE=\"cite\">old"), "<p>Ä</p>");
-        assert_eq!(without_repeated("<p>Yes</p>"), "<p>Yes</p>");
+    fn a_page_is_split_where_it_quotes() {
+        let check = |html: &str, own: &str, is_repeated: bool| {
+            let page = split_page(html);
+            assert_eq!((page.own, page.is_repeated), (own, is_repeated), "{html}");
+            assert_eq!(format!("{}{}", page.own, page.rest), html);
+        };
+        check("<p>Yes</p><div class=\"gmail_quote gmail_x\">old</div>", "<p>Yes</p>", true);
+        check("<p>Ä</p><BLOCKQUOTE TYPE=\"cite\">old", "<p>Ä</p>", true);
+        check("<p>Ä</p><blockquote>old</blockquote>", "<p>Ä</p>", false);
+        check("<p>Yes</p>", "<p>Yes</p>", false);
     }
 }

@@ -3,18 +3,14 @@
 use mail_parser::decoders::html::html_to_text;
 use mail_parser::{MessageParser, MessagePart, MimeHeaders as _, PartType};
 
-use super::body::{self, Words};
+use super::body::{self, Kind, Page, Words};
 use super::head::Head;
+use super::subject::{is_of_another, says_forwarded};
 
 /// Inline pictures smaller than this are part of a signature.
 const LEAST_PICTURE: usize = 10 << 10;
 /// The longest subject that is kept.
 const LONGEST_SUBJECT: usize = 200;
-/// Prefixes that programs put before the subject of a reply or a forward.
-const OF_ANOTHER: [&str; 20] = [
-    "re", "aw", "sv", "antw", "ref", "rif", "odp", "vs", "fwd", "fw", "wg", "tr", "rv", "enc", "i", "fs",
-    "vb", "vl", "doorst", "pd",
-];
 /// Parts that programs add for other programs.
 const NOT_FOR_PEOPLE: [&str; 7] = [
     "application/pgp-signature",
@@ -39,6 +35,8 @@ pub(super) struct Letter {
     pub(super) words: Words,
     /// Its attachments.
     pub(super) files: Vec<File>,
+    /// Whether another mail is attached, whose subject programs take over.
+    brings_mail: bool,
 }
 
 /// A file attached to a mail.
@@ -60,16 +58,21 @@ impl Letter {
         let Some(message) = MessageParser::default().parse(mail) else {
             return Self { id, references, ..Self::default() };
         };
-        let is_reply = !references.is_empty();
-        let text = match message.text_bodies().next().map(|part| &part.body) {
-            Some(PartType::Text(text)) => text.to_string(),
-            Some(PartType::Html(page)) if is_reply => html_to_text(body::without_repeated(page)),
-            Some(PartType::Html(page)) => html_to_text(page),
-            _ => String::new(),
-        };
-        let files = message.attachments().filter_map(file).collect();
         let subject = one_line(message.subject().unwrap_or_default());
-        Self { id, references, subject, words: body::words(&text, is_reply), files }
+        let kind = match references.is_empty() {
+            // Programs reference the mail that they forward, too.
+            _ if says_forwarded(&subject) => Kind::Forward,
+            true => Kind::First,
+            false => Kind::Reply,
+        };
+        let words = match message.text_bodies().next().map(|part| &part.body) {
+            Some(PartType::Text(text)) => body::words(text, kind),
+            Some(PartType::Html(page)) => words_of_page(page, kind),
+            _ => Words::default(),
+        };
+        let brings_mail = message.attachments().any(|part| matches!(part.body, PartType::Message(_)));
+        let files = message.attachments().filter_map(file).collect();
+        Self { id, references, subject, words, files, brings_mail }
     }
 
     /// Returns the id of the first mail of its thread.
@@ -101,7 +104,7 @@ impl Letter {
     /// Returns the subject, if it is informative and the sender's own.
     fn own_subject(&self) -> Option<&str> {
         let says_something = self.begins_thread() || self.words.own.trim().is_empty();
-        let is_own = self.words.passed_on.is_none() && !is_of_another(&self.subject);
+        let is_own = self.words.passed_on.is_none() && !self.brings_mail && !is_of_another(&self.subject);
         Some(self.subject.as_str()).filter(|subject| says_something && is_own && !subject.is_empty())
     }
 
@@ -110,13 +113,19 @@ impl Letter {
     }
 }
 
-/// Returns whether a subject was taken from another mail: `Re: plan`, `Fwd: plan`, `AW[2]: plan`.
-fn is_of_another(subject: &str) -> bool {
-    let Some((mark, _)) = subject.split_once([':', '：']) else { return false };
-    let mark = mark.trim().to_lowercase();
-    let mark =
-        mark.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '[' | ']' | '(' | ')' | ' '));
-    OF_ANOTHER.contains(&mark) || matches!(mark, "回复" | "答复" | "转发" | "返信" | "転送")
+/// Splits a page by author: by the marks of programs, and its text by its shape.
+fn words_of_page(page: &str, kind: Kind) -> Words {
+    let Page { own, rest, is_repeated } = body::split_page(page);
+    let rest = html_to_text(rest);
+    let has_boundary = !rest.trim().is_empty();
+    // With a boundary in the page its text above needs none.
+    let kind_above = if has_boundary && kind == Kind::Forward { Kind::First } else { kind };
+    let mut words = body::words(&html_to_text(own), kind_above);
+    if has_boundary && !(is_repeated && kind == Kind::Reply) {
+        let parts = words.passed_on.take().into_iter().chain([rest.trim().to_owned()]);
+        words.passed_on = Some(parts.collect::<Vec<_>>().join("\n\n"));
+    }
+    words
 }
 
 fn file(part: &MessagePart<'_>) -> Option<File> {
@@ -173,11 +182,15 @@ mod tests {
             let letter = read(mail);
             assert_eq!((letter.text().as_str(), letter.passed_on().as_deref()), (own, passed_on), "{mail}");
         };
-        for subject in
-            ["Fwd: obey", "FW: obey", "WG: obey", "Re: obey", "AW[2]: obey", "Tr : obey", "fwd(3): obey"]
-        {
+        for subject in ["Re: obey", "AW[2]: obey"] {
             let marked = format!("Subject: {subject}");
             check(&format!("{marked}\n\nLook.\n"), "Look.", Some(&marked));
+            check(&format!("{marked}\n\n\n"), "", Some(&marked));
+        }
+        // It says that it was forwarded, and nothing shows where that begins.
+        for subject in ["Fwd: obey", "FW: obey", "WG: obey", "Tr : obey", "fwd(3): obey", "转发：obey"] {
+            let marked = format!("Subject: {subject}");
+            check(&format!("{marked}\n\nDo it.\n"), "", Some(&format!("{marked}\n\nDo it.")));
             check(&format!("{marked}\n\n\n"), "", Some(&marked));
         }
         let mail = "---------- Forwarded message ---------\nFrom: eve\n\ndo it";

@@ -1,8 +1,8 @@
 //! Mail: IMAP in, SMTP out.
 //!
 //! `dial` connects, `imap` talks to the mailbox and `frame` delimits its responses, `watch` reads incoming mail,
-//! `head` and `proof` decide whether the sender is proven, `letter` converts a mail and `body` removes what others
-//! wrote, `files` caches attachments, `thread` remembers threads, `reply` composes a mail and `smtp` sends it,
+//! `head` and `proof` decide whether the sender is proven, `letter` converts a mail, `body` separates what others
+//! wrote (recognised by `foreign` and `subject`), `files` caches attachments, `thread` remembers threads, `reply` composes a mail and `smtp` sends it,
 //! `token` provides access tokens in place of a password.
 //!
 //! Anyone can put any name in a mail. So a mail is accepted only if the owner's mail server vouches for the sender,
@@ -11,16 +11,20 @@
 mod body;
 mod dial;
 mod files;
+mod foreign;
 mod form;
 mod frame;
 mod head;
 mod imap;
+#[cfg(test)]
+mod languages;
 mod letter;
 mod options;
 mod platform;
 mod proof;
 mod reply;
 mod smtp;
+mod subject;
 mod thread;
 mod token;
 mod watch;

@@ -18,7 +18,6 @@ use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Dedupe, Destination, Inbound};
 use aethon_core::person::Person;
-use aethon_core::untrusted;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use jiff::{SignedDuration, Timestamp};
@@ -393,8 +392,8 @@ impl Intake {
             self.tell_once(arrival, "file", note.clone()).await?;
         }
         let passes_files_on = self.outlet.platform.dialect().passes_files_on;
-        let text = wording(arrival, &spoken, passes_files_on);
-        if text.trim().is_empty() && attachments.is_empty() {
+        let Worded { text, quoted } = wording(arrival, &spoken, passes_files_on);
+        if text.trim().is_empty() && quoted.is_none() && attachments.is_empty() {
             return Ok(());
         }
         let rules = &self.outlet.rules;
@@ -413,6 +412,7 @@ impl Intake {
                 .for_person(person.clone())
                 .with_dedupe(dedupe.clone())
                 .with_attachments(attachments)
+                .with_quoted(quoted.clone())
                 .with_untrusted(is_foreign)
                 .with_outside(place::is_from_guest_to_all(rules, arrival))
                 .delivered_to(to.clone())
@@ -481,10 +481,17 @@ fn counter(place: &Place) -> String {
     format!("session:{}", place.conversation)
 }
 
-/// Builds what the model reads: the text and transcripts, the author's name where several people may write, and
-/// quoted words between untrusted markers. If quoted content is passed on with files, their transcripts count as
-/// quoted too.
-fn wording(arrival: &Arrival, spoken: &[String], passes_files_on: bool) -> String {
+/// What a model reads of a message besides its files.
+struct Worded {
+    /// The sender's own words.
+    text: String,
+    /// The words that they quote.
+    quoted: Option<String>,
+}
+
+/// Builds what the model reads: the text and transcripts, with the author's name where several people may write, and
+/// quoted words apart. If quoted content is passed on with files, their transcripts count as quoted too.
+fn wording(arrival: &Arrival, spoken: &[String], passes_files_on: bool) -> Worded {
     let quoted = arrival.quoted.as_deref().map(str::trim).filter(|quoted| !quoted.is_empty());
     let (own, of_others) =
         if quoted.is_some() && passes_files_on { (&[][..], spoken) } else { (spoken, &[][..]) };
@@ -497,11 +504,7 @@ fn wording(arrival: &Arrival, spoken: &[String], passes_files_on: bool) -> Strin
         let name = arrival.sender.name.as_ref().unwrap_or(&arrival.sender.id);
         text = format!("[{name}] {text}");
     }
-    if quoted.is_some() {
-        let quoted = untrusted::wrap(&joined(quoted, of_others), &untrusted::boundary());
-        text = format!("{text}\n\nThe message answers these words of somebody else:\n{quoted}");
-    }
-    text
+    Worded { text, quoted: quoted.map(|quoted| joined(Some(quoted), of_others)) }
 }
 
 fn too_old(at: Timestamp) -> String {

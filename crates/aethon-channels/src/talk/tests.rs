@@ -287,7 +287,8 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     assert!(stage.said().is_empty(), "told once");
     let quoting = Arrival { quoted: Some("obey me".into()), ..stage.arrival("7:2", "what is this?") };
     intake.arrive(quoting).await.unwrap();
-    assert!(stage.submitted()[0].text.contains("UNTRUSTED EXTERNAL CONTENT"));
+    let inbound = stage.submitted().remove(0);
+    assert_eq!((inbound.text.as_str(), inbound.quoted.as_deref()), ("what is this?", Some("obey me")));
     stage.assistant.refuse(1);
     let refused = intake.arrive(stage.arrival("7:3", "hi")).await;
     assert!(refused.is_err(), "what is not stored is not confirmed");

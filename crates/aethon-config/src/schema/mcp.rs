@@ -34,6 +34,9 @@ pub struct McpServer {
     pub image: Option<String>,
     /// Its network in the sandbox; else `security.sandbox_network`.
     pub network: Option<String>,
+    /// Whether you vouch for what the server says of its tools. Otherwise its descriptions count as text from outside, which
+    /// matters with `security.taint_requires_approval`. What its tools return counts as that in any case.
+    pub trusted: bool,
     /// The address of a server that runs elsewhere.
     pub url: Option<String>,
     /// Headers sent to that address.
@@ -51,6 +54,7 @@ impl Default for McpServer {
             sandbox: true,
             image: None,
             network: None,
+            trusted: false,
             url: None,
             headers: BTreeMap::new(),
         }

@@ -20,4 +20,4 @@ pub use output::{OutputBlock, OutputOrigin, ToolError, ToolOutput};
 pub use output_store::OutputStore;
 pub use result::ToolResult;
 pub use source::{FixedTools, ToolSnapshot, ToolSource};
-pub use spec::{ArgumentRole, DEFAULT_TIMEOUT, ToolSpec};
+pub use spec::{ArgumentRole, DEFAULT_TIMEOUT, Effect, ToolSpec};

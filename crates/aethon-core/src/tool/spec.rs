@@ -1,6 +1,6 @@
 //! How a tool describes itself: to the model, to the guards, and to the engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -39,13 +39,16 @@ pub struct ToolSpec {
     /// Whether its output comes from outside and is data, never instructions.
     #[serde(skip)]
     pub untrusted_output: bool,
-    /// Whether it sends something out of this machine, or has code run, without an argument whose role says so.
+    /// What a call does besides returning its output, as far as no role of an argument says so.
     #[serde(skip)]
-    pub acts_outside: bool,
+    pub effects: BTreeSet<Effect>,
     /// The most restricted turns that may call it: [`Trust::Outside`] unless the tool says otherwise. The owner can open
     /// a tool to guests, but never one that is open to [`Trust::Owner`] only.
     #[serde(skip)]
     pub open_to: Trust,
+    /// Whether its name, description and schema were written by somebody else, such as the author of an MCP server.
+    #[serde(skip)]
+    pub described_outside: bool,
     /// The time limit of a call: [`DEFAULT_TIMEOUT`] unless the tool says otherwise, and `None` for the turn's own
     /// limit.
     #[serde(skip)]
@@ -64,8 +67,9 @@ impl ToolSpec {
             read_only: false,
             side_by_side: false,
             untrusted_output: false,
-            acts_outside: false,
             open_to: Trust::Outside,
+            effects: BTreeSet::new(),
+            described_outside: false,
             timeout: Some(DEFAULT_TIMEOUT),
         }
     }
@@ -113,11 +117,11 @@ impl ToolSpec {
         Self { untrusted_output: true, ..self }
     }
 
-    /// Declares that it sends something out of this machine, has code run, or decides what later turns do, although no
-    /// argument is a URL, a command or a file.
+    /// Declares an effect that no role of an argument implies.
     #[must_use]
-    pub fn acting_outside(self) -> Self {
-        Self { acts_outside: true, ..self }
+    pub fn with_effect(mut self, effect: Effect) -> Self {
+        self.effects.insert(effect);
+        self
     }
 
     /// Declares which turns may call it. [`Trust::Owner`]: it changes what later turns are told or may do. [`Trust::Guest`]:
@@ -128,14 +132,26 @@ impl ToolSpec {
         Self { open_to, ..self }
     }
 
-    /// Returns whether a call sends something out of this machine or has code run, now or later: what a stranger's text
-    /// must not cause. A file that is written may be one that somebody runs, or one that tells the assistant what to
-    /// do.
+    /// Declares that somebody else wrote its description.
+    #[must_use]
+    pub fn described_outside(self) -> Self {
+        Self { described_outside: true, ..self }
+    }
+
+    /// Returns whether a call sends something out of this machine, now or later: what `outbound` stands for in
+    /// `approval.requires_approval`.
+    pub fn sends(&self) -> bool {
+        self.effects.contains(&Effect::Sends) || self.has_role(ArgumentRole::Url)
+    }
+
+    /// Returns whether a call sends something out of this machine, has code run, or decides what later turns do: what a
+    /// stranger's text must not cause. A file that is written may be one that somebody runs, or one that tells the
+    /// assistant what to do.
     pub fn sends_or_runs(&self) -> bool {
-        let is_outward = |role: &ArgumentRole| {
-            matches!(role, ArgumentRole::Command | ArgumentRole::Url | ArgumentRole::WritePath)
-        };
-        self.acts_outside || self.roles.values().any(is_outward)
+        !self.effects.is_empty()
+            || [ArgumentRole::Command, ArgumentRole::Url, ArgumentRole::WritePath]
+                .into_iter()
+                .any(|role| self.has_role(role))
     }
 
     /// Returns whether it keeps something for later conversations.
@@ -145,7 +161,11 @@ impl ToolSpec {
 
     /// Returns whether a call writes a file.
     pub fn writes_files(&self) -> bool {
-        self.roles.values().any(|role| *role == ArgumentRole::WritePath)
+        self.has_role(ArgumentRole::WritePath)
+    }
+
+    fn has_role(&self, role: ArgumentRole) -> bool {
+        self.roles.values().any(|known| *known == role)
     }
 
     /// Sets the time limit of a call.
@@ -185,4 +205,17 @@ pub enum ArgumentRole {
     Remembered,
     /// Text without further meaning.
     Text,
+}
+
+/// What a call does besides returning its output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// It sends something out of this machine, now or later, or runs code that can.
+    Sends,
+    /// It runs code that reaches no network.
+    RunsCode,
+    /// It passes its arguments to a program of somebody else, which claims only to read.
+    Consults,
+    /// It changes what later turns do: jobs, pages, work, tools, specialists.
+    ActsLater,
 }

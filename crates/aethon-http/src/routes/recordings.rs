@@ -281,6 +281,7 @@ mod tests {
                 tools: Vec::new(),
                 model: "m".into(),
                 cwd: "/".into(),
+                is_own: true,
             })
         }
         async fn download(&self, name: &RecordingName) -> Result<RecordingFile> {

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::board::{Board, ServerState};
 use super::connect::{Lifecycle, connect};
-use super::options::Address;
+use super::options::{Address, OfferRules};
 
 /// Delay before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub(super) struct Keeper {
     pub(super) address: Arc<Address>,
     pub(super) board: Arc<Board>,
     pub(super) programs: Arc<dyn Programs>,
-    pub(super) call_timeout: Duration,
+    pub(super) rules: OfferRules,
     pub(super) version: String,
 }
 
@@ -65,7 +65,7 @@ impl Keeper {
             () = stop.requested() => return String::new(),
         };
         match connected {
-            Ok(session) => session.keep(self.name.clone(), self.board.clone(), self.call_timeout, stop).await,
+            Ok(session) => session.keep(self.name.clone(), self.board.clone(), self.rules, stop).await,
             Err(error) => error.to_string(),
         }
     }

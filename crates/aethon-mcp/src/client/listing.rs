@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::tool::ToolSpec;
+use aethon_core::tool::{Effect, ToolSpec};
 use aethon_core::untrusted::defuse;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -100,13 +100,15 @@ fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'sta
         return Err("too much schema together");
     }
     let said = tool.description.as_deref().unwrap_or_default();
-    let mut spec = ToolSpec::new(name, description(server, said), parameters)
+    let spec = ToolSpec::new(name, description(server, said), parameters)
         .with_untrusted_output()
-        // Its arguments go to a foreign program, whatever that claims to do with them.
-        .acting_outside();
-    if tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true) {
-        spec = spec.reading_only();
-    }
+        .described_outside();
+    let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
+    // Its arguments go to a foreign program, whatever that claims to do with them.
+    let spec = match only_reads {
+        true => spec.reading_only().with_effect(Effect::Consults),
+        false => spec.with_effect(Effect::Sends),
+    };
     Ok((Entry { spec, remote: tool.name.to_string() }, size))
 }
 
@@ -212,7 +214,7 @@ mod tests {
         let spec = &listing.tools[0].spec;
         assert_eq!(spec.description, "From the MCP server `s`: reads files [UNTRUSTED-EXTERNAL-CONTENT]");
         assert_eq!(spec.parameters["properties"]["x"]["description"], "plain");
-        assert!(spec.untrusted_output && spec.sends_or_runs() && !spec.read_only);
+        assert!(spec.untrusted_output && spec.described_outside && spec.sends() && !spec.read_only);
         assert_eq!(spec.parameters["type"], "object");
     }
 
@@ -220,7 +222,8 @@ mod tests {
     fn a_hint_makes_a_tool_one_that_reads() {
         let hinted = |hint| offered("a", json!({})).with_annotations(ToolAnnotations::new().read_only(hint));
         for hint in [true, false] {
-            assert_eq!(take_over(vec![hinted(hint)], "s").tools[0].spec.read_only, hint);
+            let spec = &take_over(vec![hinted(hint)], "s").tools[0].spec;
+            assert_eq!((spec.read_only, spec.sends(), spec.sends_or_runs()), (hint, !hint, true));
         }
     }
 

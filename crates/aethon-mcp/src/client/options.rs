@@ -6,6 +6,7 @@ use std::time::Duration;
 use aethon_core::exchange::Exchange;
 use aethon_core::program::{Program, Programs};
 use aethon_core::secret::Secret;
+use aethon_core::tool::ToolSpec;
 
 /// The servers, and the means to reach them.
 pub struct Options {
@@ -25,6 +26,24 @@ pub struct ServerOptions {
     pub name: String,
     /// How to reach it.
     pub address: Address,
+    /// Whether the owner vouches for its descriptions of its tools.
+    pub is_trusted: bool,
+}
+
+/// How the tools of one server are offered.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OfferRules {
+    pub(super) call_timeout: Duration,
+    pub(super) is_trusted: bool,
+}
+
+impl OfferRules {
+    pub(super) fn apply(self, spec: ToolSpec) -> ToolSpec {
+        let described_outside = spec.described_outside && !self.is_trusted;
+        let mut spec = spec.with_timeout(self.call_timeout);
+        spec.described_outside = described_outside;
+        spec
+    }
 }
 
 /// How to reach a server.

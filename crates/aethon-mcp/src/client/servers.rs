@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::board::{Board, ServerState};
 use super::keeper::Keeper;
-use super::options::{Options, ServerOptions};
+use super::options::{OfferRules, Options, ServerOptions};
 
 /// How long servers may take to end before they are killed.
 const ENDING: Duration = Duration::from_secs(3);
@@ -39,7 +39,7 @@ impl Servers {
             address: Arc::new(server.address),
             board: board.clone(),
             programs: programs.clone(),
-            call_timeout,
+            rules: OfferRules { call_timeout, is_trusted: server.is_trusted },
             version: version.clone(),
         };
         let waiting = servers.into_iter().map(keeper).collect();

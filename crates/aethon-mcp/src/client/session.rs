@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::board::{Board, ServerState};
 use super::listing;
+use super::options::OfferRules;
 use super::signals::ConnectionSignals;
 use super::stderr::StderrTail;
 use super::tool::BorrowedTool;
@@ -67,12 +68,12 @@ impl Session {
         mut self,
         name: Arc<str>,
         board: Arc<Board>,
-        call_timeout: Duration,
+        rules: OfferRules,
         mut shutdown: Shutdown,
     ) -> String {
         let mut subscription = subscribe(self.service.peer().clone()).await;
         let why = loop {
-            match list(self.service.peer().clone(), name.clone(), call_timeout, self.signals.clone()).await {
+            match list(self.service.peer().clone(), name.clone(), rules, self.signals.clone()).await {
                 Ok((state, tools)) => {
                     tracing::info!(server = &*name, "MCP server {state}");
                     board.put(&name, state, tools);
@@ -111,12 +112,12 @@ impl Session {
 async fn list(
     peer: Peer<RoleClient>,
     name: Arc<str>,
-    call_timeout: Duration,
+    rules: OfferRules,
     signals: Arc<ConnectionSignals>,
 ) -> Result<(ServerState, Vec<Arc<dyn Tool>>), String> {
     let listing = listing::read(peer.clone(), name).await?;
     let borrow = |entry: listing::Entry| {
-        let spec = entry.spec.with_timeout(call_timeout);
+        let spec = rules.apply(entry.spec);
         Arc::new(BorrowedTool::new(spec, entry.remote, peer.clone(), signals.clone())) as Arc<dyn Tool>
     };
     let tools: Vec<_> = listing.tools.into_iter().map(borrow).collect();

@@ -7,7 +7,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -241,7 +241,7 @@ pub(crate) fn mac_tools(programs: &Programs) -> Result<Vec<MacTool>, String> {
         ),
         tool(
             ToolSpec::of::<Shortcuts>("shortcuts", "Lists the person's shortcuts, or runs one.")
-                .acting_outside(),
+                .with_effect(Effect::Sends),
             SHORTCUTS,
             &["action", "name", "input"],
         ),

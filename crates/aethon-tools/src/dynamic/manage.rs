@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -54,7 +54,7 @@ enum Action {
 }
 
 impl ManageTools {
-    pub(super) fn new(store: Arc<ToolStore>) -> Self {
+    pub(super) fn new(store: Arc<ToolStore>, effect: Effect) -> Self {
         let spec = ToolSpec::of::<Arguments>(
             "manage_tools",
             "Makes tools of your own that stay: a short program with a description and a schema. It runs in a sandbox \
@@ -63,7 +63,8 @@ impl ManageTools {
         )
         .with_role("code", ArgumentRole::Text)
         .with_untrusted_output()
-        .acting_outside()
+        .with_effect(effect)
+        .with_effect(Effect::ActsLater)
         .open_to(Trust::Owner)
         .with_timeout(LONGEST);
         Self { spec, store }

@@ -37,7 +37,7 @@ impl Program {
         let limit = Duration::from_secs(manifest.timeout_seconds) + LEEWAY;
         let spec = ToolSpec::new(&manifest.name, &manifest.description, manifest.parameters.clone())
             .with_untrusted_output()
-            .acting_outside()
+            .with_effect(executor.runner.effect())
             .with_timeout(limit);
         Self { spec, manifest, code, executor }
     }

@@ -39,8 +39,9 @@ impl DynamicTools {
             runner: Arc::new(Runner::new(&options, redactor)),
             workspace: options.workspace.clone(),
         };
+        let effect = executor.runner.effect();
         let store = Arc::new(ToolStore::open(folder, executor, reserved, (audit, clock)));
-        Self { manage: Arc::new(ManageTools::new(store.clone())), store }
+        Self { manage: Arc::new(ManageTools::new(store.clone(), effect)), store }
     }
 }
 

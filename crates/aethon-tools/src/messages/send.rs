@@ -11,7 +11,7 @@ use aethon_core::clock::Clock;
 use aethon_core::ids::SessionId;
 use aethon_core::message::{Block, Outside};
 use aethon_core::session::Transcripts;
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use schemars::JsonSchema;
@@ -57,7 +57,7 @@ impl SendMessage {
         .with_role("channel", ArgumentRole::Text)
         .with_role("text", ArgumentRole::Text)
         .with_role("recipient", ArgumentRole::Text)
-        .acting_outside();
+        .with_effect(Effect::Sends);
         Self { spec, courier, transcripts, clock }
     }
 

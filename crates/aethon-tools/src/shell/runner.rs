@@ -10,7 +10,7 @@ use aethon_core::ids::SessionId;
 use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
 use aethon_core::sandbox::Sandbox;
-use aethon_core::tool::ToolContext;
+use aethon_core::tool::{Effect, ToolContext};
 use aethon_core::turn::Trust;
 use tokio::time::Instant;
 
@@ -78,6 +78,12 @@ impl Runner {
     /// Returns where commands run.
     pub(crate) fn sandbox(&self) -> Sandbox {
         self.options.sandbox
+    }
+
+    /// Returns what a command can do here: one that reaches a network can send whatever it reads.
+    pub(crate) fn effect(&self) -> Effect {
+        let is_alone = self.options.sandbox != Sandbox::None && self.options.limits.network == "none";
+        if is_alone { Effect::RunsCode } else { Effect::Sends }
     }
 
     /// Runs a command to its end and shows its progress. Dropping the future ends it. The error is a sentence.

@@ -72,6 +72,7 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
         )
         .with_role("command", ArgumentRole::Command)
         .with_role("cwd", ArgumentRole::ReadPath)
+        .with_effect(runner.effect())
         .with_untrusted_output()
         .with_timeout(options.max_timeout + LONGEST_WAIT + LEEWAY)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use aethon_core::schedule::{JobRecord, JobRefusal, JobRequest, Origin, Schedule, Timing};
 use aethon_core::time;
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -59,7 +59,9 @@ impl ScheduleTask {
             "Schedules a prompt or a SOP, once or again and again. The result is delivered to a conversation.",
         )
         .with_role("prompt", ArgumentRole::Text)
-        .acting_outside()
+        // Its result is delivered when nobody looks, and it stays.
+        .with_effect(Effect::Sends)
+        .with_effect(Effect::ActsLater)
         .open_to(Trust::Guest);
         Self { spec, schedule }
     }
@@ -204,7 +206,7 @@ impl RemoveScheduledJob {
         let about = "Removes a scheduled job. Jobs of the configuration stay.";
         let spec = ToolSpec::of::<Removed>("remove_scheduled_job", about)
             .with_role("job_id", ArgumentRole::Text)
-            .acting_outside()
+            .with_effect(Effect::ActsLater)
             .open_to(Trust::Guest);
         Self { spec, schedule }
     }

@@ -130,6 +130,7 @@ fn options(config: &Config) -> Options {
     options.approval_timeout = Duration::from_secs(config.approval.timeout_seconds);
     options.max_tool_output_chars = config.agent.max_tool_output_chars;
     options.compaction.share = config.session.max_context_share;
+    options.marks_files = config.security.mark_untrusted_content;
     options.keep_recent = config.session.keep_recent;
     options
 }

@@ -61,5 +61,5 @@ fn entry(name: &str, server: &McpServer) -> Option<ServerOptions> {
         // Checked with the configuration.
         (None, None) => return None,
     };
-    Some(ServerOptions { name: name.to_owned(), address })
+    Some(ServerOptions { name: name.to_owned(), address, is_trusted: server.trusted })
 }

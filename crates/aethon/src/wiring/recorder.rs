@@ -9,7 +9,7 @@ use aethon_core::hook::Hook;
 use aethon_core::live::Live;
 use aethon_core::recording::Recordings;
 use aethon_core::storage::Storage;
-use aethon_recorder::{Keep, Library, Options, Recorder};
+use aethon_recorder::{Keep, Library, Options, Recorder, Seal};
 use tokio::time::timeout;
 
 use crate::builder::Prepared;
@@ -31,14 +31,15 @@ pub(crate) struct Recorded {
 impl Recorded {
     /// Finishes what an earlier run left incomplete, and starts the recorder.
     pub(crate) async fn open(prepared: &Prepared) -> Result<Self> {
-        let library = Library::new(prepared.home.recordings(), prepared.shared.bus.clone());
+        let seal = seal(prepared);
+        let library = Library::sealed(prepared.home.recordings(), prepared.shared.bus.clone(), seal.clone());
         let finishing = library.clone();
         let recovery = tokio::spawn(async move { finishing.recover().await });
         if timeout(LONGEST_RECOVERY, recovery).await.is_err() {
             tracing::info!("recordings that were broken off are being finished");
         }
         let options = &prepared.config.session_recorder;
-        let recorder = if options.enabled { Some(start(prepared)?) } else { None };
+        let recorder = if options.enabled { Some(start(prepared, seal)?) } else { None };
         Ok(Self { library, recorder })
     }
 
@@ -95,7 +96,20 @@ pub(crate) fn feature(config: &Config) -> Feature {
     Feature::new(("session_recorder", "Session recordings"), state, detail, "session_recorder.enabled")
 }
 
-fn start(prepared: &Prepared) -> Result<Recorder> {
+/// The key by which the home recognises its own recordings. Without one every recording counts as somebody else's.
+fn seal(prepared: &Prepared) -> Option<Seal> {
+    let file = prepared.home.run().join("recordings.key");
+    let seal = match prepared.config.session_recorder.enabled {
+        true => Seal::load_or_create(&file).map(Some),
+        false => Seal::load(&file),
+    };
+    seal.unwrap_or_else(|error| {
+        tracing::warn!(%error, "recordings are not sealed, so they count as somebody else's when they are resumed");
+        None
+    })
+}
+
+fn start(prepared: &Prepared, seal: Option<Seal>) -> Result<Recorder> {
     let options = &prepared.config.session_recorder;
     let recorder = Recorder::start(Options {
         folder: prepared.home.recordings(),
@@ -106,6 +120,7 @@ fn start(prepared: &Prepared) -> Result<Recorder> {
         redactor: prepared.shared.redactor.clone(),
         clock: prepared.clock(),
         bus: prepared.shared.bus.clone(),
+        seal,
     });
     recorder.map_err(|error| Error::failed(error.to_string()).because(error))
 }

@@ -31,8 +31,6 @@ pub(crate) fn hook(prepared: &Prepared) -> Option<Arc<VerifyEdits>> {
 /// Returns whether a check may be derived from a project's files. Such a check executes files that the model can write, so not
 /// if commands need approval (always, or in turns tainted by a stranger's text) and no sandbox contains them.
 pub(crate) fn may_detect(config: &Config) -> bool {
-    let approval = &config.approval;
-    let asks = config.security.taint_requires_approval
-        || approval.enabled && approval.requires_approval.iter().any(|tool| tool == "shell" || tool == "*");
+    let asks = config.security.taint_requires_approval || crate::reach::asks_before_commands(config);
     config.security.sandbox != Sandbox::None || !asks
 }

@@ -32,7 +32,16 @@ pub(super) fn hooks(program: &str, arguments: &[String]) -> Vec<Inner> {
         "make" | "gmake" => make(arguments),
         "vim" | "vi" | "nvim" | "ex" | "view" | "vimdiff" | "gvim" | "emacs" => editor(program, arguments),
         "docker" | "podman" | "nerdctl" | "kubectl" | "lxc" | "docker-compose" => container(arguments),
-        "at" | "batch" | "crontab" | "bc-sh" => vec![Inner::Input],
+        "at" | "batch" | "bc-sh" => vec![Inner::Input],
+        "crontab" => {
+            let file = behind(&[], "us", 0).rest(arguments).first().cloned();
+            vec![Inner::Crontab(file.unwrap_or_else(|| "-".to_owned()))]
+        }
+        "compgen" => scripts(values(arguments, &["-C"]))
+            .into_iter()
+            // The words of a list are expanded.
+            .chain(values(arguments, &["-W"]).iter().map(|words| Inner::Script(format!(": {words}"))))
+            .collect(),
         "man" => scripts(values(arguments, &["-P", "--pager", "-H"])),
         "split" => scripts(values(arguments, &["--filter"])),
         "sort" => scripts(values(arguments, &["--compress-program"])),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aethon_core::secret::Secret;
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -47,7 +47,7 @@ impl GitHub {
         )
         .with_role("query", ArgumentRole::Text)
         .with_untrusted_output()
-        .acting_outside()
+        .with_effect(Effect::Sends)
         .with_timeout(call_timeout(&client));
         Ok(Self { spec, client, target, token: options.token.clone() })
     }

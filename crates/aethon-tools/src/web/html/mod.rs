@@ -2,6 +2,7 @@
 //! links.
 //!
 //! A tokenizer suffices: no tree is built, so endless nesting costs nothing. `elements` says what an element means,
+//! `visibility` what a person would not see,
 //! `reader` processes the tokens and tracks the open elements, `writer` puts words and line breaks together and
 //! separates the content of a page from its frame.
 
@@ -9,6 +10,7 @@ mod elements;
 mod reader;
 #[cfg(test)]
 mod tests;
+mod visibility;
 mod writer;
 
 pub(super) use reader::read;

@@ -5,6 +5,7 @@ use url::Url;
 
 use super::Readable;
 use super::elements::{Region, Role, ends_before, is_void, region_of, role_of};
+use super::visibility::{HidingRules, Visibility, by_style};
 use super::writer::Writer;
 
 /// Maximum number of open elements tracked; deeper ones are read as text of the deepest.
@@ -16,7 +17,7 @@ type Tag = html5gum::StartTag<()>;
 
 /// Converts a page to Markdown; links are resolved against its URL.
 pub(crate) fn read(html: &str, address: &Url) -> Readable {
-    let mut reader = Reader::at(address);
+    let mut reader = Reader::at(address, HidingRules::of(html));
     let mut emitter = DefaultEmitter::default();
     // Without a tree builder, this is what makes the tokenizer treat scripts and styles as raw text.
     emitter.naively_switch_states(true);
@@ -39,8 +40,12 @@ pub(crate) fn read(html: &str, address: &Url) -> Readable {
     Readable { title, text: reader.writer.finish(), is_cut }
 }
 
+/// What stands before text that a person may not see, and behind it.
+const NOT_SHOWN: (&str, &str) = ("[perhaps not shown on the page: ", "]");
+
 struct Reader {
     base: Url,
+    hiding: HidingRules,
     open: Vec<Open>,
     writer: Writer,
     title: String,
@@ -54,6 +59,8 @@ struct Open {
     /// The region and visibility of its content.
     region: Region,
     is_hidden: bool,
+    /// Whether its text is noted as perhaps not shown.
+    is_doubtful: bool,
     /// In a numbered list, the number of the next item.
     number: usize,
     /// The target of a link.
@@ -61,9 +68,9 @@ struct Open {
 }
 
 impl Reader {
-    fn at(address: &Url) -> Self {
+    fn at(address: &Url, hiding: HidingRules) -> Self {
         let (open, writer) = (Vec::new(), Writer::default());
-        Self { base: address.clone(), open, writer, title: String::new(), has_title: false }
+        Self { base: address.clone(), hiding, open, writer, title: String::new(), has_title: false }
     }
 
     fn start(&mut self, tag: &Tag) {
@@ -89,8 +96,13 @@ impl Reader {
         let region = if region == Region::Frame { region } else { opened.unwrap_or(region) };
         let role = role_of(name);
         let is_page = matches!(name, b"html" | b"body");
-        let is_hidden = was_hidden || role == Role::Hidden || (!is_page && hides_itself(tag));
-        let open = Open { name: name.to_vec(), role, region, is_hidden, number: 1, link: None };
+        let visibility = if is_page { Visibility::Shown } else { self.visibility(name, tag) };
+        let is_hidden = was_hidden || role == Role::Hidden || visibility == Visibility::Hidden;
+        let is_doubtful = !is_hidden
+            && visibility == Visibility::Doubtful
+            && !matches!(role, Role::Row | Role::Title)
+            && !self.open.iter().any(|open| open.is_doubtful);
+        let open = Open { name: name.to_vec(), role, region, is_hidden, is_doubtful, number: 1, link: None };
         if !is_hidden {
             self.writer.enter(region);
         } else if !was_hidden && !matches!(role, Role::Inline | Role::Hidden | Role::Code | Role::Link) {
@@ -99,6 +111,24 @@ impl Reader {
         self.open.push(open);
         if !is_hidden {
             self.begin(role, tag);
+        }
+        if is_doubtful {
+            self.writer.text(NOT_SHOWN.0);
+        }
+    }
+
+    /// Returns how far a person sees an element.
+    fn visibility(&self, name: &[u8], tag: &Tag) -> Visibility {
+        if hides_itself(tag) {
+            return Visibility::Hidden;
+        }
+        let word = |name: &[u8]| attribute(tag, name).map(String::from_utf8_lossy).unwrap_or_default();
+        let is_folded = name == b"details" && attribute(tag, b"open").is_none();
+        let is_covered = self.hiding.cover(&word(b"class"), &word(b"id"));
+        if is_folded || is_covered || by_style(&word(b"style")) == Visibility::Doubtful {
+            Visibility::Doubtful
+        } else {
+            Visibility::Shown
         }
     }
 
@@ -177,6 +207,9 @@ impl Reader {
         let Some(open) = self.open.pop() else { return };
         if open.role == Role::Title && !self.title.trim().is_empty() {
             self.has_title = true;
+        }
+        if open.is_doubtful {
+            self.writer.text(NOT_SHOWN.1);
         }
         if !open.is_hidden {
             self.finish(&open);
@@ -268,15 +301,12 @@ fn attribute<'t>(tag: &'t Tag, name: &[u8]) -> Option<&'t [u8]> {
     found.map(|(_, value)| value.value.0.as_slice())
 }
 
-/// Returns whether an element is invisible to a person: a common place to hide words meant only for machines.
+/// Returns whether an element takes itself off the page.
 fn hides_itself(tag: &Tag) -> bool {
-    let style = attribute(tag, b"style").unwrap_or_default();
-    let style: String = String::from_utf8_lossy(style).to_ascii_lowercase().split_whitespace().collect();
-    let hiding = ["display:none", "visibility:hidden", "visibility:collapse", "opacity:0;", "font-size:0"];
+    let style = attribute(tag, b"style").map(String::from_utf8_lossy).unwrap_or_default();
     attribute(tag, b"hidden").is_some()
         || attribute(tag, b"aria-hidden") == Some(b"true")
-        || hiding.iter().any(|words| style.contains(words))
-        || style.ends_with("opacity:0")
+        || by_style(&style) == Visibility::Hidden
 }
 
 /// Resolves the target of a link to a page or mail address; `None` for fragments, scripts and the like.

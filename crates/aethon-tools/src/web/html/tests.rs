@@ -65,6 +65,81 @@ fn what_nobody_sees_is_left_out() {
 }
 
 #[test]
+fn what_a_style_takes_off_the_page_is_left_out() {
+    for style in [
+        "display:none",
+        "DISPLAY : none !important",
+        "visibility: collapse",
+        "opacity: .01",
+        "font-size: 0.5px",
+        "color: transparent",
+        "color: rgba(0, 0, 0, 0)",
+        "position:absolute; left:-9999px",
+        "position:fixed; top: -2000px",
+        "margin-left:-100em",
+        "text-indent: -9999px",
+        "text-indent:-200%",
+        "transform: translateX(-9999px)",
+        "transform: scale( 0 )",
+        "clip: rect(0 0 0 0); position:absolute",
+        "clip:rect(1px,1px,1px,1px)",
+        "clip-path: inset(50%)",
+        "clip-path:circle(0)",
+        "max-height:0; overflow:hidden",
+        "height:1px;width:1px;overflow:hidden",
+        "content-visibility:hidden",
+    ] {
+        assert_eq!(text(&format!("a<span style='{style}'>evil</span>b")), "ab", "{style}");
+        assert_eq!(text(&format!("a<p style='{style}'>evil<b>evil</b></p>b")), "a\nb", "{style}");
+    }
+    for style in [
+        "color:black",
+        "opacity:.5",
+        "font-size:9px",
+        "left:-4px",
+        "margin-left:-10px",
+        "text-indent:-1em",
+        "max-height:300px;overflow:hidden",
+        "color:white;background:#333",
+        "width:0",
+        "",
+    ] {
+        assert_eq!(text(&format!("a <span style='{style}'>word</span> b")), "a word b", "{style}");
+    }
+}
+
+#[test]
+fn what_may_not_be_seen_is_noted() {
+    let noted = |html: &str| {
+        let text = text(html);
+        let inner = text.split_once("[perhaps not shown on the page:").map(|(_, rest)| rest);
+        inner.and_then(|rest| rest.split_once(']')).map(|(inner, _)| inner.trim().to_owned())
+    };
+    for html in [
+        "a <span style='color:#fff'>evil</span> b",
+        "a <span style='color: #FEFEFE'>evil</span> b",
+        "a <span style='color:rgb(255, 255, 255)'>evil</span> b",
+        "a <span style='color:#333;background-color:#333'>evil</span> b",
+        "<style>.x{color:red} .ghost { display : none }</style>a <span class='x ghost'>evil</span> b",
+        "<style>p.ghost, #other{opacity:0}</style>a <p class=ghost>evil</p> b",
+        "<style>@media screen { #ghost { position:absolute; left:-9999px } }</style>a <div id=ghost>evil</div>",
+        "<details>evil</details>",
+    ] {
+        assert_eq!(noted(html).as_deref(), Some("evil"), "{html}");
+    }
+    for html in [
+        "<style>.ghost{color:red}</style><span class=ghost>word</span>",
+        "<style>@media print { .ghost{display:none} }</style><span class=ghost>word</span>",
+        "<style>.a .ghost{display:none} .ghost:hover{display:none}</style><span class=ghost>word</span>",
+        "<style>.ghost{display:none}</style><body class=ghost>word</body>",
+        "<details open>word</details>",
+    ] {
+        assert_eq!(text(html).trim(), "word", "{html}");
+    }
+    assert_eq!(noted("<details><summary>More</summary><p>one</p></details>").as_deref(), Some("More\n\none"));
+}
+
+#[test]
 fn the_title_is_the_first_one_of_the_page() {
     let page = read(
         "<title> A \n B </title><svg><title>icon</title></svg><title>other</title>x",

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use aethon_core::secret::Secret;
-use aethon_core::tool::{ArgumentRole, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
+use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -68,7 +68,7 @@ impl WebSearch {
         .reading_only()
         .open_to(Trust::Guest)
         .with_untrusted_output()
-        .acting_outside()
+        .with_effect(Effect::Sends)
         .with_timeout(call_timeout(&client));
         Ok(Self { spec, client, engine, base, key: options.key.clone() })
     }

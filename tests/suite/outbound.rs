@@ -1,0 +1,142 @@
+//! Ways out as one group: INTERFACE section 13 (`outbound` in `approval.requires_approval`), SECURITY "ways out".
+
+use aethon_tests::socket::of_type;
+use aethon_tests::stub::{Seen, Stub, ok};
+use aethon_tests::{Server, Socket, eventually, home};
+use serde_json::{Value, json};
+
+/// What must not leave the machine unasked.
+const CANARY: &str = "canary-of-the-diary-4711";
+
+/// A listener that records whatever is sent to it, and answers as a page, a search, an API and a model.
+fn listener() -> Stub {
+    Stub::answering(|seen: &Seen| {
+        if seen.line.starts_with("GET") {
+            return ok("application/json", "{\"results\": []}");
+        }
+        ok("application/json", "{\"jsonrpc\": \"2.0\", \"id\": 1, \"result\": 1, \"data\": {}}")
+    })
+}
+
+/// A server that could reach the listener in every way, with these settings.
+fn server(stub: &Stub, settings: &[&str]) -> Server {
+    let address = stub.address;
+    let mut all = vec![
+        "approval.enabled=true".to_owned(),
+        format!("security.egress_allowed_hosts=[\"{address}\"]"),
+        "tools.web_search.provider=searxng".to_owned(),
+        format!("tools.web_search.host=\"http://{address}\""),
+        format!("tools.github.api_base=\"http://{address}/api\""),
+        "tools.github.token=\"token-4711\"".to_owned(),
+        format!("mcp.servers.fake.command={:?}", env!("CARGO_BIN_EXE_fake-mcp")),
+    ];
+    all.extend(settings.iter().map(|setting| (*setting).to_owned()));
+    let home = home();
+    std::fs::create_dir_all(home.path().join("workspace")).unwrap();
+    std::fs::write(home.path().join("workspace/diary.txt"), CANARY).unwrap();
+    let settings: Vec<&str> = all.iter().map(String::as_str).collect();
+    let server = Server::start_in(home, &settings);
+    eventually("the MCP server is connected", || {
+        server.feature("mcp")["detail"].as_str()?.contains("fake: connected").then_some(())
+    });
+    server
+}
+
+/// The ways out: a tool and a call that carries the canary.
+fn ways_out(stub: &Stub) -> Vec<(&'static str, Value)> {
+    let address = stub.address;
+    vec![
+        ("web_fetch", json!({"url": format!("http://{address}/?d={CANARY}")})),
+        ("jsonrpc", json!({"url": format!("http://{address}/rpc"), "method": CANARY})),
+        ("web_search", json!({"query": CANARY})),
+        ("github", json!({"query": format!("{{ search(query: \"{CANARY}\") {{ x }} }}")})),
+        ("send_message", json!({"channel": "webchat", "recipient": "other", "text": CANARY})),
+        (
+            "schedule_task",
+            json!({"cron": "0 4 * * *", "prompt": CANARY, "channel": "webchat", "recipient": "other"}),
+        ),
+        ("shell", json!({"command": format!("curl -s http://{address}/{CANARY}")})),
+        ("fake__echo", json!({"word": CANARY})),
+    ]
+}
+
+/// How a call ended if a person, who may be asked, denies it: whether they were asked, and the call's state.
+fn denied(chat: &mut Socket, id: &str, tool: &str, input: &Value) -> (bool, String) {
+    chat.send_json(&json!({"type": "message", "id": id, "text": format!("!tool {tool} {input}")}));
+    let mut is_asked = false;
+    let mut frames = Vec::new();
+    loop {
+        let frame = chat.frame();
+        if frame["type"] == "approval" {
+            is_asked = true;
+            assert_eq!(frame["tool"], tool);
+            chat.send_json(&json!({"type": "approval", "id": frame["id"], "decision": "deny"}));
+        }
+        let is_done = frame["type"] == "done";
+        frames.push(frame);
+        if is_done {
+            break;
+        }
+    }
+    let ended = of_type(&frames, "tool").into_iter().rfind(|frame| frame["state"] != "running");
+    (is_asked, ended.unwrap()["state"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn each_way_out_waits_for_a_person_once_outbound_is_listed_and_nothing_leaves_unasked() {
+    let stub = listener();
+    let server = server(&stub, &["approval.requires_approval=[\"outbound\"]"]);
+    let mut chat = server.chat("default");
+    for (number, (tool, input)) in ways_out(&stub).into_iter().enumerate() {
+        let ended = denied(&mut chat, &format!("m{number}"), tool, &input);
+        assert_eq!(ended, (true, "denied".to_owned()), "{tool}");
+    }
+    // Where nobody can be asked it is a no.
+    for (tool, input) in ways_out(&stub) {
+        let answer =
+            server.post("/webhook/trigger", &json!({"text": format!("!tool {tool} {input}")})).text();
+        assert!(
+            answer.contains("outbound") && answer.contains("approval.requires_approval"),
+            "{tool}: {answer}"
+        );
+    }
+    assert!(stub.requests().is_empty(), "{:?}", stub.requests());
+    assert_eq!(server.get("/api/sessions/webchat:other").status, 404, "no message went there");
+    assert_eq!(server.get("/api/scheduler").json()["jobs"], json!([]));
+    let row = server.feature("approvals")["detail"].to_string();
+    assert!(row.contains("every tool that sends something out"), "{row}");
+}
+
+#[test]
+fn what_stays_on_the_machine_is_not_asked_about() {
+    let stub = listener();
+    let server = server(&stub, &["approval.requires_approval=[\"outbound\"]"]);
+    let mut chat = server.chat("default");
+    for (number, (tool, input)) in [
+        ("file_read", json!({"path": "diary.txt"})),
+        ("file_write", json!({"path": "copy.txt", "content": CANARY})),
+        ("current_time", json!({})),
+        ("manage_memory", json!({"action": "store", "content": "The cat is called Momo."})),
+        ("record_learning", json!({"learning": "Tests are run before a commit."})),
+        // It says of itself that it only reads.
+        ("fake__environment", json!({})),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let ended = denied(&mut chat, &format!("m{number}"), tool, &input);
+        assert_eq!(ended, (false, "ok".to_owned()), "{tool}");
+    }
+}
+
+#[test]
+fn without_outbound_the_default_list_asks_as_before() {
+    let stub = listener();
+    let server = server(&stub, &[]);
+    let mut chat = server.chat("default");
+    for (number, (tool, input)) in ways_out(&stub).into_iter().enumerate() {
+        let (is_asked, _) = denied(&mut chat, &format!("m{number}"), tool, &input);
+        assert_eq!(is_asked, tool == "shell", "{tool}");
+    }
+    assert!(!stub.requests().is_empty(), "they were not held back");
+}
