@@ -9,6 +9,7 @@ use crate::ledger::WorkKind;
 use crate::model::Effort;
 use crate::person::Person;
 use crate::sop::SopName;
+use crate::turn::Trust;
 
 /// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,6 +112,17 @@ impl Inbound {
     #[must_use]
     pub fn from_sender(self, sender: impl Into<String>) -> Self {
         Self { sender: sender.into(), ..self }
+    }
+
+    /// Returns how far its turn may go.
+    pub fn trust(&self) -> Trust {
+        Trust::of(&self.person, self.is_from_outside())
+    }
+
+    /// Returns how many bytes of text and files it carries.
+    pub fn content_bytes(&self) -> usize {
+        let files = self.attachments.iter().map(|file| file.data.len());
+        self.text.len().saturating_add(files.sum())
     }
 
     /// Returns whether a stranger may have written it: the words of somebody who is not trusted, or what another
