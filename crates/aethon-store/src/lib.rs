@@ -33,6 +33,7 @@ mod marks;
 mod memory;
 mod messages;
 mod money;
+mod oneshots;
 mod outbox;
 mod owners;
 mod purge;
