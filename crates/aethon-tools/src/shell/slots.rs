@@ -1,15 +1,14 @@
 //! Limits how many commands run at once: `tools.max_shells`, shared by everything that runs commands.
 //!
-//! If all slots are taken, a command waits a while. Turns that strangers began never get the last slots ([`Share`]), so
+//! If all slots are taken, a command waits a while. Turns that strangers began never get the last slots, so
 //! that a flood of them leaves room for the owner.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_core::share::Share;
 use aethon_core::turn::Trust;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+
+use crate::slots::{SharedSlot, SharedSlots};
 
 /// How long a command waits for a slot.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -18,17 +17,7 @@ const USUAL: usize = 8;
 
 /// The slots for commands. Cheap to clone; clones share them.
 #[derive(Debug, Clone)]
-pub struct CommandSlots {
-    all: Arc<Semaphore>,
-    strangers: Arc<Semaphore>,
-    most: usize,
-}
-
-/// A slot, released when dropped.
-pub(crate) struct Slot {
-    _of_all: OwnedSemaphorePermit,
-    _of_strangers: Option<OwnedSemaphorePermit>,
-}
+pub struct CommandSlots(SharedSlots);
 
 impl Default for CommandSlots {
     fn default() -> Self {
@@ -39,26 +28,16 @@ impl Default for CommandSlots {
 impl CommandSlots {
     /// Creates this many slots, and at least one.
     pub fn of(most: usize) -> Self {
-        let most = most.clamp(1, Semaphore::MAX_PERMITS);
-        let strangers = usize::try_from(Share::of_count(most).of_strangers()).unwrap_or(most);
-        Self { all: Arc::new(Semaphore::new(most)), strangers: Arc::new(Semaphore::new(strangers)), most }
+        Self(SharedSlots::of(most))
     }
 
     /// Acquires a slot for a command of a turn of this trust. The error is a sentence.
-    pub(crate) async fn take(&self, trust: Trust) -> Result<Slot, String> {
-        let taking = async {
-            let of_strangers = match trust {
-                Trust::Owner => None,
-                Trust::Outside | Trust::Guest => Some(self.strangers.clone().acquire_owned().await.ok()?),
-            };
-            Some(Slot { _of_all: self.all.clone().acquire_owned().await.ok()?, _of_strangers: of_strangers })
-        };
-        // The semaphores are never closed.
-        timeout(LONGEST_WAIT, taking).await.ok().flatten().ok_or_else(|| {
+    pub(crate) async fn take(&self, trust: Trust) -> Result<SharedSlot, String> {
+        timeout(LONGEST_WAIT, self.0.take(trust)).await.map_err(|_| {
             format!(
                 "{} commands run already, which is as many as may (`tools.max_shells`), and none of them ended within {} s; \
                  try again later",
-                self.most,
+                self.0.most(),
                 LONGEST_WAIT.as_secs()
             )
         })
