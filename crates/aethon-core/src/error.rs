@@ -134,6 +134,11 @@ impl Error {
         self.kind == Kind::NoRoom
     }
 
+    /// Returns whether a share of something bounded is used up, so that waiting for it would hold up others.
+    pub fn is_crowded(&self) -> bool {
+        matches!(self.kind, Kind::Full | Kind::NoRoom)
+    }
+
     /// Returns whether another program that shares the storage is writing there. It becomes free when that program is
     /// done or gone.
     pub fn is_elsewhere(&self) -> bool {

@@ -122,7 +122,10 @@ impl Store {
                 "one-shot sessions had more than `session.oneshot_max_mb`; those of webhooks and the longest unused went"
             ),
             Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "one-shot sessions were not limited");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "one-shot sessions were not limited"
+                );
             }
         }
     }
@@ -161,7 +164,8 @@ fn forget_oneshots(sql: &Sql<'_>, before: i64, now: i64) -> Result<usize, Error>
 
 /// Removes those of these sessions in which no turn is open by now. Returns how many.
 fn detach_unused(sql: &Sql<'_>, ids: &[String], now: i64) -> Result<usize, Error> {
-    const IS_UNUSED: &str = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND is_oneshot AND NOT EXISTS
+    const IS_UNUSED: &str =
+        "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND is_oneshot AND NOT EXISTS
         (SELECT 1 FROM turns WHERE turns.session_key = sessions.session_key AND phase < 2))";
     let mut gone = 0;
     for id in ids {

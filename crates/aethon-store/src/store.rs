@@ -14,9 +14,9 @@ use aethon_core::turn::Trust;
 use crate::db::{self, Haste, IdleTask, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
+use crate::oneshots::{self, Growth};
 use crate::owners::{self, Owner};
 use crate::time::{day_number, to_millis};
-use crate::oneshots::{self, Growth};
 use crate::{ledger, marks, purge, search};
 
 /// Tasks for idle moments.

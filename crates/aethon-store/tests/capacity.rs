@@ -104,7 +104,8 @@ async fn one_shot_sessions_go_before_the_owner_is_refused() {
 
 #[tokio::test]
 async fn one_shot_sessions_are_limited_in_bytes_as_they_come() {
-    let home = Home::with(Options::default().with(|options| options.max_oneshot_bytes = Some(MEBIBYTE as u64)));
+    let home =
+        Home::with(Options::default().with(|options| options.max_oneshot_bytes = Some(MEBIBYTE as u64)));
     let job = called("job:owners", 100).via("scheduler").with_oneshot(true);
     send(&home, job).await.unwrap();
     for n in 0..40 {

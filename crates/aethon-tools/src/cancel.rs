@@ -27,7 +27,9 @@ impl Drop for CancelOnDrop {
 }
 
 /// Runs work on the blocking pool, and tells it when the returned future is dropped. `None` after a panic.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce(&Cancelled) -> T + Send + 'static) -> Option<T> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce(&Cancelled) -> T + Send + 'static,
+) -> Option<T> {
     let cancelled = Cancelled::default();
     let _guard = CancelOnDrop(cancelled.clone());
     tokio::task::spawn_blocking(move || work(&cancelled)).await.ok()

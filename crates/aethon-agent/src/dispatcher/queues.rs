@@ -39,9 +39,10 @@ impl Limits {
     /// Takes a turn's place and the room for its bytes.
     fn admit(&self, live: &mut TurnHandle) -> Result<()> {
         let Claim { trust, bytes, .. } = live.claim;
-        let turn = self.turns.take(trust, 1).ok_or_else(|| {
-            Error::full("too many turns run at the same time; try again in a moment")
-        })?;
+        let turn = self
+            .turns
+            .take(trust, 1)
+            .ok_or_else(|| Error::full("too many turns run at the same time; try again in a moment"))?;
         let bytes = self.bytes.take(trust, bytes).ok_or_else(|| {
             Error::full("too many large messages are worked on at the same time; try again in a moment")
         })?;

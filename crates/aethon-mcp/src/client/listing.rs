@@ -71,7 +71,9 @@ pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'stati
         }
         // Checking a large list takes a while, and nobody else should wait for it.
         let taken = tokio::task::spawn_blocking(move || take_over(offered, &server)).await;
-        taken.map_err(|_| "its list of tools could not be checked because of a fault in the program".to_owned())
+        taken.map_err(|_| {
+            "its list of tools could not be checked because of a fault in the program".to_owned()
+        })
     }
     .boxed()
 }

@@ -41,7 +41,10 @@ impl Relisting {
         let wait = self.wait;
         self.wait = (wait * 2).min(MAX_WAIT);
         if wait >= QUIET && !std::mem::replace(&mut self.was_warned, true) {
-            tracing::warn!(server, "an MCP server keeps announcing new tools; its list is read less and less often");
+            tracing::warn!(
+                server,
+                "an MCP server keeps announcing new tools; its list is read less and less often"
+            );
         }
         wait
     }

@@ -142,7 +142,8 @@ impl Commits {
     /// made, it fails for that reason and not for a full disk.
     fn attempt_or_make_room(&self, sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
         let attempt = self.attempt(sql, group);
-        let (Attempt::Spoiled(DiskSpace::Lacking), [job], Some(capacity)) = (&attempt, &mut *group, self.capacity)
+        let (Attempt::Spoiled(DiskSpace::Lacking), [job], Some(capacity)) =
+            (&attempt, &mut *group, self.capacity)
         else {
             return attempt;
         };
@@ -150,8 +151,7 @@ impl Commits {
             // The disk is full indeed. The attempt without the limit may have changed the outcome.
             return self.attempt(sql, group);
         };
-        let relieved =
-            capacity.with_headroom(sql, || in_transaction(sql, |sql| (self.relief)(sql, pages)));
+        let relieved = capacity.with_headroom(sql, || in_transaction(sql, |sql| (self.relief)(sql, pages)));
         match relieved {
             Ok(true) => self.attempt(sql, group),
             Ok(false) | Err(_) => {

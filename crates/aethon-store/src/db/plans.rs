@@ -64,7 +64,7 @@ mod tests {
         "DELETE FROM posted", // once a day
         "SELECT session_key, cut_at FROM purges",
         "SELECT id,\n        (SELECT coalesce(sum(octet_length(content)), 0)", // all one-shot sessions, four times an hour
-        "SELECT id FROM sessions WHERE is_oneshot AND NOT EXISTS", // when the database is full
+        "SELECT id FROM sessions WHERE is_oneshot AND NOT EXISTS",             // when the database is full
         "SELECT indexed_through FROM search_mark",
         "SELECT erasing FROM search_mark",
         "UPDATE search_mark",

@@ -111,7 +111,8 @@ impl Tool for FileRead {
                     let _slot = slot;
                     read_pdf(source, &arguments, chars, cancelled)
                 });
-                let failed = || Err(ToolError::failed("reading the file failed because of a fault in the program"));
+                let failed =
+                    || Err(ToolError::failed("reading the file failed because of a fault in the program"));
                 reading.await.unwrap_or_else(failed)
             }
         }
@@ -205,7 +206,8 @@ fn pdf_text(source: &mut Source, path: &str, cancelled: &Cancelled) -> Result<St
     let mut bytes = Vec::new();
     let read = source.file.by_ref().take(LARGEST_PDF).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
-    pdf::text(&bytes, cancelled).map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
+    pdf::text(&bytes, cancelled)
+        .map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
 }
 
 fn text_of(

@@ -19,7 +19,7 @@ use aethon_core::turn::Trust;
 
 pub(crate) use content::text;
 
-use crate::slots::{SharedSlots, SharedSlot};
+use crate::slots::{SharedSlot, SharedSlots};
 
 /// How many documents are read at once: each may take the memory of what it decompresses.
 const MAX_AT_ONCE: usize = 4;

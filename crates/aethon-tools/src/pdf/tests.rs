@@ -22,8 +22,7 @@ fn packed(data: &[u8]) -> Vec<u8> {
 fn stream(number: u32, data: &[u8]) -> Vec<u8> {
     let data = packed(data);
     let mut object =
-        format!("{number} 0 obj\n<< /Filter /FlateDecode /Length {} >>\nstream\n", data.len())
-            .into_bytes();
+        format!("{number} 0 obj\n<< /Filter /FlateDecode /Length {} >>\nstream\n", data.len()).into_bytes();
     object.extend(data);
     object.extend(b"\nendstream\nendobj\n");
     object
@@ -59,8 +58,7 @@ fn hostile_documents_come_to_an_end() {
     assert!(text(&document(&bomb, b"")).is_err());
     let circles = b"%PDF-1.7 1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj 2 0 obj << /Kids [2 0 R 1 0 R 3 0 R] >> endobj 3 0 obj 3 0 R endobj";
     assert!(text(circles).is_err());
-    let nested =
-        [b"%PDF-1.7 1 0 obj ".as_slice(), &b"[".repeat(100_000), &b"<<".repeat(100_000)].concat();
+    let nested = [b"%PDF-1.7 1 0 obj ".as_slice(), &b"[".repeat(100_000), &b"<<".repeat(100_000)].concat();
     assert!(text(&nested).is_err());
     let encrypted = [document(b"BT (x) Tj ET", b""), b"trailer << /Encrypt 9 0 R >>".to_vec()].concat();
     assert!(text(&encrypted).unwrap_err().contains("encrypted"));
@@ -77,7 +75,8 @@ proptest::proptest! {
 
 /// A document of one page, whose objects from number 4 on are these.
 fn one_page(objects: &str) -> Vec<u8> {
-    let head = "%PDF-1.7\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n2 0 obj << /Kids [3 0 R] >> endobj\n";
+    let head =
+        "%PDF-1.7\n1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n2 0 obj << /Kids [3 0 R] >> endobj\n";
     let page = "3 0 obj << /Type /Page /Contents 4 0 R /Resources 5 0 R >> endobj\n";
     format!("{head}{page}{objects}\ntrailer << /Root 1 0 R >>").into_bytes()
 }
@@ -117,9 +116,8 @@ fn hostile() -> Vec<(&'static str, Vec<u8>)> {
     let same = format!("4 0 obj [{}] endobj\n", "6 0 R ".repeat(90_000));
     let mut repeated = one_page(&format!("{same}{}", plain(6, &"(x) Tj ".repeat(100_000))));
     repeated.extend(b"5 0 obj << >> endobj");
-    let nested: String = (0..60_000)
-        .map(|n| format!("{} 0 obj<</Type/ObjStm/First 0/N 0>>stream\n", n + 10))
-        .collect();
+    let nested: String =
+        (0..60_000).map(|n| format!("{} 0 obj<</Type/ObjStm/First 0/N 0>>stream\n", n + 10)).collect();
     let forms = "/X Do ".repeat(60);
     let deep = format!(
         "{}5 0 obj << /XObject << /X 6 0 R >> >> endobj\n6 0 obj << /Subtype /Form /Length {} >>\nstream\n{forms}\nendstream endobj",

@@ -51,7 +51,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_command_waits_for_a_place_and_not_for_ever() {
         let slots = CommandSlots::of(2);
-        let (first, second) = (slots.take(Trust::Owner).await.unwrap(), slots.take(Trust::Guest).await.unwrap());
+        let (first, second) =
+            (slots.take(Trust::Owner).await.unwrap(), slots.take(Trust::Guest).await.unwrap());
         let refused = slots.take(Trust::Owner).await.err().unwrap();
         assert!(refused.contains("tools.max_shells"), "{refused}");
         drop(first);
@@ -67,7 +68,8 @@ mod tests {
             held.push(slot);
         }
         assert_eq!(held.len(), 6);
-        let (first, second) = (slots.take(Trust::Owner).await.unwrap(), slots.take(Trust::Owner).await.unwrap());
+        let (first, second) =
+            (slots.take(Trust::Owner).await.unwrap(), slots.take(Trust::Owner).await.unwrap());
         assert!(slots.take(Trust::Owner).await.is_err());
         drop((first, second));
         drop(held.pop());
