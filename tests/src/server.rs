@@ -123,6 +123,14 @@ impl Server {
         Holding { resident: status("VmRSS:"), threads: status("Threads:"), descriptors: descriptors as u64 }
     }
 
+    /// The processor time that it has used, in ticks of a hundredth of a second.
+    pub fn processor_ticks(&self) -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("it runs");
+        // The name of the program, which may contain anything, ends with the last bracket.
+        let fields = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+        fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().expect("a number of ticks")).sum()
+    }
+
     fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("it runs");
         let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("it has memory");

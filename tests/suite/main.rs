@@ -30,6 +30,7 @@ mod connections;
 mod containers;
 mod context;
 mod contract;
+mod crowding;
 mod dashboard_socket;
 mod dialects;
 mod durability;

@@ -24,10 +24,13 @@ pub struct Options {
     pub max_tool_output_chars: usize,
     /// Whether models see the text files that come with a message between markers of outside content.
     pub marks_files: bool,
-    /// How many turns may wait in one session; further ones are refused.
+    /// How many turns may wait in one session; further ones are refused. A quarter is kept for the owner.
     pub queue_per_session: usize,
-    /// How many turns may run or wait in all sessions together; further ones are refused.
+    /// How many turns may run or wait in all sessions together; further ones are refused. A quarter is kept for the owner.
     pub max_turns: usize,
+    /// How many bytes of text and files the turns that run or wait may have brought; further ones are refused. A quarter is
+    /// kept for the owner, and one message always fits.
+    pub max_turn_bytes: usize,
     /// How many messages of a session a model may see; beyond that, the older half is summarised.
     pub window_messages: usize,
     /// When older messages are summarised.
@@ -98,6 +101,7 @@ impl Default for Options {
             marks_files: true,
             queue_per_session: 32,
             max_turns: 512,
+            max_turn_bytes: 64 << 20,
             window_messages: 2_000,
             compaction: Compaction { share: 0.8, ahead: true },
             keep_recent: 10,

@@ -25,6 +25,7 @@ enum Kind {
     Mismatch,
     Full,
     Unavailable,
+    NoRoom,
     ShuttingDown,
     Elsewhere,
     Denied,
@@ -61,6 +62,11 @@ impl Error {
     /// call succeeds once it works again.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::of(Kind::Unavailable, message)
+    }
+
+    /// The storage has no room for it: what is left is kept for the owner. Others may still be stored.
+    pub fn no_room(message: impl Into<String>) -> Self {
+        Self::of(Kind::NoRoom, message)
     }
 
     /// The program is shutting down and accepts nothing new.
@@ -112,12 +118,25 @@ impl Error {
 
     /// Returns whether trying again later helps.
     pub fn is_busy(&self) -> bool {
-        matches!(self.kind, Kind::Full | Kind::Unavailable | Kind::ShuttingDown | Kind::Elsewhere)
+        matches!(
+            self.kind,
+            Kind::Full | Kind::Unavailable | Kind::NoRoom | Kind::ShuttingDown | Kind::Elsewhere
+        )
     }
 
     /// Returns whether the storage (or something else that everything needs) does not work at the moment.
     pub fn is_unavailable(&self) -> bool {
         self.kind == Kind::Unavailable
+    }
+
+    /// Returns whether the storage keeps what room it has for the owner.
+    pub fn is_no_room(&self) -> bool {
+        self.kind == Kind::NoRoom
+    }
+
+    /// Returns whether a share of something bounded is used up, so that waiting for it would hold up others.
+    pub fn is_crowded(&self) -> bool {
+        matches!(self.kind, Kind::Full | Kind::NoRoom)
     }
 
     /// Returns whether another program that shares the storage is writing there. It becomes free when that program is

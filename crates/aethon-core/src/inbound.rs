@@ -123,6 +123,12 @@ impl Inbound {
         Self { sender: sender.into(), ..self }
     }
 
+    /// Returns how many bytes of text and files it carries.
+    pub fn content_bytes(&self) -> usize {
+        let files = self.attachments.iter().map(|file| file.data.len());
+        self.text.len().saturating_add(files.sum())
+    }
+
     /// Returns whether a stranger may have written it or have caused it: the words of somebody who is not trusted, what
     /// another program sends, or what such a text asked for. Independent of `security.mark_untrusted_content`.
     pub fn is_from_outside(&self) -> bool {

@@ -48,6 +48,7 @@ pub mod schedule;
 pub mod secret;
 pub mod service;
 pub mod session;
+pub mod share;
 pub mod shutdown;
 pub mod sop;
 pub mod storage;

@@ -195,9 +195,9 @@ pub trait Upkeep: Send + Sync {
     /// quiet moment.
     async fn maintain(&self, retention: Retention) -> Result<Removed>;
 
-    /// Removes the least recently used one-shot sessions beyond `most`, except those in use. A storage that holds
-    /// little need not.
-    async fn limit_oneshots(&self, _most: u32) -> Result<Oneshots> {
+    /// Removes the one-shot sessions beyond a limit, except those in use: first those of webhooks, and the least recently
+    /// used ones before the others. A storage that holds little need not.
+    async fn limit_oneshots(&self, _limit: OneshotLimit) -> Result<Oneshots> {
         Ok(Oneshots::default())
     }
 
@@ -250,11 +250,36 @@ impl Retention {
     }
 }
 
+/// How much of one-shot sessions is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OneshotLimit {
+    /// How many.
+    pub sessions: u32,
+    /// How many bytes of text they have together.
+    pub bytes: u64,
+}
+
+impl OneshotLimit {
+    /// Keeps this many, however large.
+    pub const fn of(sessions: u32) -> Self {
+        Self { sessions, bytes: u64::MAX }
+    }
+
+    /// Keeps this many bytes of them.
+    #[must_use]
+    pub const fn with_bytes(self, bytes: u64) -> Self {
+        Self { bytes, ..self }
+    }
+}
+
 /// The result of [`Upkeep::limit_oneshots`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Oneshots {
     /// How many there are now.
     pub left: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
     /// How many were removed.
     pub removed: u64,
 }

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use aethon_core::live::Live;
+use aethon_core::share::{Share, Shares};
 use aethon_core::usage::Budget;
 
 use crate::access_lease::AccessLease;
 use crate::auth::{Register, SignIn, SignIns, TokenAuth};
 use crate::deps::{Activity, Chat, Deps, Knowledge, Runtime, Setup, Workflows};
+use crate::intake::Intake;
 use crate::limits::Attempts;
 use crate::options::Options;
 use crate::replay::UsedSignatures;
@@ -38,6 +40,10 @@ pub struct App {
     pub(crate) used_signatures: Arc<UsedSignatures>,
     /// Wrong tokens, by address.
     pub(crate) attempts: Arc<Attempts>,
+    /// Room for the bodies of callers who have not proven yet who they are.
+    pub(crate) intake: Arc<Intake>,
+    /// The connections that such callers hold while they are answered, of `server.max_connections`.
+    pub(crate) waiting_strangers: Shares,
     /// Connection counts and response counts.
     pub(crate) traffic: Arc<Traffic>,
     /// Live events for the open dashboards.
@@ -73,6 +79,8 @@ impl App {
             is_loopback,
             used_signatures: Arc::default(),
             attempts: Arc::default(),
+            intake: Arc::default(),
+            waiting_strangers: Shares::of(Share::of_count(options.limits.max_connections)),
             traffic: Arc::default(),
             feed: Feed::default(),
             request_ids: RequestIds::new(),

@@ -3,7 +3,8 @@
 //! An address may hold a quarter of the connections. If it opens one more, its longest idle connection is closed.
 //! Connections that never showed a valid token go first, because the owner's browser and a stranger may share an
 //! address. When all connections are taken, the address that holds the most gives one up in the same way. A
-//! connection with a request in progress is never closed. The quarter does not apply to trusted proxies, which
+//! connection with a request in progress is never closed, and webhooks, which may wait for their reply, take no more than
+//! their share of all (`App::waiting_strangers`). The quarter does not apply to trusted proxies, which
 //! connect on behalf of many clients.
 
 use std::collections::HashMap;
@@ -64,11 +65,13 @@ impl Connections {
         }
     }
 
-    /// Makes the address with the most connections give one up. Returns `false` if none can be closed.
+    /// Makes the address with the most connections give one up, or, if all of those are busy, the next one. Returns
+    /// `false` if none can be closed.
     pub(crate) fn make_room(&self) -> bool {
         let all = self.lock();
-        let most = all.values().max_by_key(|connections| connections.len());
-        self.most_each.is_some() && most.is_some_and(|connections| close_one(connections))
+        let mut by_number: Vec<&Vec<Arc<Progress>>> = all.values().collect();
+        by_number.sort_by_key(|connections| std::cmp::Reverse(connections.len()));
+        self.most_each.is_some() && by_number.into_iter().any(|connections| close_one(connections))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Vec<Arc<Progress>>>> {
@@ -146,6 +149,16 @@ mod tests {
         let connections = Arc::new(Connections::new(8));
         assert_eq!(closed(&slots(&connections, "192.0.2.1", 8)), [0; 0]);
         assert!(!connections.make_room());
+    }
+
+    #[test]
+    fn an_address_whose_connections_are_all_busy_does_not_keep_the_others_from_giving_way() {
+        let connections = Arc::new(Connections::new(16));
+        let busy = slots(&connections, "192.0.2.1", 4);
+        busy.iter().for_each(|slot| slot.progress().begin());
+        let idle = slots(&connections, "192.0.2.2", 2);
+        assert!(connections.make_room());
+        assert_eq!((closed(&busy).len(), closed(&idle).len()), (0, 1));
     }
 
     #[test]

@@ -18,6 +18,12 @@ pub(crate) const CHALLENGE: HeaderValue = HeaderValue::from_static("Bearer realm
 /// Code for a refusal because nothing can be stored, for HTTP and sockets.
 pub(crate) const STORAGE_UNAVAILABLE: &str = "storage_unavailable";
 
+/// Code for a refusal because what room the storage has is kept for the owner.
+const STORAGE_FULL: &str = "storage_full";
+
+/// After how many seconds to retry then: somebody has to remove something.
+const NO_ROOM_RETRY_SECONDS: u64 = 60;
+
 /// After how many seconds to retry when the storage has failed.
 pub(crate) const STORAGE_RETRY_SECONDS: u64 = 5;
 
@@ -215,6 +221,9 @@ impl From<aethon_core::error::Error> for Problem {
         } else if error.is_unavailable() {
             let (status, code) = (StatusCode::SERVICE_UNAVAILABLE, STORAGE_UNAVAILABLE);
             Self::new(status, code, error.to_string()).retry_after(STORAGE_RETRY_SECONDS)
+        } else if error.is_no_room() {
+            let (status, code) = (StatusCode::SERVICE_UNAVAILABLE, STORAGE_FULL);
+            Self::new(status, code, error.to_string()).retry_after(NO_ROOM_RETRY_SECONDS)
         } else if error.is_busy() {
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(1)
         } else {

@@ -25,6 +25,7 @@ mod fuzz;
 mod guarded_stream;
 mod hex;
 pub mod host;
+mod intake;
 pub mod json;
 mod limits;
 mod log_throttle;

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::body::Response;
 use crate::deps::Setup;
 use crate::error::Problem;
+use crate::intake::Room;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -70,11 +71,15 @@ pub(crate) fn challenge(setup: Setup, request: &Request) -> HandlerResult {
 
 /// `POST /webhook/whatsapp`: stores what Meta sends.
 pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
+    let room = request.reserve().await?;
     let body = request.read().await?;
     let (Some(calls), Some(signature)) = (calls(&setup), signature(&request)) else { return Err(refusal()) };
     match calls.take(signature, &body).await? {
         CallbackOutcome::Stored => Ok(plain("stored".to_owned())),
-        CallbackOutcome::Forged => Err(refusal()),
+        CallbackOutcome::Forged => {
+            room.map(Room::penalise);
+            Err(refusal())
+        }
         CallbackOutcome::Malformed => {
             Err(Problem::bad_request("bad_json", "the body is not what the platform sends"))
         }

@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
 use crate::error::Problem;
+use crate::intake::{Intake, Room};
 use crate::options::{Limits, Network};
 use crate::pattern::Params;
 use crate::progress::Progress;
@@ -38,6 +39,8 @@ pub(crate) struct Request {
     pub(crate) body: RequestBody,
     /// Limits on its body.
     pub(crate) limits: BodyLimits,
+    /// Where there must be room for its body, if its sender has not proven who that is.
+    pub(crate) intake: Option<Arc<Intake>>,
 }
 
 /// Limits on the body of a request.
@@ -146,12 +149,26 @@ impl Request {
 
     /// Refuses a body whose declared length is too large, before reading any of it.
     pub(crate) fn check_length(&self) -> Result<(), Problem> {
-        let length =
-            self.head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-        match length {
+        match self.declared_length() {
             Some(length) if length > self.limits.bytes as u64 => Err(too_large(self.limits)),
             _ => Ok(()),
         }
+    }
+
+    fn declared_length(&self) -> Option<u64> {
+        self.head.headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+    }
+
+    /// Waits for room for the body, where it needs some. The body is not read before.
+    pub(crate) async fn reserve(&mut self) -> Result<Option<Room>, Problem> {
+        let Some(intake) = self.intake.take().filter(|_| !self.body.is_empty()) else { return Ok(None) };
+        let declared = self.declared_length().and_then(|length| usize::try_from(length).ok());
+        let bytes = declared.unwrap_or(self.limits.bytes).min(self.limits.bytes);
+        let room = tokio::time::timeout(self.limits.time, intake.reserve(self.client.address, bytes)).await;
+        room.map(Some).map_err(|_| {
+            let detail = "too many large bodies arrive at the same time; send it again in a moment";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
+        })
     }
 
     /// Reads the body within its limits of size and time.

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use aethon_core::share::Held;
+use aethon_core::turn::Trust;
 use futures_util::FutureExt as _;
 use http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, UPGRADE};
 use http::{Method, StatusCode};
@@ -76,8 +78,8 @@ pub(crate) fn call(
     let rules = app.rules.get();
     let client = Client::of(peer, &head.headers, &rules.trusted_proxies);
     let limits = BodyLimits::of(&app.options.limits);
-    let request =
-        Request { head, params: Params::default(), client, token: TokenCheck::Missing, body, limits };
+    let (params, token, intake) = (Params::default(), TokenCheck::Missing, None);
+    let request = Request { head, params, client, token, body, limits, intake };
     tracing::debug!(method = %request.head.method, path = request.head.uri.path(), id = ?id, "request");
     let step = catch_unwind(AssertUnwindSafe(|| unless_guessed(app, &rules, request)));
     match step.unwrap_or_else(|panic| Step::Done(Err(panicked(&*panic, &id)))) {
@@ -159,6 +161,10 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
     };
     request.params = params;
     let has_token = matches!(request.token, TokenCheck::Granted(_));
+    let place = match unproven(app, route, &mut request) {
+        Ok(place) => place,
+        Err(problem) => return Step::Done(Err(problem)),
+    };
     match &route.handler {
         Handler::Sync(handler) => Step::Done(handler(app, &request).map(|answer| marked(answer, has_token))),
         Handler::Async(handler) => {
@@ -173,6 +179,7 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
                     request.read().await?;
                 }
                 let mut answer = handler(&app, request).await?;
+                drop(place);
                 if let Some(removal) = removal.filter(|_| answer.status().is_success()) {
                     app.part::<AuditNotes>().removed(removal);
                 }
@@ -184,6 +191,21 @@ fn dispatch(app: &Arc<App>, rules: &Rules, mut request: Request) -> Step {
         }
         Handler::Socket(_) => Step::Done(Ok(upgrade_required())),
     }
+}
+
+/// Takes a place for a call whose sender has yet to prove who that is, such as a webhook's, and has its body wait for room.
+/// Such callers hold their connections until they are answered, which may take long; they leave the owner a quarter.
+fn unproven(app: &App, route: &Route, request: &mut Request) -> Result<Option<Held>, Problem> {
+    let is_unproven = matches!(route.needs, Needs::Webhooks | Needs::PlatformCalls);
+    if !is_unproven || !request.changes_state() {
+        return Ok(None);
+    }
+    request.intake = Some(Arc::clone(&app.intake));
+    let place = app.waiting_strangers.take(Trust::Outside, 1).ok_or_else(|| {
+        let detail = "too many webhooks wait for an answer (`server.max_connections`)";
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail).retry_after(1)
+    })?;
+    Ok(Some(place))
 }
 
 fn marked(mut answer: Response, has_token: bool) -> Response {

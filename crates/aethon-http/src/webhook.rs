@@ -32,6 +32,7 @@ use crate::deps::{Chat, Runtime, Setup, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::hex::hex;
+use crate::intake::Room;
 use crate::replay::UsedSignatures;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
@@ -60,6 +61,13 @@ impl FromApp for WebhookContext {
     }
 }
 
+/// What proved a request, and the room that its body takes until a turn has it.
+struct Proof {
+    /// A version 2 signature, which may be used only once.
+    signed: Option<Signed>,
+    room: Option<Room>,
+}
+
 #[derive(Serialize)]
 struct Answered<'a> {
     status: &'static str,
@@ -71,7 +79,7 @@ pub(crate) async fn trigger(
     (chat, setup, workflows, context): (Chat, Setup, Workflows, WebhookContext),
     mut request: Request,
 ) -> HandlerResult {
-    let (body, signed) = context.signed_body(&mut request).await?;
+    let (body, proof) = context.signed_body(&mut request).await?;
     let mut fields = Fields::parse(&body)?;
     let text = fields.required_text("text")?;
     let sop_name = fields.text("sop_name")?.filter(|name| !name.is_empty());
@@ -98,12 +106,14 @@ pub(crate) async fn trigger(
         .with_oneshot(name.is_none())
         .delivered_to(destination)
         .handled_by(sop_name.map_or(Handling::Model, Handling::sop));
-    context.turn(&chat, signed, inbound).await
+    // The caller may wait for long, and what it sent is in the message now.
+    drop((body, fields));
+    context.turn(&chat, proof, inbound).await
 }
 
 /// `POST /webhook/{channel}`: continues the session of that channel.
 pub(crate) async fn channel((chat, context): (Chat, WebhookContext), mut request: Request) -> HandlerResult {
-    let (body, signed) = context.signed_body(&mut request).await?;
+    let (body, proof) = context.signed_body(&mut request).await?;
     let channel = request.params.get::<String>("channel").unwrap_or_default();
     // However it is spelled, `trigger` belongs to the other route, whose sessions are not a channel's.
     if !is_source_name(&channel) || channel == "trigger" {
@@ -116,19 +126,26 @@ pub(crate) async fn channel((chat, context): (Chat, WebhookContext), mut request
         .from_sender(channel)
         .with_dedupe(dedupe)
         .with_untrusted(context.rules.mark_untrusted);
-    context.turn(&chat, signed, inbound).await
+    drop(body);
+    context.turn(&chat, proof, inbound).await
 }
 
 impl WebhookContext {
-    /// Reads the body and checks its signature. Returns a version 2 signature, which may be used only once.
-    async fn signed_body(&self, request: &mut Request) -> Result<(Bytes, Option<Signed>), Problem> {
+    /// Reads the body and checks its signature.
+    async fn signed_body(&self, request: &mut Request) -> Result<(Bytes, Proof), Problem> {
+        let room = request.reserve().await?;
         let body = request.read().await?;
-        let judged = self.rules.signatures.judge(&request.head.headers, &body, self.clock.now());
-        judged.map(|signed| (body, signed)).map_err(Refusal::problem)
+        match self.rules.signatures.judge(&request.head.headers, &body, self.clock.now()) {
+            Ok(signed) => Ok((body, Proof { signed, room })),
+            Err(refusal) => {
+                room.map(Room::penalise);
+                Err(refusal.problem())
+            }
+        }
     }
 
     /// Runs the turn of a request that passed all other checks.
-    async fn turn(&self, chat: &Chat, signed: Option<Signed>, inbound: Inbound) -> HandlerResult {
+    async fn turn(&self, chat: &Chat, Proof { signed, room }: Proof, inbound: Inbound) -> HandlerResult {
         let place = inbound.dedupe.as_ref().map(|dedupe| {
             let mut place = [0; 32];
             place.copy_from_slice(digest::digest(&digest::SHA256, dedupe.id.as_bytes()).as_ref());
@@ -141,6 +158,8 @@ impl WebhookContext {
         if let (Some(signed), Err(_), true) = (&signed, &submitted, is_new) {
             self.used_signatures.give_back(signed);
         }
+        // From here on the turn accounts for what was sent.
+        drop(room);
         reply(submitted.map_err(refused)?, self.rules.timeout).await
     }
 }

@@ -1,5 +1,5 @@
-//! Removes recordings when there are too many or when they are too old. Runs of scheduled jobs are counted separately: a
-//! job that runs every minute must not displace what a person has said. Files whose names this program did not give are
+//! Removes recordings when there are too many or when they are too old. Runs of scheduled jobs and calls of webhooks are
+//! counted separately: a job that runs every minute, or a flood of calls, must not displace what a person has said. Files whose names this program did not give are
 //! left alone.
 
 use std::fs;
@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::names::{self, ZIP};
 use crate::recorder::Keep;
 
-/// Prefix of the names of recorded job runs.
-const JOBS: &str = "schedule-";
+/// Prefixes of the names of recorded job runs and webhook calls.
+const COUNTED_APART: [&str; 2] = ["schedule-", "webhook-"];
 
 /// Removes what exceeds the limits and returns the names of what was removed.
 pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<String> {
@@ -25,9 +25,11 @@ pub(crate) fn remove_old(folder: &Path, keep: Keep, now: Timestamp) -> Vec<Strin
     stems.sort_unstable_by(|one, other| other.cmp(one));
     let age = SignedDuration::from_hours(24 * i64::from(keep.days));
     let oldest = (keep.days > 0).then(|| names::stamp(now.saturating_sub(age).unwrap_or(Timestamp::MIN)));
-    let (mut conversations, mut jobs) = (0_usize, 0_usize);
+    // The last one counts the conversations.
+    let mut counts = [0_usize; COUNTED_APART.len() + 1];
     let mut is_old = |(started, stem): &(String, String)| {
-        let count = if stem.starts_with(JOBS) { &mut jobs } else { &mut conversations };
+        let apart = COUNTED_APART.iter().position(|prefix| stem.starts_with(prefix));
+        let count = &mut counts[apart.unwrap_or(COUNTED_APART.len())];
         *count += 1;
         (keep.most > 0 && *count > keep.most) || oldest.as_ref().is_some_and(|oldest| started < oldest)
     };
@@ -61,17 +63,21 @@ fn the_newest_stay_and_so_does_what_is_not_ours() {
 
 #[cfg(test)]
 #[test]
-fn runs_of_jobs_push_out_no_conversation() {
+fn runs_of_jobs_and_calls_of_webhooks_push_out_no_conversation() {
     let folder = tempfile::tempdir().unwrap();
     let names = [
         "schedule-a-1-20261121T10",
         "schedule-a-2-20261121T11",
         "schedule-a-3-20261121T12",
+        "webhook-trigger-a-20261121T13",
+        "webhook-trigger-b-20261121T14",
+        "webhook-github-20261121T15",
         "webchat-a-20261120T10",
     ];
     for name in names {
         fs::write(folder.path().join(format!("{name}0000000Z.zip")), "x").unwrap();
     }
-    let removed = remove_old(folder.path(), Keep { most: 2, days: 0 }, Timestamp::MAX);
-    assert_eq!(removed, ["schedule-a-1-20261121T100000000Z"]);
+    let mut removed = remove_old(folder.path(), Keep { most: 2, days: 0 }, Timestamp::MAX);
+    removed.sort();
+    assert_eq!(removed, ["schedule-a-1-20261121T100000000Z", "webhook-trigger-a-20261121T130000000Z"]);
 }

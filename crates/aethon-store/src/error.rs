@@ -43,6 +43,12 @@ enum Reason {
     InUse(#[source] rusqlite::Error),
     #[error("the disk is full, so nothing more can be stored: free some space")]
     DiskFull(#[source] rusqlite::Error),
+    #[error(
+        "the database has reached its largest size ({} MiB, `storage.max_mb`), so this cannot be stored: remove \
+         conversations, or raise the limit",
+        bytes >> 20
+    )]
+    AtCapacity { bytes: u64 },
     #[error("the database is damaged: stop aethon, and restore the file from a backup")]
     Damaged(#[source] rusqlite::Error),
     #[error(
@@ -109,6 +115,11 @@ impl Error {
         Self(Reason::Migration(Box::new(FailedMigration { path, from, to, step, copy, source })))
     }
 
+    /// The file may not grow beyond this size.
+    pub(crate) fn at_capacity(bytes: u64) -> Self {
+        Self(Reason::AtCapacity { bytes })
+    }
+
     pub(crate) fn thread(source: std::io::Error) -> Self {
         Self(Reason::Thread(source))
     }
@@ -131,6 +142,7 @@ impl Error {
             | Reason::Failed(cause) => copy(cause).into(),
             Reason::Moved { what, path } => Self::moved(what, path),
             Reason::Closed => Self::closed(),
+            Reason::AtCapacity { bytes } => Self::at_capacity(*bytes),
             other => aethon_core::error::Error::internal(other.to_string()).into(),
         }
     }
@@ -146,6 +158,7 @@ impl Error {
             self.0,
             Reason::InUse(_)
                 | Reason::DiskFull(_)
+                | Reason::AtCapacity { .. }
                 | Reason::Disk(_)
                 | Reason::Damaged(_)
                 | Reason::Unwritable { .. }
@@ -194,6 +207,11 @@ impl Error {
     /// Returns whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self.0, Reason::DiskFull(_))
+    }
+
+    /// Returns whether the file has reached its largest size.
+    pub fn is_at_capacity(&self) -> bool {
+        matches!(self.0, Reason::AtCapacity { .. })
     }
 
     /// Returns whether the contents of the file are damaged.

@@ -34,6 +34,7 @@ mod marks;
 mod memory;
 mod messages;
 mod money;
+mod oneshots;
 mod outbox;
 mod owners;
 mod purge;

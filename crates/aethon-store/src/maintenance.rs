@@ -2,14 +2,14 @@
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
-use aethon_core::storage::{Oneshots, Removed, Retention, StorageMarks, Upkeep};
+use aethon_core::storage::{OneshotLimit, Oneshots, Removed, Retention, StorageMarks, Upkeep};
 use async_trait::async_trait;
 
 use crate::db::{Sql, VERSION};
 use crate::error::Error;
 use crate::store::{OpenMode, Store};
 use crate::time::{day_number, days};
-use crate::{channel_records, clock_jumps, ledger, marks, outbox, purge, telemetry, turns, vectors};
+use crate::{channel_records, clock_jumps, ledger, marks, oneshots, outbox, purge, telemetry, turns, vectors};
 
 /// Days that deliveries are kept after they arrived or were given up, so that a person can look them up.
 const SETTLED_DAYS: u32 = 7;
@@ -19,6 +19,9 @@ const POSTED_DAYS: u32 = 90;
 
 /// Rows removed per transaction.
 const STEP: i64 = 128;
+
+/// Sessions detached per transaction.
+const STEP_SESSIONS: usize = 128;
 
 /// Result of [`Store::check`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,25 +66,24 @@ impl Upkeep for Store {
         Ok(removed)
     }
 
-    async fn limit_oneshots(&self, most: u32) -> CoreResult<Oneshots> {
+    async fn limit_oneshots(&self, limit: OneshotLimit) -> CoreResult<Oneshots> {
         let now = self.now();
+        self.flush().await?;
+        let all = self.read(oneshots::all).await?;
+        let count = all.len() as u64;
+        let (surplus, bytes) = oneshots::surplus(all, limit);
         let mut removed = 0;
-        loop {
-            let left = self.read(count_oneshots).await?;
-            let surplus = left.saturating_sub(i64::from(most)).min(STEP);
-            let gone = match surplus {
-                1.. => self.write(move |sql| forget_longest_unused(sql, surplus, now)).await?,
-                _ => 0,
-            };
-            removed += gone as u64;
-            // All remaining ones may be in use.
-            if gone == 0 {
-                if removed > 0 {
-                    self.purge().await?;
-                }
-                return Ok(Oneshots { left: left.unsigned_abs(), removed });
-            }
+        for some in surplus.chunks(STEP_SESSIONS) {
+            let some = some.to_vec();
+            removed += self.write(move |sql| detach_unused(sql, &some, now)).await? as u64;
         }
+        if removed > 0 {
+            self.purge().await?;
+        }
+        if let Some(growth) = self.oneshots() {
+            growth.know(bytes);
+        }
+        Ok(Oneshots { left: count.saturating_sub(removed), bytes, removed })
     }
 
     async fn marks(&self) -> CoreResult<StorageMarks> {
@@ -108,6 +110,25 @@ impl Store {
             Ok(Health { version, size: size.unsigned_abs(), problems })
         })
         .await
+    }
+
+    /// Keeps one-shot sessions within their bytes, if they may have grown beyond that.
+    pub(crate) async fn limit_grown_oneshots(&self) {
+        let Some(growth) = self.oneshots() else { return };
+        let Some(_adding_up) = growth.due() else { return };
+        match self.limit_oneshots(OneshotLimit::of(u32::MAX).with_bytes(growth.limit())).await {
+            Ok(Oneshots { removed: 0, .. }) => {}
+            Ok(Oneshots { removed, .. }) => tracing::info!(
+                removed,
+                "one-shot sessions had more than `session.oneshot_max_mb`; those of webhooks and the longest unused went"
+            ),
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "one-shot sessions were not limited"
+                );
+            }
+        }
     }
 
     /// Removes everything that is detached but not yet deleted.
@@ -142,19 +163,18 @@ fn forget_oneshots(sql: &Sql<'_>, before: i64, now: i64) -> Result<usize, Error>
     Ok(old.len())
 }
 
-fn count_oneshots(sql: &Sql<'_>) -> Result<i64, Error> {
-    Ok(sql.one("SELECT count(*) FROM sessions WHERE is_oneshot", [], |row| row.get(0))?)
-}
-
-fn forget_longest_unused(sql: &Sql<'_>, most: i64, now: i64) -> Result<usize, Error> {
-    const UNUSED: &str = "SELECT id FROM sessions WHERE updated_at <= ?1 AND is_oneshot AND NOT EXISTS
-        (SELECT 1 FROM turns WHERE turns.session_key = sessions.session_key AND phase < 2)
-        ORDER BY updated_at LIMIT ?2";
-    let unused: Vec<String> = sql.all(UNUSED, [now, most], |row| row.get(0))?;
-    for id in &unused {
-        purge::detach(sql, id, Clear::Delete, now)?;
+/// Removes those of these sessions in which no turn is open by now. Returns how many.
+fn detach_unused(sql: &Sql<'_>, ids: &[String], now: i64) -> Result<usize, Error> {
+    const IS_UNUSED: &str =
+        "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND is_oneshot AND NOT EXISTS
+        (SELECT 1 FROM turns WHERE turns.session_key = sessions.session_key AND phase < 2))";
+    let mut gone = 0;
+    for id in ids {
+        if sql.one(IS_UNUSED, [id], |row| row.get(0))? {
+            gone += usize::from(purge::detach(sql, id, Clear::Delete, now)?);
+        }
     }
-    Ok(unused.len())
+    Ok(gone)
 }
 
 fn forget_posted(sql: &Sql<'_>, before: i64) -> Result<usize, Error> {

@@ -41,6 +41,11 @@ impl NewMessage {
             folds_through: message.content.iter().filter_map(folds_through).max(),
         })
     }
+
+    /// Returns how many bytes its content takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.content.len()
+    }
 }
 
 /// Adds a message to a session.

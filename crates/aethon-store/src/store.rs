@@ -7,11 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aethon_core::clock::{Clock, SystemClock};
+use aethon_core::share::Share;
 use aethon_core::storage::{StorageHealth, Synchronous};
+use aethon_core::turn::Trust;
 
 use crate::db::{self, Haste, IdleTask, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
+use crate::oneshots::{self, Growth};
 use crate::owners::{self, Owner, SuspiciousLeases};
 use crate::time::{day_number, to_millis};
 use crate::{clock_jumps, ledger, marks, purge, search};
@@ -45,8 +48,11 @@ pub struct Options {
     pub lease: Duration,
     /// How long a write waits for another program that writes to the same file.
     pub busy_timeout: Duration,
-    /// Maximum size of the file in bytes; beyond it, writes fail as on a full disk.
+    /// Maximum size of the file in bytes. Turns of strangers fill three quarters of it. Beyond it, the oldest one-shot
+    /// sessions are removed; if there are none, writes fail.
     pub max_bytes: Option<u64>,
+    /// Maximum size of all one-shot sessions together.
+    pub max_oneshot_bytes: Option<u64>,
 }
 
 impl Options {
@@ -68,6 +74,7 @@ impl Default for Options {
             lease: aethon_core::owner::LEASE,
             busy_timeout: Duration::from_secs(5),
             max_bytes: None,
+            max_oneshot_bytes: None,
         }
     }
 }
@@ -98,6 +105,10 @@ struct Inner {
     refused: Mutex<Option<(i64, f64)>>,
     /// Sketches of the memory vectors.
     sketches: Sketches,
+    /// How much of the file turns of strangers may fill, in bytes.
+    of_strangers: Option<u64>,
+    /// How much the one-shot sessions have grown, if that is limited.
+    oneshots: Option<Growth>,
 }
 
 impl Store {
@@ -113,10 +124,10 @@ impl Store {
             max_bytes: options.max_bytes,
             health: StorageHealth::default(),
         };
-        let (connection, identity) = db::open(&settings)?;
+        let opened = db::open(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
         if is_daemon {
-            let sql = Sql::new(&connection);
+            let sql = Sql::new(&opened.connection);
             prove_writable(&sql, path, &settings.health)?;
             // If nothing can be written now, leases expire and reservations get booked anyway, only later.
             if settings.health.fault().is_none() {
@@ -125,13 +136,16 @@ impl Store {
                 clock_jumps::undo_future_deliveries(&sql, to_millis(options.clock.now()))?;
             }
         }
-        let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe };
-        let writer = Writer::start((connection, identity.clone()), settings.clone(), own_tasks)?;
+        let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
+        let identity = opened.identity.clone();
+        let writer = Writer::start(opened, settings.clone(), own_tasks)?;
         let health = settings.health.clone();
         let readers = Readers::new(settings, identity);
         let owner = Owner::fresh(is_daemon, options.lease);
+        let of_strangers = options.max_bytes.map(|bytes| Share::of(bytes).of_strangers());
+        let oneshots = options.max_oneshot_bytes.map(Growth::new);
         let Options { clock, agent_name, mode, .. } = options;
-        let inner = Inner {
+        Ok(Self(Arc::new(Inner {
             readers,
             writer,
             clock,
@@ -143,8 +157,9 @@ impl Store {
             latest: AtomicI64::new(i64::MIN),
             refused: Mutex::default(),
             sketches: Sketches::default(),
-        };
-        Ok(Self(Arc::new(inner)))
+            of_strangers,
+            oneshots,
+        })))
     }
 
     /// Stores what is queued, checkpoints and closes the file. All clones refuse further work. Acknowledged writes are
@@ -250,6 +265,23 @@ impl Store {
 
     pub(crate) fn sketches(&self) -> Sketches {
         self.0.sketches.clone()
+    }
+
+    /// Returns how many bytes of the file turns of this trust may fill, if that is less than all.
+    pub(crate) fn mark_for(&self, trust: Trust) -> Option<u64> {
+        self.0.of_strangers.filter(|_| !trust.is_owner())
+    }
+
+    /// Returns the growth of one-shot sessions, if that is limited.
+    pub(crate) fn oneshots(&self) -> Option<&Growth> {
+        self.0.oneshots.as_ref()
+    }
+
+    /// Notes that a turn writes this much.
+    pub(crate) fn note_growth(&self, bytes: usize) {
+        if let Some(growth) = self.oneshots() {
+            growth.add(bytes);
+        }
     }
 
     pub(crate) fn owner(&self) -> Owner {

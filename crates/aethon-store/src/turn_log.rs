@@ -13,6 +13,7 @@ use async_trait::async_trait;
 use crate::db::{Haste, Sql};
 use crate::error::Error;
 use crate::messages::{self, NewMessage, to_json};
+use crate::oneshots;
 use crate::outbox;
 use crate::owners::{self, Owner};
 use crate::sessions::{self, OpenSession, SessionOpening};
@@ -49,9 +50,24 @@ impl TurnLog for Store {
             now,
         };
         let start = begin.as_ref().map(PreparedBegin::from).transpose()?;
+        if inbound.oneshot {
+            self.limit_grown_oneshots().await;
+        }
+        self.note_growth(turn.inbound.len() * 2);
+        let mark = self.mark_for(inbound.trust());
         // A message that waits behind a running turn can wait for the commit that ends it.
         let haste = if begin.is_some() { Haste::Awaited } else { Haste::Patient };
-        Ok(self.write_at(now, haste, move |sql| accept(sql, &opening, &turn, start.as_ref())).await?)
+        let accept = move |sql: &Sql<'_>| match mark {
+            Some(mark) if !has_room(sql, &turn, mark)? => Ok(None),
+            _ => accept(sql, &opening, &turn, start.as_ref()).map(Some),
+        };
+        let accepted = self.write_at(now, haste, accept).await?;
+        accepted.ok_or_else(|| {
+            CoreError::no_room(
+                "what others send has filled three quarters of the database (`storage.max_mb`), and the rest is kept for the \
+                 owner: remove conversations, or raise the limit",
+            )
+        })
     }
 
     async fn begin(&self, turn: &TurnId, begin: Begin) -> CoreResult<Begun> {
@@ -61,6 +77,7 @@ impl TurnLog for Store {
 
     async fn append(&self, turn: &TurnId, messages: Vec<Message>) -> CoreResult<Vec<MessageId>> {
         let (turn, messages, now, owner) = (turn.clone(), prepare(&messages)?, self.now(), self.owner());
+        self.note_growth(messages.iter().map(NewMessage::bytes).sum());
         let append = move |sql: &Sql<'_>| {
             let state = turns::state(sql, &turn)?;
             if state.phase != TurnPhase::Running {
@@ -106,6 +123,7 @@ impl TurnLog for Store {
             owner: self.owner(),
             now,
         };
+        self.note_growth(prepared.messages.iter().map(NewMessage::bytes).sum());
         Ok(self.write_at(now, Haste::Awaited, move |sql| prepared.store(sql)).await?)
     }
 
@@ -244,6 +262,18 @@ fn held(messages: &[Message]) -> Result<Option<String>, Error> {
 
 fn prepare(messages: &[Message]) -> Result<Vec<NewMessage>, Error> {
     messages.iter().map(NewMessage::from).collect()
+}
+
+/// Returns whether a stranger's turn fits into the part of the file that strangers may fill, after removing one-shot
+/// sessions if necessary. One that is known already needs no room.
+fn has_room(sql: &Sql<'_>, turn: &NewTurn, mark: u64) -> Result<bool, Error> {
+    if let Some((dedupe_id, _)) = &turn.dedupe
+        && turns::known(sql, &turn.channel, dedupe_id, turn.now)?.is_some()
+    {
+        return Ok(true);
+    }
+    let bytes = u64::try_from(turn.inbound.len()).unwrap_or(u64::MAX);
+    oneshots::make_room_below(sql, mark, bytes, turn.now)
 }
 
 fn accept(

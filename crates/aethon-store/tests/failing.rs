@@ -83,7 +83,7 @@ async fn what_nobody_waits_for_and_is_needed_is_stored_when_it_is_over() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_a_fault_and_what_fits_is_stored_after_it() {
+async fn a_full_database_says_which_limit_it_has_and_what_fits_is_stored_after_it() {
     let home = Home::with(Options::default().with(|options| options.max_bytes = Some(800 << 10)));
     let long = "word ".repeat(20_000);
     let mut stored = 0;
@@ -94,7 +94,7 @@ async fn a_full_disk_is_a_fault_and_what_fits_is_stored_after_it() {
             Err(error) => break error,
         }
     };
-    assert!(error.is_unavailable() && error.to_string().contains("free some space"), "{error}");
+    assert!(error.is_unavailable() && error.to_string().contains("`storage.max_mb`"), "{error}");
     assert!(stored > 0);
     // A little can be written still, so it does not last.
     until_healthy(&home.store, true).await;

@@ -122,7 +122,7 @@ async fn two_stores_on_the_same_file_see_each_other() {
 }
 
 #[tokio::test]
-async fn a_full_disk_fails_what_does_not_fit_and_nothing_else() {
+async fn a_full_database_fails_what_does_not_fit_and_nothing_else() {
     let home = Home::with(Options::default().with(|options| options.max_bytes = Some(600_000)));
     let text = "x".repeat(10_000);
     let mut stored = Vec::new();
@@ -134,7 +134,7 @@ async fn a_full_disk_fails_what_does_not_fit_and_nothing_else() {
         }
         assert!(stored.len() < 1000, "the limit does not hold");
     };
-    assert!(error.to_string().contains("disk is full"), "{error}");
+    assert!(error.to_string().contains("`storage.max_mb`"), "{error}");
     assert_eq!(home.store.window(&session(S), 9999).await.unwrap().len(), stored.len());
     assert_eq!(home.store.unfinished().await.unwrap().len(), stored.len());
     // The writer goes on, and removing something makes room.

@@ -7,7 +7,7 @@ use aethon_core::channel::{DeliveryOutcome, Outbox};
 use aethon_core::ids::TurnId;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
-use aethon_core::storage::{Oneshots, Removed, Retention, Upkeep};
+use aethon_core::storage::{OneshotLimit, Oneshots, Removed, Retention, Upkeep};
 use aethon_store::{OpenMode, Options, Store};
 use common::*;
 use jiff::{SignedDuration, Timestamp};
@@ -29,15 +29,18 @@ async fn only_so_many_oneshots_are_kept_and_those_in_use_stay() {
         home.advance(1);
     }
     home.turn("webchat:old", "kept for ever", "ok").await;
-    let limit = async |most: u32| home.store.limit_oneshots(most).await.unwrap();
-    assert_eq!(limit(6).await, Oneshots { left: 6, removed: 0 });
-    assert_eq!(limit(4).await, Oneshots { left: 4, removed: 2 });
+    let limit = async |most: u32| {
+        let limited = home.store.limit_oneshots(OneshotLimit::of(most)).await.unwrap();
+        Oneshots { bytes: 0, ..limited }
+    };
+    assert_eq!(limit(6).await, Oneshots { left: 6, bytes: 0, removed: 0 });
+    assert_eq!(limit(4).await, Oneshots { left: 4, bytes: 0, removed: 2 });
     let left = home.store.sessions(aethon_core::session::SessionQuery::newest(50)).await.unwrap();
     let mut left: Vec<_> = left.sessions.iter().map(|session| session.session_id.to_string()).collect();
     left.sort();
     let young = ["webhook:trigger:3", "webhook:trigger:4", "webhook:trigger:5"];
     assert_eq!(left, [&["webchat:old", "webhook:trigger:0"][..], &young].concat());
-    assert_eq!(limit(0).await, Oneshots { left: 1, removed: 3 }, "one is in use");
+    assert_eq!(limit(0).await, Oneshots { left: 1, bytes: 0, removed: 3 }, "one is in use");
 }
 
 fn at(seconds: i64) -> Timestamp {

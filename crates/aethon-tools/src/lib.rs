@@ -7,10 +7,12 @@
 //! tools of SOPs and scheduled jobs, `memory` and `pages` keep what should be known later, `outputs` keeps output too long
 //! for the model, `dynamic` has tools that are created while the program runs. `programs` starts programs that the
 //! assistant talks to.
+//! `slots` shares out places between the owner and strangers, and `cancel` ends work on the blocking pool.
 //!
 //! `confine` builds the walls around every child process, `protected_paths` and `sockets` list what is closed to it, and `sandbox`
 //! and `docker` isolate commands from the rest of the machine.
 
+mod cancel;
 mod confine;
 mod conversation;
 mod desktop;
@@ -30,6 +32,7 @@ mod sandbox;
 mod sandbox_limits;
 mod set;
 mod shell;
+mod slots;
 mod sockets;
 mod verify;
 mod web;

@@ -1,13 +1,13 @@
-//! Limits the size of the database and the number of one-shot sessions, and warns before they are reached.
+//! Limits the size of the database, and the number and size of one-shot sessions, and warns before the first two are reached.
 //!
-//! At its limit the database refuses writes by itself: SQLite allocates no further page and reports a full disk. One-shot
-//! sessions have no such limit, so the least recently used ones are removed.
+//! The storage itself keeps the size of the database: at its limit it removes one-shot sessions first and then refuses
+//! writes. It also removes one-shot sessions that grow too large together; what is checked here is what it cannot notice.
 
 use std::path::PathBuf;
 
 use aethon_config::Config;
 use aethon_core::error::Result;
-use aethon_core::storage::Upkeep;
+use aethon_core::storage::{OneshotLimit, Upkeep};
 
 use crate::home::Home;
 use crate::wiring;
@@ -18,7 +18,7 @@ pub(crate) struct Quota {
     /// The database and its maximum size.
     database: Option<(PathBuf, u64)>,
     /// How many one-shot sessions to keep.
-    oneshots: Option<u32>,
+    oneshots: Option<OneshotLimit>,
     /// Whether the owner was warned of the first and of the second limit; reset once there is room again.
     warned: (bool, bool),
 }
@@ -27,7 +27,9 @@ impl Quota {
     /// The limits in the configuration.
     pub(crate) fn of(config: &Config, home: &Home) -> Self {
         let database = wiring::store::max_bytes(config).map(|most| (home.database(), most));
-        Self { database, oneshots: Some(config.session.oneshot_keep), warned: (false, false) }
+        let oneshots = OneshotLimit::of(config.session.oneshot_keep)
+            .with_bytes(wiring::store::max_oneshot_bytes(config));
+        Self { database, oneshots: Some(oneshots), warned: (false, false) }
     }
 
     /// Checks the usage, warns once near the limit, and removes one-shot sessions in excess.
@@ -39,14 +41,15 @@ impl Quota {
         } else {
             self.warned.0 = false;
         }
-        let Some(most) = self.oneshots else { return Ok(()) };
-        let found = storage.limit_oneshots(most).await?;
+        let Some(limit) = self.oneshots else { return Ok(()) };
+        let found = storage.limit_oneshots(limit).await?;
         if found.removed > 0 {
             tracing::warn!(
                 removed = found.removed,
-                "more one-shot sessions than `session.oneshot_keep`; the longest unused ones were removed"
+                "one-shot sessions beyond `session.oneshot_keep` or `session.oneshot_max_mb`; those of webhooks and the longest unused went"
             );
         }
+        let most = limit.sessions;
         let is_near = is_near(found.left, most.into());
         if is_near && !self.warned.1 {
             tracing::warn!(

@@ -1,4 +1,6 @@
 //! A small MCP server for the black-box tests, over standard input and output. Its tools report what it received, and end it.
+//!
+//! With the argument `storm` it lists 20,000 tools, and announces that they have changed after each time.
 
 use std::io::{BufRead, Write};
 
@@ -6,6 +8,7 @@ use serde_json::{Value, json};
 
 fn main() {
     let mut out = std::io::stdout().lock();
+    let is_storm = std::env::args().any(|argument| argument == "storm");
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { return };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
@@ -14,6 +17,7 @@ fn main() {
         }
         let (name, body) = match message["method"].as_str().unwrap_or_default() {
             "initialize" => ("result", initialized(&message)),
+            "tools/list" if is_storm => ("result", many_tools()),
             "tools/list" => ("result", tools()),
             "tools/call" if message["params"]["name"] == "die" => return,
             "tools/call" => ("result", called(&message)),
@@ -22,6 +26,12 @@ fn main() {
         let answer = json!({"jsonrpc": "2.0", "id": message["id"], name: body});
         if writeln!(out, "{answer}").and_then(|()| out.flush()).is_err() {
             return;
+        }
+        if is_storm && message["method"] == "tools/list" {
+            let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+            if writeln!(out, "{changed}").and_then(|()| out.flush()).is_err() {
+                return;
+            }
         }
     }
 }
@@ -39,6 +49,11 @@ fn tools() -> Value {
     let mut environment = tool("environment");
     environment["annotations"] = json!({"readOnlyHint": true});
     json!({"tools": [tool("echo"), environment, tool("die")]})
+}
+
+fn many_tools() -> Value {
+    let tool = |n: usize| json!({"name": format!("tool_{n}"), "description": "x", "inputSchema": {"type": "object"}});
+    json!({"tools": (0..20_000).map(tool).collect::<Vec<_>>()})
 }
 
 fn called(message: &Value) -> Value {

@@ -7,7 +7,9 @@ use aethon_core::assistant::PendingReply;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Inbound, Intent, Message, Reply};
 use aethon_core::session::{Begin, Begun};
+use aethon_core::share::Held;
 use aethon_core::surface::Surface;
+use aethon_core::turn::Trust;
 use jiff::Timestamp;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -52,6 +54,23 @@ pub(crate) struct TurnHandle {
     pub(crate) since: Timestamp,
     pub(crate) stop: StopSwitch,
     pub(crate) reply: PendingReply,
+    pub(crate) claim: Claim,
+}
+
+/// What a turn takes up while it waits and runs.
+pub(crate) struct Claim {
+    pub(crate) trust: Trust,
+    /// How many bytes came with it.
+    pub(crate) bytes: u64,
+    /// Its place among all turns and its bytes among all bytes, once it has them.
+    pub(crate) held: Option<[Held; 2]>,
+}
+
+impl Claim {
+    fn of(inbound: &Inbound) -> Self {
+        let bytes = u64::try_from(inbound.content_bytes()).unwrap_or(u64::MAX);
+        Self { trust: inbound.trust(), bytes, held: None }
+    }
 }
 
 impl Job {
@@ -64,8 +83,13 @@ impl Job {
     ) -> (Self, TurnHandle) {
         let (stop_switch, stop) = StopSwitch::pair();
         let (reply, pending) = PendingReply::pair();
-        let live =
-            TurnHandle { turn: turn.clone(), since: message.created_at, stop: stop_switch, reply: pending };
+        let live = TurnHandle {
+            turn: turn.clone(),
+            since: message.created_at,
+            stop: stop_switch,
+            reply: pending,
+            claim: Claim::of(&inbound),
+        };
         (
             Self {
                 turn,
@@ -101,6 +125,13 @@ impl Job {
         let mut inbound = self.inbound.clone();
         inbound.text = text;
         Cow::Owned(inbound)
+    }
+
+    /// Drops the text and the files, which from now on are in the turn's window only: a turn may run for long, and many may
+    /// run at once.
+    pub(crate) fn drop_content(&mut self) {
+        self.inbound.text = String::new();
+        self.inbound.attachments = Vec::new();
     }
 
     /// Returns what the storage needs to begin this turn.

@@ -6,6 +6,9 @@
 //! exists only while it holds something, so the map grows with the number of active sessions, not of all sessions. One
 //! mutex guards everything and is never held across an await: every method is a few steps in memory, and finer locks
 //! would only make a session's order depend on luck.
+//!
+//! The number of turns, the bytes that they brought and the places in one session are shared out ([`Shares`]): strangers
+//! never take the quarter that is kept for the owner.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,15 +17,45 @@ use aethon_core::assistant::{ActiveTurn, PendingReply};
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::session::{Begin, Begun};
+use aethon_core::share::{Share, Shares};
 
-use super::job::{Job, Stage, TurnHandle};
+use super::job::{Claim, Job, Stage, TurnHandle};
 use crate::control::Cause;
 
 /// The queues of all sessions of one engine.
 pub(crate) struct SessionQueues {
     all: Mutex<AllQueues>,
     queue_per_session: usize,
-    max_turns: usize,
+    limits: Limits,
+}
+
+/// Limits on all turns together.
+struct Limits {
+    turns: Shares,
+    bytes: Shares,
+}
+
+impl Limits {
+    /// Takes a turn's place and the room for its bytes.
+    fn admit(&self, live: &mut TurnHandle) -> Result<()> {
+        let Claim { trust, bytes, .. } = live.claim;
+        let turn = self
+            .turns
+            .take(trust, 1)
+            .ok_or_else(|| Error::full("too many turns run at the same time; try again in a moment"))?;
+        let bytes = self.bytes.take(trust, bytes).ok_or_else(|| {
+            Error::full("too many large messages are worked on at the same time; try again in a moment")
+        })?;
+        live.claim.held = Some([turn, bytes]);
+        Ok(())
+    }
+
+    /// The same for a turn that was accepted by an earlier process, which is not refused.
+    fn admit_anyway(&self, live: &mut TurnHandle) {
+        let Claim { trust, bytes, .. } = live.claim;
+        let held = || [self.turns.take_anyway(trust, 1), self.bytes.take_anyway(trust, bytes)];
+        live.claim.held.get_or_insert_with(held);
+    }
 }
 
 #[derive(Default)]
@@ -70,6 +103,18 @@ pub(crate) type Acknowledge = Box<dyn FnOnce() + Send>;
 impl SessionQueue {
     fn len(&self) -> usize {
         usize::from(self.running.is_some() || self.is_reserved) + self.arriving.len() + self.waiting.len()
+    }
+
+    /// Refuses a further turn where too many wait already. The running turn does not wait, so the limit does not count it.
+    fn check_room(&self, limit: usize, claim: &Claim) -> Result<()> {
+        let is_strangers = |live: &&TurnHandle| !live.claim.trust.is_owner();
+        let share = usize::try_from(Share::of_count(limit).of_strangers()).unwrap_or(limit);
+        let is_full = self.len() > limit
+            || (!claim.trust.is_owner() && self.all().filter(is_strangers).count() > share);
+        if is_full {
+            return Err(Error::full("too many messages wait in this session; wait for an answer first"));
+        }
+        Ok(())
     }
 
     fn all(&self) -> impl Iterator<Item = &TurnHandle> {
@@ -121,29 +166,26 @@ impl Position {
 }
 
 impl SessionQueues {
-    pub(crate) fn new(queue_per_session: usize, max_turns: usize) -> Self {
-        Self { all: Mutex::default(), queue_per_session, max_turns }
+    /// Creates empty queues for this many waiting turns a session, turns in all, and bytes in all.
+    pub(crate) fn new(queue_per_session: usize, max_turns: usize, max_turn_bytes: usize) -> Self {
+        let shares = |all| Shares::of(Share::of_count(all));
+        let limits = Limits { turns: shares(max_turns), bytes: shares(max_turn_bytes) };
+        Self { all: Mutex::default(), queue_per_session, limits }
     }
 
     /// Claims a place for a turn that is about to be stored.
-    pub(crate) fn claim(&self, session: &SessionId, live: TurnHandle) -> Result<Position> {
+    pub(crate) fn claim(&self, session: &SessionId, mut live: TurnHandle) -> Result<Position> {
         let mut all = self.lock();
         if all.ending {
             return Err(Error::shutting_down());
         }
-        if all.turns >= self.max_turns {
-            return Err(Error::full("too many turns run at the same time; try again in a moment"));
-        }
-        let limit = self.queue_per_session;
+        self.limits.admit(&mut live)?;
         let queue = all.queues.entry(session.clone()).or_default();
         if queue.clearing > 0 {
             return Err(Error::full("the session is being cleared; try again in a moment"));
         }
         let before = queue.len();
-        // The running turn does not wait, so the limit does not count it.
-        if before > limit {
-            return Err(Error::full("too many messages wait in this session; wait for an answer first"));
-        }
+        queue.check_room(self.queue_per_session, &live.claim)?;
         let position = if before == 0 {
             queue.running = Some(live);
             queue.is_first_arriving = true;
@@ -175,11 +217,12 @@ impl SessionQueues {
 
     /// Enqueues a turn that an earlier process left behind, regardless of the limits. Returns the turn that may run
     /// now, if there is one. During shutdown the turn is deferred to the next start.
-    pub(crate) fn enqueue_recovered(&self, live: TurnHandle, job: Job) -> Option<Job> {
+    pub(crate) fn enqueue_recovered(&self, mut live: TurnHandle, job: Job) -> Option<Job> {
         let mut all = self.lock();
         if all.ending {
             return None;
         }
+        self.limits.admit_anyway(&mut live);
         all.turns += 1;
         let queue = all.queues.entry(job.session().clone()).or_default();
         let session = job.session().clone();
@@ -220,8 +263,9 @@ impl SessionQueues {
 
     /// Ends [`Self::reserve`] and puts these turns, regardless of the limits, before those that wait. Returns the next
     /// turn to run.
-    pub(crate) fn release(&self, session: &SessionId, turns: Vec<(TurnHandle, Job)>) -> Option<Job> {
+    pub(crate) fn release(&self, session: &SessionId, mut turns: Vec<(TurnHandle, Job)>) -> Option<Job> {
         let mut all = self.lock();
+        turns.iter_mut().for_each(|(live, _)| self.limits.admit_anyway(live));
         all.prepend(session, turns);
         all.queues.get_mut(session)?.is_reserved = false;
         all.admit_stored(session);
@@ -236,10 +280,11 @@ impl SessionQueues {
     pub(crate) fn requeue_running(
         &self,
         job: Job,
-        before: Vec<(TurnHandle, Job)>,
+        mut before: Vec<(TurnHandle, Job)>,
         order: &[TurnId],
     ) -> Option<Job> {
         let mut all = self.lock();
+        before.iter_mut().for_each(|(live, _)| self.limits.admit_anyway(live));
         let session = job.session().clone();
         if all.ending {
             all.queues.get_mut(&session)?.has_deferred_turns = true;
@@ -498,7 +543,7 @@ mod tests {
     #[test]
     fn at_the_end_of_the_program_nothing_overtakes_what_was_deferred() {
         let session = SessionId::parse("webchat:a").unwrap();
-        let turns = Turns { queues: SessionQueues::new(8, 8), session };
+        let turns = Turns { queues: SessionQueues::new(8, 8, 1 << 20), session };
         let (first, second, third) = (turns.claim("1"), turns.claim("2"), turns.claim("3"));
         assert_eq!(turns.stored(first).as_deref(), Some("1"));
         assert_eq!(turns.stored(second), None);

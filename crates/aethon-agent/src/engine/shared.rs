@@ -65,7 +65,7 @@ impl Shared {
             watchers: OnceLock::new(),
             elsewhere: Elsewhere::default(),
             long_ends: LongEnds::default(),
-            queues: SessionQueues::new(options.queue_per_session, options.max_turns),
+            queues: SessionQueues::new(options.queue_per_session, options.max_turns, options.max_turn_bytes),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),
             services,

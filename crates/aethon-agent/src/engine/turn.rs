@@ -179,6 +179,7 @@ impl<'e> Turn<'e> {
         let checked = self.control.guard(checked).await;
         let checked = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
         let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
+        self.job.drop_content();
         self.notify_changed_pages();
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut has_called, mut was_sent_back) = (0, false, false, false);

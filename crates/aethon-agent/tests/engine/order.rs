@@ -129,3 +129,38 @@ async fn the_turn_goes_on_when_the_caller_loses_interest() {
     surface.saw(|event| matches!(event, aethon_core::surface::TurnEvent::Done(_))).await;
     assert_eq!(harness.transcript(&session("a")), ["user: hi", "assistant: done"]);
 }
+
+#[tokio::test]
+async fn strangers_leave_places_bytes_and_a_session_to_the_owner() {
+    let text = |bytes: usize| "x".repeat(bytes);
+    let called = |to: &str, bytes: usize| Inbound::say(session(to), text(bytes)).via("webhook");
+    // The limits, what strangers send, whether the next of theirs passes, and then the owner's.
+    type Row = (fn(&mut Options), Vec<(&'static str, usize)>, (&'static str, usize), (&'static str, usize));
+    let rows: [Row; 3] = [
+        (|options| options.max_turns = 4, vec![("a", 1); 3], ("b", 1), ("c", 1)),
+        (|options| options.queue_per_session = 4, vec![("a", 1); 4], ("a", 1), ("a", 1)),
+        (|options| options.max_turn_bytes = 1000, vec![("a", 500), ("a", 200)], ("b", 100), ("c", 300)),
+    ];
+    for (row, (limit, taken, refused, owners)) in rows.into_iter().enumerate() {
+        let gate = Gate::default();
+        let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
+        let harness =
+            House::with([blocked], Plan { options: Options::default().with(limit), ..Plan::default() });
+        let mut last = None;
+        for (to, bytes) in taken {
+            last = Some(harness.engine.submit(called(to, bytes), quiet()).await.unwrap());
+        }
+        let (to, bytes) = refused;
+        let error = harness.engine.submit(called(to, bytes), quiet()).await.unwrap_err();
+        assert!(error.is_busy() && error.is_crowded(), "row {row}: {error}");
+        let (to, bytes) = owners;
+        let own = harness.engine.submit(Inbound::say(session(to), text(bytes)), quiet()).await;
+        let own = own.unwrap_or_else(|error| panic!("row {row}: the owner is refused: {error}"));
+        gate.open();
+        own.reply.wait().await.unwrap();
+        last.unwrap().reply.wait().await.unwrap();
+        // What they held is free again.
+        let again = harness.engine.submit(called("d", bytes), quiet()).await.unwrap();
+        again.reply.wait().await.unwrap();
+    }
+}

@@ -39,6 +39,9 @@ use super::waiting::{Entry, Kept, Waiting};
 use crate::pairing::{self, Redeemed};
 use aethon_core::messenger::{GroupMode, Pairing, Strangers};
 
+/// Told to somebody who is not the owner when strangers have used up their share.
+pub(super) const CROWDED: &str =
+    "There is too much to do right now, so I did not take that. Send it again later, please.";
 /// How long duplicates of a message are recognised, in seconds.
 const KNOWN_FOR: u64 = 7 * 24 * 3600;
 /// The same for messages that start no turn.
@@ -419,7 +422,9 @@ impl Intake {
         };
         let asked = Asked { sender: arrival.sender.id.clone(), message: Some(arrival.id.clone()) };
         let surface = || self.streams.surface(&arrival.chat, asked.clone(), is_owner);
-        match self.assistant.submit(inbound(attachments), surface()).await {
+        let message = inbound(attachments);
+        let trust = message.trust();
+        match self.assistant.submit(message, surface()).await {
             Ok(submitted) => {
                 self.started(admitted, submitted.turn);
                 Ok(())
@@ -433,6 +438,11 @@ impl Intake {
                 let submitted = self.assistant.submit(inbound(Vec::new()), surface()).await?;
                 self.started(admitted, submitted.turn);
                 Ok(())
+            }
+            // Trying again until there is room would hold up everybody who writes behind it, the owner included.
+            Err(error) if error.is_crowded() && !trust.is_owner() => {
+                tracing::info!(channel = self.outlet.channel(), %error, "a message was refused");
+                self.tell_once(arrival, "crowded", CROWDED.into()).await
             }
             Err(error) => Err(error),
         }

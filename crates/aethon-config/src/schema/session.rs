@@ -15,10 +15,19 @@ pub struct Session {
     pub oneshot_keep_days: u32,
     /// How many sessions of single webhook calls are kept; the longest unused go first. You are warned at four fifths.
     pub oneshot_keep: u32,
+    /// How large all of them may be together, in MiB; at most a quarter of `storage.max_mb`. Those of webhooks and the longest
+    /// unused go first.
+    pub oneshot_max_mb: u64,
 }
 
 impl Default for Session {
     fn default() -> Self {
-        Self { max_context_share: 0.8, keep_recent: 10, oneshot_keep_days: 30, oneshot_keep: 10_000 }
+        Self {
+            max_context_share: 0.8,
+            keep_recent: 10,
+            oneshot_keep_days: 30,
+            oneshot_keep: 10_000,
+            oneshot_max_mb: 4_096,
+        }
     }
 }

@@ -26,6 +26,7 @@ struct Collected {
     surface: Option<Arc<dyn Surface>>,
     known: BTreeSet<String>,
     refusals: u32,
+    crowded: u32,
     active: Vec<ActiveTurn>,
 }
 
@@ -76,6 +77,11 @@ impl CollectingAssistant {
         self.collected().refusals = count;
     }
 
+    /// Refuses the next `count` messages, as if others had used up their share.
+    pub fn crowd(&self, count: u32) {
+        self.collected().crowded = count;
+    }
+
     fn collected(&self) -> MutexGuard<'_, Collected> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +93,11 @@ impl Assistant for CollectingAssistant {
         let mut collected = self.collected();
         if let Some(left) = collected.refusals.checked_sub(1) {
             collected.refusals = left;
-            return Err(Error::full("nothing can be stored"));
+            return Err(Error::unavailable("nothing can be stored"));
+        }
+        if let Some(left) = collected.crowded.checked_sub(1) {
+            collected.crowded = left;
+            return Err(Error::full("too many turns run at the same time"));
         }
         let is_new = inbound.dedupe.as_ref().is_none_or(|dedupe| collected.known.insert(dedupe.id.clone()));
         let turn = TurnId::fresh();

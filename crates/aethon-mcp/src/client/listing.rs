@@ -18,6 +18,10 @@ use super::words::brief;
 
 /// Maximum number of tools per server.
 const MOST_TOOLS: usize = 128;
+/// Maximum number of tools that are looked at to find these.
+const MOST_LOOKED_AT: usize = 8 * MOST_TOOLS;
+/// How many of the tools that are left out a line in the log names.
+const MOST_NAMED: usize = 5;
 /// Maximum number of pages in its list.
 const MOST_PAGES: usize = 32;
 /// Timeout for one page.
@@ -38,6 +42,8 @@ pub(super) struct Listing {
     pub(super) tools: Vec<Entry>,
     /// Number of tools left out.
     pub(super) left_out: usize,
+    /// Some of them, and why.
+    pub(super) named: Vec<String>,
 }
 
 /// A tool, and the name that its server gives it.
@@ -63,7 +69,11 @@ pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'stati
                 break;
             }
         }
-        Ok(take_over(offered, &server))
+        // Checking a large list takes a while, and nobody else should wait for it.
+        let taken = tokio::task::spawn_blocking(move || take_over(offered, &server)).await;
+        taken.map_err(|_| {
+            "its list of tools could not be checked because of a fault in the program".to_owned()
+        })
     }
     .boxed()
 }
@@ -71,7 +81,8 @@ pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'stati
 fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
     let (mut tools, mut names, mut room) = (Vec::new(), HashSet::new(), LARGEST_SCHEMAS);
     let all = offered.len();
-    for tool in offered {
+    let mut named = Vec::new();
+    for tool in offered.into_iter().take(MOST_LOOKED_AT) {
         let checked = if tools.len() < MOST_TOOLS { check(&tool, server, room) } else { Err("one too many") };
         let checked = checked.and_then(|(entry, size)| {
             if names.insert(entry.spec.name.clone()) { Ok((entry, size)) } else { Err("a name twice") }
@@ -82,14 +93,16 @@ fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
                 tools.push(entry);
             }
             Err(why) => {
-                let tool = brief(&tool.name);
-                tracing::warn!(server, tool, why, "a tool of an MCP server is left out");
+                if named.len() < MOST_NAMED {
+                    named.push(format!("{} ({why})", brief(&tool.name)));
+                }
             }
         }
     }
+    let left_out = all - tools.len();
     // Some servers list in random order; models must see the same list every time.
     tools.sort_by(|one, other| one.spec.name.cmp(&other.spec.name));
-    Listing { left_out: all - tools.len(), tools }
+    Listing { left_out, named, tools }
 }
 
 /// Converts a tool. Returns it with the size of its schema, or why it cannot be used.

@@ -3,7 +3,7 @@
 //! `servers` is the set of all servers and a source of tools; `board` holds the current state of each. Every server has
 //! a `keeper`, which connects (`connect`), runs one connection (`session`), and retries when it ends. What a server
 //! says is bounded and checked before anybody sees it: `flood_guard` counts its messages, `listing` reads its list of
-//! tools, `returned` its results. `tool` is one borrowed tool, `http` the transport to a server behind a URL, `refusal`
+//! tools and `relisting` says how often, `returned` its results. `tool` is one borrowed tool, `http` the transport to a server behind a URL, `refusal`
 //! describes what such a server refused.
 
 mod board;
@@ -14,6 +14,7 @@ mod keeper;
 mod listing;
 mod options;
 mod refusal;
+mod relisting;
 mod returned;
 mod servers;
 mod session;

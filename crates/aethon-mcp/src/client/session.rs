@@ -16,14 +16,13 @@ use tokio::time::{sleep, timeout};
 use super::board::{Board, ServerState};
 use super::listing;
 use super::options::OfferRules;
+use super::relisting::{MAX_WAIT, Relisting};
 use super::signals::ConnectionSignals;
 use super::stderr::StderrTail;
 use super::tool::BorrowedTool;
 
-/// Minimum time between two reads of the list, however often a server announces changes.
-const MIN_LIST_INTERVAL: Duration = Duration::from_secs(2);
-/// How often to poll the list of a server that announces nothing.
-const POLL_INTERVAL: Duration = Duration::from_secs(300);
+/// How long subscribing to changes may take.
+const SUBSCRIBING: Duration = Duration::from_secs(2);
 /// How long a program may take to exit after its input is closed.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 
@@ -72,10 +71,19 @@ impl Session {
         mut shutdown: Shutdown,
     ) -> String {
         let mut subscription = subscribe(self.service.peer().clone()).await;
+        let (mut relisting, mut known) = (Relisting::new(), None);
         let why = loop {
+            relisting.begin();
             match list(self.service.peer().clone(), name.clone(), rules, self.signals.clone()).await {
-                Ok((state, tools)) => {
-                    tracing::info!(server = &*name, "MCP server {state}");
+                Ok(Listed { state, tools, left_out }) => {
+                    if known.as_ref() != Some(&state) {
+                        tracing::info!(server = &*name, "MCP server {state}");
+                        if !left_out.is_empty() {
+                            let (server, some) = (&*name, left_out.join(", "));
+                            tracing::warn!(server, some, "tools of an MCP server are left out");
+                        }
+                        known = Some(state.clone());
+                    }
                     board.put(&name, state, tools);
                 }
                 Err(why) => break why,
@@ -88,8 +96,11 @@ impl Session {
                     let ended = timeout(2 * EXIT_GRACE, ended(&mut self.process, &self.signals)).await;
                     break ended.unwrap_or_else(|_| "a call found the connection broken".to_owned());
                 }
-                () = changed(&self.signals, &mut subscription) => sleep(MIN_LIST_INTERVAL).await,
-                () = sleep(POLL_INTERVAL) => {}
+                () = async {
+                    changed(&self.signals, &mut subscription).await;
+                    sleep(relisting.wait(&name)).await;
+                } => {}
+                () = sleep(MAX_WAIT) => {}
             }
         };
         // Withdraw the tools first, so that nobody calls a server that is going away.
@@ -108,20 +119,29 @@ impl Session {
     }
 }
 
+/// What a server listed.
+struct Listed {
+    state: ServerState,
+    tools: Vec<Arc<dyn Tool>>,
+    /// Some of the tools that are left out, and why.
+    left_out: Vec<String>,
+}
+
 /// Returns the current tools of a server.
 async fn list(
     peer: Peer<RoleClient>,
     name: Arc<str>,
     rules: OfferRules,
     signals: Arc<ConnectionSignals>,
-) -> Result<(ServerState, Vec<Arc<dyn Tool>>), String> {
+) -> Result<Listed, String> {
     let listing = listing::read(peer.clone(), name).await?;
     let borrow = |entry: listing::Entry| {
         let spec = rules.apply(entry.spec);
         Arc::new(BorrowedTool::new(spec, entry.remote, peer.clone(), signals.clone())) as Arc<dyn Tool>
     };
     let tools: Vec<_> = listing.tools.into_iter().map(borrow).collect();
-    Ok((ServerState::Connected { tools: tools.len(), left_out: listing.left_out }, tools))
+    let state = ServerState::Connected { tools: tools.len(), left_out: listing.left_out };
+    Ok(Listed { state, tools, left_out: listing.named })
 }
 
 /// Waits until the connection or the program has ended, and returns how.
@@ -153,7 +173,7 @@ fn subscribe(peer: Peer<RoleClient>) -> BoxFuture<'static, Option<Subscription>>
             return None;
         }
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        timeout(MIN_LIST_INTERVAL, peer.listen(filter)).await.ok()?.ok()
+        timeout(SUBSCRIBING, peer.listen(filter)).await.ok()?.ok()
     }
     .boxed()
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use aethon_core::storage::StorageHealth;
 
+use super::capacity::Capacity;
 use super::file_identity::FileIdentity;
 use super::sql::Sql;
-use super::writer::{IdleTask, Job};
+use super::writer::{IdleTask, Job, OwnTasks, Relief};
 use crate::error::Error;
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
@@ -19,6 +20,9 @@ pub(super) struct Commits {
     health: StorageHealth,
     /// A tiny write that tests whether the storage works again.
     probe: IdleTask,
+    /// The largest size of the file, and what makes room once it is reached.
+    capacity: Option<Capacity>,
+    relief: Relief,
 }
 
 /// Result of running a group of jobs.
@@ -53,8 +57,13 @@ enum Attempt {
 }
 
 impl Commits {
-    pub(super) fn new(identity: Arc<FileIdentity>, health: StorageHealth, probe: IdleTask) -> Self {
-        Self { identity, health, probe }
+    pub(super) fn new(
+        identity: Arc<FileIdentity>,
+        health: StorageHealth,
+        own_tasks: &OwnTasks,
+        capacity: Option<Capacity>,
+    ) -> Self {
+        Self { identity, health, probe: own_tasks.probe, capacity, relief: own_tasks.relief }
     }
 
     /// Returns whether the last commit failed.
@@ -86,7 +95,7 @@ impl Commits {
     }
 
     fn run_group(&self, sql: &Sql<'_>, mut group: Vec<Box<dyn Job>>, committed: &mut Committed) {
-        match self.attempt(sql, &mut group) {
+        match self.attempt_or_make_room(sql, &mut group) {
             Attempt::Committed => {
                 self.note_success();
                 group.into_iter().for_each(|job| job.answer(Ok(())));
@@ -114,7 +123,9 @@ impl Commits {
                 // A job that failed on its own is answered with its own error.
                 for job in group {
                     let failed = job.failure().filter(|error| error.is_unavailable());
-                    if let Some(error) = failed {
+                    if let Some(error) = failed
+                        && !self.is_just_too_large(sql, error)
+                    {
                         self.note(error);
                     }
                     if failed.is_some() && job.is_to_be_kept() && committed.kept.len() < MOST_KEPT {
@@ -125,6 +136,34 @@ impl Commits {
                 }
             }
         }
+    }
+
+    /// Runs a group. A job that does not fit into the file has room made for it and runs again; if there is none to be
+    /// made, it fails for that reason and not for a full disk.
+    fn attempt_or_make_room(&self, sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
+        let attempt = self.attempt(sql, group);
+        let (Attempt::Spoiled(DiskSpace::Lacking), [job], Some(capacity)) =
+            (&attempt, &mut *group, self.capacity)
+        else {
+            return attempt;
+        };
+        let Some(pages) = capacity.lacking(sql, &mut **job) else {
+            // The disk is full indeed. The attempt without the limit may have changed the outcome.
+            return self.attempt(sql, group);
+        };
+        let relieved = capacity.with_headroom(sql, || in_transaction(sql, |sql| (self.relief)(sql, pages)));
+        match relieved {
+            Ok(true) => self.attempt(sql, group),
+            Ok(false) | Err(_) => {
+                job.fail(capacity.reached());
+                Attempt::Spoiled(DiskSpace::Enough)
+            }
+        }
+    }
+
+    /// Returns whether only this write found no room in the file, and smaller ones still do.
+    fn is_just_too_large(&self, sql: &Sql<'_>, error: &Error) -> bool {
+        error.is_at_capacity() && in_transaction(sql, self.probe).is_ok()
     }
 
     fn attempt(&self, sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
@@ -171,9 +210,18 @@ impl Commits {
     }
 }
 
-/// Runs an idle task in its own transaction.
-pub(super) fn run_idle_task(sql: &Sql<'_>, idle_task: IdleTask) -> Result<bool, Error> {
-    in_transaction(sql, idle_task)
+/// Runs an idle task in its own transaction. One that removes something is not stopped by a file that is full.
+pub(super) fn run_idle_task(
+    sql: &Sql<'_>,
+    idle_task: IdleTask,
+    capacity: Option<Capacity>,
+) -> Result<bool, Error> {
+    match (in_transaction(sql, idle_task), capacity) {
+        (Err(error), Some(capacity)) if error.is_disk_full() => {
+            capacity.with_headroom(sql, || in_transaction(sql, idle_task))
+        }
+        (done, _) => done,
+    }
 }
 
 /// Runs a closure in its own transaction.
@@ -192,7 +240,7 @@ pub(crate) fn in_transaction<T>(
     done
 }
 
-fn roll_back(sql: &Sql<'_>) {
+pub(super) fn roll_back(sql: &Sql<'_>) {
     // SQLite has already rolled back by itself after some errors.
     if !sql.connection().is_autocommit()
         && let Err(error) = sql.execute("ROLLBACK", [])

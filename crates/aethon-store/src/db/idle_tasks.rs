@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::capacity::Capacity;
 use super::checkpoints::Checkpoints;
 use super::commits::run_idle_task;
 use super::sql::Sql;
@@ -18,6 +19,7 @@ pub(super) struct IdleTasks {
     idle_tasks: &'static [IdleTask],
     stage: Stage,
     checkpoints: Checkpoints,
+    capacity: Option<Capacity>,
 }
 
 #[derive(Clone, Copy)]
@@ -32,8 +34,12 @@ enum Stage {
 
 impl IdleTasks {
     /// Starts as if something had been written: a crash may have left work behind.
-    pub(super) fn new(idle_tasks: &'static [IdleTask], checkpoints: Checkpoints) -> Self {
-        Self { idle_tasks, stage: Stage::Waiting, checkpoints }
+    pub(super) fn new(
+        idle_tasks: &'static [IdleTask],
+        checkpoints: Checkpoints,
+        capacity: Option<Capacity>,
+    ) -> Self {
+        Self { idle_tasks, stage: Stage::Waiting, checkpoints, capacity }
     }
 
     /// Returns how long to wait for a job before the next step; `None` means forever, because nothing is left to do.
@@ -69,7 +75,7 @@ impl IdleTasks {
             }
             return;
         };
-        let more = run_idle_task(sql, *idle_task).unwrap_or_else(|error| {
+        let more = run_idle_task(sql, *idle_task, self.capacity).unwrap_or_else(|error| {
             // The next write schedules it again; everything works without it until then.
             tracing::warn!(error = &error as &dyn std::error::Error, "an idle task of the storage failed");
             false

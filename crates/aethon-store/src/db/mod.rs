@@ -3,6 +3,7 @@
 //! This module knows nothing of what is stored; jobs come in as closures over [`Sql`].
 
 mod background_queue;
+mod capacity;
 mod checkpoints;
 mod commits;
 mod file;
@@ -16,6 +17,7 @@ mod readers;
 mod sql;
 mod writer;
 
+pub(crate) use capacity::{free_pages, used_bytes};
 pub(crate) use commits::in_transaction;
 pub(crate) use migrate::VERSION;
 pub(crate) use open::{Settings, open};

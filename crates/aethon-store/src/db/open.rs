@@ -8,6 +8,7 @@ use aethon_core::storage::{StorageHealth, Synchronous};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::capacity::Capacity;
 use super::file_identity::FileIdentity;
 use super::{file, migrate};
 use crate::error::Error;
@@ -27,15 +28,23 @@ pub(crate) struct Settings {
     pub(crate) health: StorageHealth,
 }
 
-/// Checks the file, creates or migrates it, and opens the writing connection. Also returns the identity of the file.
-pub(crate) fn open(settings: &Settings) -> Result<(Connection, Arc<FileIdentity>), Error> {
-    let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
-    let connection = opened.map_err(|error| error.at_opening(&settings.path))?;
-    let identity = FileIdentity::of(&settings.path)?;
-    Ok((connection, Arc::new(identity)))
+/// The database, open for writing.
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) identity: Arc<FileIdentity>,
+    /// Its largest size, if it has one.
+    pub(crate) capacity: Option<Capacity>,
 }
 
-fn open_writer(settings: &Settings) -> Result<Connection, Error> {
+/// Checks the file, creates or migrates it, and opens the writing connection.
+pub(crate) fn open(settings: &Settings) -> Result<Opened, Error> {
+    let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
+    let (connection, capacity) = opened.map_err(|error| error.at_opening(&settings.path))?;
+    let identity = Arc::new(FileIdentity::of(&settings.path)?);
+    Ok(Opened { connection, identity, capacity })
+}
+
+fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = connect(&settings.path, flags, settings.busy_timeout)?;
     migrate::refuse_foreign(&connection, &settings.path)?;
@@ -55,12 +64,8 @@ fn open_writer(settings: &Settings) -> Result<Connection, Error> {
          PRAGMA journal_size_limit = 33554432;
          PRAGMA cache_size = -1024;"
     ))?;
-    if let Some(bytes) = settings.max_bytes {
-        let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
-        let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page.max(1);
-        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
-    }
-    Ok(connection)
+    let capacity = settings.max_bytes.map(|bytes| Capacity::set(&connection, bytes)).transpose()?;
+    Ok((connection, capacity))
 }
 
 /// Opens a read-only connection.

@@ -63,6 +63,8 @@ mod tests {
         "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply\n    FROM outbox\n    WHERE id IN", // what is due, by recipient
         "DELETE FROM posted", // once a day
         "SELECT session_key, cut_at FROM purges",
+        "SELECT id,\n        (SELECT coalesce(sum(octet_length(content)), 0)", // all one-shot sessions, four times an hour
+        "SELECT id FROM sessions WHERE is_oneshot AND NOT EXISTS",             // when the database is full
         "SELECT indexed_through FROM search_mark",
         "SELECT erasing FROM search_mark",
         "UPDATE search_mark",

@@ -30,9 +30,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use super::background_queue::BackgroundQueue;
 use super::checkpoints::Checkpoints;
 use super::commits::{Commits, Committed, DiskSpace};
-use super::file_identity::FileIdentity;
 use super::idle_tasks::IdleTasks;
-use super::open::Settings;
+use super::open::{Opened, Settings};
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -61,7 +60,12 @@ pub(crate) struct OwnTasks {
     pub(crate) idle_tasks: &'static [IdleTask],
     /// A tiny write that tests whether a failing storage works again.
     pub(crate) probe: IdleTask,
+    /// Makes room in a file that has reached its largest size.
+    pub(crate) relief: Relief,
 }
+
+/// Removes what may go, until this many more pages are free. Returns whether they are.
+pub(crate) type Relief = fn(&Sql<'_>, i64) -> Result<bool, Error>;
 
 /// Message to the writer thread.
 enum WriterMessage {
@@ -95,7 +99,7 @@ pub(crate) struct Writer {
 impl Writer {
     /// Starts the thread on this connection.
     pub(crate) fn start(
-        (mut connection, identity): (Connection, Arc<FileIdentity>),
+        Opened { mut connection, identity, capacity }: Opened,
         settings: Settings,
         own_tasks: OwnTasks,
     ) -> Result<Self, Error> {
@@ -106,9 +110,9 @@ impl Writer {
             counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
-        let commits = Commits::new(identity.clone(), settings.health.clone(), own_tasks.probe);
-        let idle_tasks =
-            IdleTasks::new(own_tasks.idle_tasks, Checkpoints::new(settings, identity, log_pages));
+        let commits = Commits::new(identity.clone(), settings.health.clone(), &own_tasks, capacity);
+        let checkpoints = Checkpoints::new(settings, identity, log_pages);
+        let idle_tasks = IdleTasks::new(own_tasks.idle_tasks, checkpoints, capacity);
         let background = Arc::<BackgroundQueue>::default();
         let shared = background.clone();
         let work = move || serve(connection, (&jobs, shared), idle_tasks, commits);
@@ -213,6 +217,9 @@ pub(super) trait Job: Send {
     /// Returns the error of the last run, if it failed.
     fn failure(&self) -> Option<&Error>;
 
+    /// Makes this its outcome.
+    fn fail(&mut self, error: Error);
+
     /// Sends the outcome, or the error of the group if its transaction failed.
     fn answer(self: Box<Self>, group: Result<(), Error>);
 }
@@ -233,6 +240,10 @@ impl<T: Send, F: FnMut(&Sql<'_>) -> Result<T, Error> + Send> Job for AwaitedJob<
 
     fn failure(&self) -> Option<&Error> {
         self.outcome.as_ref().and_then(|outcome| outcome.as_ref().err())
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.outcome = Some(Err(error));
     }
 
     fn answer(self: Box<Self>, group: Result<(), Error>) {
@@ -268,6 +279,10 @@ impl<F: FnMut(&Sql<'_>) -> Result<(), Error> + Send> Job for BackgroundJob<F> {
 
     fn failure(&self) -> Option<&Error> {
         self.failure.as_ref()
+    }
+
+    fn fail(&mut self, error: Error) {
+        self.failure = Some(error);
     }
 
     fn answer(self: Box<Self>, group: Result<(), Error>) {

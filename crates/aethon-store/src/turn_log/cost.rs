@@ -19,7 +19,7 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
         max_bytes: None,
         health: StorageHealth::default(),
     };
-    let (connection, _identity) = db::open(&settings).unwrap();
+    let connection = db::open(&settings).unwrap().connection;
     let sql = Sql::new(&connection);
     let cost = || {
         let before = sql.steps.get();

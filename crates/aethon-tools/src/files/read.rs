@@ -23,6 +23,7 @@ use super::background::blocking;
 use super::lines::{PieceError, read_piece};
 use super::search::{Bounds, lines, pattern};
 use super::workspace::Workspace;
+use crate::cancel::{self, Cancelled};
 use crate::outputs::KeptOutputs;
 use crate::pdf;
 
@@ -102,10 +103,30 @@ impl Tool for FileRead {
             (self.workspace.for_turn(context.trust()), self.outputs.clone(), context.session.clone());
         let work = move || {
             let source = source(&workspace, outputs.as_ref(), &session, &arguments.path)?;
-            read(source, &arguments, chars)
+            read(source, arguments, chars)
         };
-        blocking("reading the file", work).await
+        match blocking("reading the file", work).await? {
+            Found::Read(output) => Ok(output),
+            Found::Pdf(source, arguments) => {
+                let slot = pdf::slot(context.trust()).await;
+                let reading = cancel::blocking(move |cancelled| {
+                    let _slot = slot;
+                    read_pdf(source, &arguments, chars, cancelled)
+                });
+                let failed =
+                    || Err(ToolError::failed("reading the file failed because of a fault in the program"));
+                reading.await.unwrap_or_else(failed)
+            }
+        }
     }
+}
+
+/// What a file turned out to be.
+enum Found {
+    /// Something that is read at once.
+    Read(ToolOutput),
+    /// A PDF, which takes longer.
+    Pdf(Source, Arguments),
 }
 
 fn source(
@@ -128,22 +149,21 @@ fn source(
     Ok(Source { is_owners: workspace.is_page(&opened.path), file: opened.file, length: opened.length })
 }
 
-fn read(mut source: Source, arguments: &Arguments, chars: usize) -> Result<ToolOutput, ToolError> {
+fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found, ToolError> {
     let path = &arguments.path;
     let cannot = |error: std::io::Error| ToolError::failed(format!("{path:?} cannot be read: {error}"));
     let mut head = Vec::with_capacity(HEAD);
     source.file.by_ref().take(HEAD as u64).read_to_end(&mut head).map_err(cannot)?;
     source.file.seek(SeekFrom::Start(0)).map_err(cannot)?;
     if let Some(mime) = PICTURES.into_iter().find(|mime| begins_like_picture(mime, &head)) {
-        return picture(source, path, mime);
+        return picture(source, path, mime).map(Found::Read);
     }
     if head.starts_with(b"%PDF-") {
-        let text = pdf_text(&mut source, path)?;
-        let length = text.len() as u64;
-        return text_of(Cursor::new(text), length, arguments, chars);
+        return Ok(Found::Pdf(source, arguments));
     }
     let Source { file, length, is_owners } = source;
-    text_of(file, length, arguments, chars).map(|output| output.of_the_owner(is_owners)).map_err(|error| {
+    let output = text_of(file, length, &arguments, chars).map(|output| output.of_the_owner(is_owners));
+    output.map(Found::Read).map_err(|error| {
         // A sample tells more than just that it is not text.
         if error.to_string().contains("is not a UTF-8 text file") {
             let sample: Vec<String> = head.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
@@ -167,7 +187,18 @@ fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolErr
     Ok(ToolOutput::text(told).with_image(mime, STANDARD.encode(bytes)))
 }
 
-fn pdf_text(source: &mut Source, path: &str) -> Result<String, ToolError> {
+fn read_pdf(
+    mut source: Source,
+    arguments: &Arguments,
+    chars: usize,
+    cancelled: &Cancelled,
+) -> Result<ToolOutput, ToolError> {
+    let text = pdf_text(&mut source, &arguments.path, cancelled)?;
+    let length = text.len() as u64;
+    text_of(Cursor::new(text), length, arguments, chars)
+}
+
+fn pdf_text(source: &mut Source, path: &str, cancelled: &Cancelled) -> Result<String, ToolError> {
     if source.length > LARGEST_PDF {
         return Err(ToolError::failed(format!(
             "{path:?} is a PDF of {} bytes; at most {LARGEST_PDF} are read",
@@ -177,7 +208,8 @@ fn pdf_text(source: &mut Source, path: &str) -> Result<String, ToolError> {
     let mut bytes = Vec::new();
     let read = source.file.by_ref().take(LARGEST_PDF).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
-    pdf::text(&bytes).map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
+    pdf::text(&bytes, cancelled)
+        .map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
 }
 
 fn text_of(

@@ -4,8 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::document::Document;
+use super::effort::Effort;
 use super::fonts::Font;
 use super::syntax::{Dictionary, Object, Reader};
+use crate::cancel::Cancelled;
 
 /// Maximum size of the text.
 const MOST_TEXT: usize = 8 << 20;
@@ -18,19 +20,29 @@ const DEEPEST: usize = 24;
 /// How far the pen moves within a word, in thousandths of the font size.
 const APART: f64 = 180.0;
 
-/// Returns the text of a document, or why there is none.
-pub(crate) fn text(bytes: &[u8]) -> Result<String, String> {
-    let mut document = Document::new(bytes);
+/// Returns the text of a document, or why there is none. Ends early when it is cancelled.
+pub(crate) fn text(bytes: &[u8], cancelled: &Cancelled) -> Result<String, String> {
+    read(bytes, Effort::new(cancelled)).0
+}
+
+/// Reads a document. Also returns how many steps that took.
+pub(super) fn read(bytes: &[u8], effort: Effort) -> (Result<String, String>, u64) {
+    let mut document = Document::new(bytes, effort);
+    let text = text_of(&mut document);
+    (text, document.effort.steps())
+}
+
+fn text_of(document: &mut Document<'_>) -> Result<String, String> {
     if document.is_encrypted() {
         return Err("the PDF is encrypted".into());
     }
-    let pages = pages(&document);
+    let pages = pages(document);
     if pages.is_empty() {
         return Err("no page of the PDF can be found".into());
     }
     let mut writer = Writer { text: String::new(), operators: 0, fonts: HashMap::new(), pen: None };
     let several = pages.len() > 1;
-    for (number, (page, resources)) in pages.iter().enumerate() {
+    for (number, page) in pages.iter().enumerate() {
         if several {
             writer.text.push_str(&format!(
                 "{}--- page {} ---\n",
@@ -39,10 +51,10 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, String> {
             ));
         }
         writer.pen = None;
-        let content = content(&mut document, page);
-        writer.draw(&mut document, &content, resources, 0);
+        let (content, resources) = page.open(document);
+        writer.draw(document, &content, &resources, 0);
         writer.end_line();
-        if writer.is_full() {
+        if writer.is_full() || document.effort.is_over() {
             writer.text.push_str("[the rest of the PDF is too long]\n");
             break;
         }
@@ -54,57 +66,71 @@ pub(crate) fn text(bytes: &[u8]) -> Result<String, String> {
     Ok(writer.text)
 }
 
-/// Returns the pages in order, each with its resources.
-fn pages(document: &Document<'_>) -> Vec<(Dictionary, Dictionary)> {
-    let of_type = |object: &Object, name: &[u8]| {
-        object.as_dictionary().is_some_and(|entries| document.entry(entries, b"Type").as_name() == Some(name))
+/// A page, by the number of its object. It is read when it is drawn: what all pages refer to would take too much memory.
+struct Page {
+    number: u32,
+    /// The object that has its resources, which may be one above it.
+    resources: u32,
+}
+
+impl Page {
+    /// Returns what the page draws, and its resources.
+    fn open(&self, document: &mut Document<'_>) -> (Vec<u8>, Dictionary) {
+        let content = match document.get(self.number) {
+            Object::Dictionary(page) => content(document, &page),
+            _ => Vec::new(),
+        };
+        let resources = match document.get(self.resources) {
+            Object::Dictionary(node) => document.entry(&node, b"Resources"),
+            _ => Object::Null,
+        };
+        (content, if let Object::Dictionary(resources) = resources { resources } else { Dictionary::new() })
+    }
+}
+
+/// Returns the pages in order.
+fn pages(document: &Document<'_>) -> Vec<Page> {
+    let of_type = |number: u32, name: &[u8]| {
+        let object = document.get(number);
+        let entries = object.as_dictionary();
+        entries.is_some_and(|entries| document.entry(entries, b"Type").as_name() == Some(name))
     };
     let mut found = Vec::new();
     let numbers = document.numbers();
-    let catalog =
-        numbers.iter().rev().map(|number| document.get(*number)).find(|object| of_type(object, b"Catalog"));
-    if let Some(Object::Dictionary(catalog)) = catalog
-        && let Some(root) = catalog.get(b"Pages".as_slice())
+    let catalog = numbers.iter().rev().find(|number| of_type(**number, b"Catalog"));
+    if let Some(Object::Dictionary(catalog)) = catalog.map(|number| document.get(*number))
+        && let Some(Object::Reference(root)) = catalog.get(b"Pages".as_slice())
     {
-        collect(document, root, &Dictionary::new(), (0, &mut HashSet::new()), &mut found);
+        collect(document, (*root, *root), (0, &mut HashSet::new()), &mut found);
     }
     if found.is_empty() {
-        let pages =
-            numbers.iter().map(|number| document.get(*number)).filter(|object| of_type(object, b"Page"));
-        found.extend(pages.take(MOST_PAGES).filter_map(|page| {
-            let page = page.as_dictionary()?.clone();
-            let resources = document.entry(&page, b"Resources").as_dictionary().cloned().unwrap_or_default();
-            Some((page, resources))
-        }));
+        let pages = numbers.into_iter().filter(|number| of_type(*number, b"Page")).take(MOST_PAGES);
+        found.extend(pages.map(|number| Page { number, resources: number }));
     }
     found
 }
 
+/// Collects the pages below a node. `inherited`: the node whose resources it has unless it has its own.
 fn collect(
     document: &Document<'_>,
-    node: &Object,
-    inherited: &Dictionary,
+    (node, inherited): (u32, u32),
     (depth, seen): (usize, &mut HashSet<u32>),
-    found: &mut Vec<(Dictionary, Dictionary)>,
+    found: &mut Vec<Page>,
 ) {
-    if let Object::Reference(number) = node
-        && !seen.insert(*number)
-    {
+    if !seen.insert(node) || depth > DEEPEST || found.len() >= MOST_PAGES {
         return;
     }
-    let Object::Dictionary(entries) = document.resolve(node) else { return };
-    if depth > DEEPEST || found.len() >= MOST_PAGES {
-        return;
-    }
-    let own = document.entry(&entries, b"Resources").as_dictionary().cloned();
-    let resources = own.unwrap_or_else(|| inherited.clone());
+    let Object::Dictionary(entries) = document.get(node) else { return };
+    let resources = if entries.contains_key(b"Resources".as_slice()) { node } else { inherited };
     match document.entry(&entries, b"Kids") {
         Object::Array(kids) => {
             for kid in &kids {
-                collect(document, kid, &resources, (depth + 1, seen), found);
+                if let Object::Reference(kid) = kid {
+                    collect(document, (*kid, resources), (depth + 1, seen), found);
+                }
             }
         }
-        _ => found.push((entries, resources)),
+        _ => found.push(Page { number: node, resources }),
     }
 }
 
@@ -154,16 +180,20 @@ impl Writer {
 
     fn draw(&mut self, document: &mut Document<'_>, content: &[u8], resources: &Dictionary, depth: usize) {
         let mut reader = Reader::new(content, 0);
-        let (mut before, mut pen) = (Vec::new(), Pen::default());
+        let (mut before, mut pen, mut read) = (Vec::new(), Pen::default(), 0);
         while let Some(object) = reader.next() {
             let Object::Word(word) = object else {
+                if !document.effort.charge(1) {
+                    return;
+                }
                 if before.len() < 64 {
                     before.push(object);
                 }
                 continue;
             };
             self.operators += 1;
-            if self.is_full() {
+            let steps = reader.at - std::mem::replace(&mut read, reader.at);
+            if self.is_full() || !document.effort.charge(steps) {
                 return;
             }
             match word.as_slice() {
@@ -224,8 +254,8 @@ impl Writer {
         }
         self.pen = Some(pen.height);
         match pen.font.and_then(|font| self.fonts.get(&font)) {
-            Some(font) => font.read(codes, &mut self.text),
-            None => Font::default().read(codes, &mut self.text),
+            Some(font) => font.read(codes, &mut self.text, MOST_TEXT),
+            None => Font::default().read(codes, &mut self.text, MOST_TEXT),
         }
     }
 
@@ -293,76 +323,4 @@ fn skip_picture(content: &[u8], reader: &mut Reader<'_>) {
         window[0].is_ascii_whitespace() && &window[1..3] == b"EI" && window[3].is_ascii_whitespace()
     });
     reader.at += end.map_or(rest.len(), |end| end + 3);
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Write as _;
-
-    use flate2::Compression;
-    use flate2::write::ZlibEncoder;
-
-    use super::*;
-
-    fn packed(data: &[u8]) -> Vec<u8> {
-        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-        encoder.write_all(data).unwrap();
-        encoder.finish().unwrap()
-    }
-
-    fn stream(number: u32, data: &[u8]) -> Vec<u8> {
-        let data = packed(data);
-        let mut object =
-            format!("{number} 0 obj\n<< /Filter /FlateDecode /Length {} >>\nstream\n", data.len())
-                .into_bytes();
-        object.extend(data);
-        object.extend(b"\nendstream\nendobj\n");
-        object
-    }
-
-    fn document(content: &[u8], map: &[u8]) -> Vec<u8> {
-        let mut bytes = b"%PDF-1.7\n\
-            1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj\n\
-            2 0 obj << /Type /Pages /Kids [3 0 R] /Count 1 /Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >> endobj\n\
-            3 0 obj << /Type /Page /Parent 2 0 R /Contents [4 0 R] >> endobj\n\
-            5 0 obj << /Type /Font /Subtype /Type1 /Encoding << /Differences [65 /fi /germandbls] >> >> endobj\n\
-            6 0 obj << /Type /Font /Subtype /Type0 /ToUnicode 7 0 R >> endobj\n"
-            .to_vec();
-        bytes.extend(stream(4, content));
-        bytes.extend(stream(7, map));
-        bytes.extend(b"trailer << /Root 1 0 R >>\n%%EOF");
-        bytes
-    }
-
-    #[test]
-    fn what_pages_draw_becomes_lines() {
-        let map = b"1 begincodespacerange <0000> <ffff> endcodespacerange\n\
-            1 beginbfchar <0003> <0020> endbfchar\n2 beginbfrange <0010> <0012> <0061> <0020> <0021> [<00e4> <d83ddc1d>] endbfrange";
-        let content = b"BT /F1 12 Tf 72 700 Td (Invoice \\(March\\)) Tj 0 -14 Td [(To)-300(tal: ) 20 (12)] TJ T* (A and B) Tj ET\n\
-            BI /W 1 ID \x00(no text) Tj\xff EI\nBT /F2 12 Tf 1 0 0 1 72 500 Tm <001000110012000300200021> Tj ET";
-        let text = text(&document(content, map)).unwrap();
-        assert_eq!(text, "Invoice (March)\nTo tal: 12\nfi and ß\nabc ä\u{1f41d}\n");
-    }
-
-    #[test]
-    fn hostile_documents_come_to_an_end() {
-        let bomb = vec![b' '; 20 << 20];
-        assert!(text(&document(&bomb, b"")).is_err());
-        let circles = b"%PDF-1.7 1 0 obj << /Type /Catalog /Pages 2 0 R >> endobj 2 0 obj << /Kids [2 0 R 1 0 R 3 0 R] >> endobj 3 0 obj 3 0 R endobj";
-        assert!(text(circles).is_err());
-        let nested =
-            [b"%PDF-1.7 1 0 obj ".as_slice(), &b"[".repeat(100_000), &b"<<".repeat(100_000)].concat();
-        assert!(text(&nested).is_err());
-        let encrypted = [document(b"BT (x) Tj ET", b""), b"trailer << /Encrypt 9 0 R >>".to_vec()].concat();
-        assert!(text(&encrypted).unwrap_err().contains("encrypted"));
-        assert!(text(b"%PDF-").is_err());
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_content_is_read_to_its_end(content in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..400)) {
-            let _ = text(&document(&content, &content));
-            let _ = text(&content);
-        }
-    }
 }

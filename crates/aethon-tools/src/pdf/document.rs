@@ -3,20 +3,19 @@
 //! The cross-reference tables are not trusted: the file is scanned for objects, so that damaged files can be read as
 //! well. The total size of all decompressed streams is bounded in advance.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::Read;
-use std::time::{Duration, Instant};
 
 use flate2::read::ZlibDecoder;
 
+use super::effort::Effort;
 use super::syntax::{Dictionary, Object, Reader, digit, is_blank};
 
 /// Maximum number of objects.
 const MOST_OBJECTS: usize = 500_000;
 /// Maximum decompressed size of one stream, and of all streams.
 const MOST_UNPACKED: (usize, usize) = (16 << 20, 96 << 20);
-/// Time limit for a document.
-const PATIENCE: Duration = Duration::from_secs(20);
 /// Maximum length of a chain of references.
 const MOST_STEPS: usize = 16;
 
@@ -26,10 +25,10 @@ pub(super) struct Document<'b> {
     locations: HashMap<u32, ObjectLocation>,
     /// Decompressed object streams.
     unpacked: Vec<Vec<u8>>,
-    /// Remaining budget for decompression.
+    /// How many bytes of streams may still be read, decompressed or not.
     left: usize,
-    /// Deadline; everything not read by then counts as missing.
-    until: Instant,
+    /// What is left of the effort; everything not read by then counts as missing.
+    pub(super) effort: Effort,
 }
 
 #[derive(Clone, Copy)]
@@ -41,10 +40,10 @@ enum ObjectLocation {
 }
 
 impl<'b> Document<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Self {
-        let until = Instant::now() + PATIENCE;
+    pub(super) fn new(bytes: &'b [u8], effort: Effort) -> Self {
+        effort.charge(bytes.len());
         let (locations, unpacked) = (find_objects(bytes), Vec::new());
-        let mut document = Self { bytes, locations, unpacked, left: MOST_UNPACKED.1, until };
+        let mut document = Self { bytes, locations, unpacked, left: MOST_UNPACKED.1, effort };
         document.unpack_object_streams();
         document
     }
@@ -65,7 +64,12 @@ impl<'b> Document<'b> {
 
     /// Resolves a reference; other objects are returned as they are.
     pub(super) fn resolve(&self, object: &Object) -> Object {
-        let mut found = object.clone();
+        let mut found = match object {
+            Object::Reference(number) => self.get(*number),
+            // Copying it takes as long as it is large.
+            other if self.effort.charge(other.size()) => return other.clone(),
+            _ => return Object::Null,
+        };
         for _ in 0..MOST_STEPS {
             match found {
                 Object::Reference(number) => found = self.get(number),
@@ -77,14 +81,17 @@ impl<'b> Document<'b> {
 
     /// Returns the object with this number.
     pub(super) fn get(&self, number: u32) -> Object {
-        if Instant::now() > self.until {
+        if !self.effort.charge(1) {
             return Object::Null;
         }
-        let object = match self.locations.get(&number) {
-            Some(ObjectLocation::At(at, end)) => Reader::new(&self.bytes[..*end], *at).next(),
-            Some(ObjectLocation::In(stream, at)) => Reader::new(&self.unpacked[*stream], *at).next(),
-            None => None,
+        let mut reader = match self.locations.get(&number) {
+            Some(ObjectLocation::At(at, end)) => Reader::new(&self.bytes[..*end], *at),
+            Some(ObjectLocation::In(stream, at)) => Reader::new(&self.unpacked[*stream], *at),
+            None => return Object::Null,
         };
+        let begun = reader.at;
+        let object = reader.next();
+        self.effort.charge(reader.at.saturating_sub(begun));
         object.unwrap_or(Object::Null)
     }
 
@@ -96,11 +103,12 @@ impl<'b> Document<'b> {
     /// Decompresses the stream with this number; `None` if there is none, or if it has an image compression.
     pub(super) fn stream(&mut self, number: u32) -> Option<Vec<u8>> {
         let Some(ObjectLocation::At(at, end)) = self.locations.get(&number).copied() else { return None };
-        if Instant::now() > self.until {
+        if self.effort.is_over() {
             return None;
         }
         let mut reader = Reader::new(&self.bytes[..end], at);
         let Some(Object::Dictionary(dictionary)) = reader.next() else { return None };
+        self.effort.charge(reader.at.saturating_sub(at));
         let raw = self.raw(&dictionary, reader.at)?;
         let filters = match self.entry(&dictionary, b"Filter") {
             Object::Name(name) => vec![name],
@@ -109,16 +117,36 @@ impl<'b> Document<'b> {
             }
             _ => Vec::new(),
         };
-        let mut data = raw.to_vec();
+        let mut data = Cow::Borrowed(raw);
         for filter in filters.iter().take(4) {
-            data = match filter.as_slice() {
+            if !self.effort.charge(data.len()) {
+                return None;
+            }
+            let read = match filter.as_slice() {
                 b"FlateDecode" | b"Fl" => self.inflate(&data),
-                b"ASCIIHexDecode" | b"AHx" => hexadecimal(&data),
-                b"ASCII85Decode" | b"A85" => ascii85(&data),
+                b"ASCIIHexDecode" | b"AHx" => self.counted(hexadecimal(self.allowed(&data))),
+                b"ASCII85Decode" | b"A85" => self.counted(ascii85(self.allowed(&data))),
                 _ => return None,
             };
+            data = Cow::Owned(read);
         }
-        Some(data)
+        Some(match data {
+            Cow::Owned(data) => data,
+            // What is not compressed counts as well: any number of streams may be the same bytes.
+            Cow::Borrowed(raw) => self.counted(self.allowed(raw).to_vec()),
+        })
+    }
+
+    /// Returns as much of the data as may still be read.
+    fn allowed<'d>(&self, data: &'d [u8]) -> &'d [u8] {
+        &data[..data.len().min(self.left).min(MOST_UNPACKED.0)]
+    }
+
+    /// Counts data of a stream.
+    fn counted(&mut self, data: Vec<u8>) -> Vec<u8> {
+        self.left = self.left.saturating_sub(data.len());
+        self.effort.charge(data.len());
+        data
     }
 
     /// Returns the raw bytes of a stream.
@@ -133,7 +161,12 @@ impl<'b> Document<'b> {
             let blanks = after.iter().take_while(|byte| is_blank(**byte)).count();
             after[blanks..].starts_with(b"endstream")
         };
-        told.filter(is_right).or_else(|| Some(&rest[..find(rest, b"endstream")?]))
+        if let Some(told) = told.filter(is_right) {
+            return Some(told);
+        }
+        let end = find(rest, b"endstream");
+        self.effort.charge(end.unwrap_or(rest.len()));
+        Some(&rest[..end?])
     }
 
     /// Decompresses data within the budget. Damaged data yields what precedes the damage.
@@ -142,8 +175,7 @@ impl<'b> Document<'b> {
         let mut unpacked = Vec::new();
         // An error leaves what was decompressed before it.
         let _ = ZlibDecoder::new(data).take(most as u64).read_to_end(&mut unpacked);
-        self.left -= unpacked.len();
-        unpacked
+        self.counted(unpacked)
     }
 
     fn unpack_object_streams(&mut self) {
@@ -155,6 +187,7 @@ impl<'b> Document<'b> {
             let first = self.entry(&dictionary, b"First").as_count().unwrap_or_default();
             let count = self.entry(&dictionary, b"N").as_count().unwrap_or_default();
             let Some(data) = self.stream(number) else { continue };
+            self.effort.charge(data.len());
             let mut header = Reader::new(&data, 0);
             for _ in 0..count.min(MOST_OBJECTS) {
                 let pair = (

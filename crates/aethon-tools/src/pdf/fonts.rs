@@ -6,10 +6,13 @@
 use std::collections::HashMap;
 
 use super::document::Document;
+use super::effort::Effort;
 use super::syntax::{Dictionary, Object, Reader};
 
 /// Maximum number of codes per font.
 const MOST_CODES: usize = 70_000;
+/// What noting a code costs, in bytes parsed.
+const STEPS_PER_CODE: usize = 16;
 
 /// The Windows-1252 characters from 0x80 on.
 const WINDOWS: [char; 32] = [
@@ -89,19 +92,22 @@ impl Font {
             codes: HashMap::new(),
         };
         if let Object::Dictionary(encoding) = document.entry(font, b"Encoding") {
-            this.note_differences(&document.entry(&encoding, b"Differences"));
+            this.note_differences(&document.entry(&encoding, b"Differences"), &document.effort);
         }
         if let Some(Object::Reference(number)) = font.get(b"ToUnicode".as_slice())
             && let Some(map) = document.stream(*number)
         {
-            this.read_map(&map);
+            this.read_map(&map, &document.effort);
         }
         this
     }
 
-    /// Appends the text of these codes.
-    pub(super) fn read(&self, codes: &[u8], text: &mut String) {
+    /// Appends the text of these codes, as long as the whole text is not longer than `most`.
+    pub(super) fn read(&self, codes: &[u8], text: &mut String, most: usize) {
         for code in codes.chunks(self.width) {
+            if text.len() > most {
+                return;
+            }
             let number = code.iter().fold(0, |number, byte| number * 256 + u32::from(*byte));
             match self.codes.get(&number) {
                 Some(known) => text.push_str(known),
@@ -111,7 +117,7 @@ impl Font {
         }
     }
 
-    fn note_differences(&mut self, differences: &Object) {
+    fn note_differences(&mut self, differences: &Object, effort: &Effort) {
         let mut code = 0u32;
         for item in differences.as_array().unwrap_or_default() {
             match item {
@@ -119,8 +125,11 @@ impl Font {
                     code = item.as_count().and_then(|count| u32::try_from(count).ok()).unwrap_or_default()
                 }
                 Object::Name(name) => {
+                    if !effort.charge(NAMES.len()) {
+                        return;
+                    }
                     if let Some(text) = named(&String::from_utf8_lossy(name)) {
-                        self.note(code, text);
+                        self.note(code, text, effort);
                     }
                     code = code.saturating_add(1);
                 }
@@ -130,11 +139,13 @@ impl Font {
     }
 
     /// Parses a `ToUnicode` map.
-    fn read_map(&mut self, map: &[u8]) {
+    fn read_map(&mut self, map: &[u8], effort: &Effort) {
         let mut reader = Reader::new(map, 0);
         let mut before: Vec<Object> = Vec::new();
+        let mut read = 0;
         while let Some(object) = reader.next() {
-            if self.codes.len() >= MOST_CODES {
+            let steps = reader.at - std::mem::replace(&mut read, reader.at);
+            if self.codes.len() >= MOST_CODES || !effort.charge(steps) {
                 return;
             }
             let Object::Word(word) = &object else {
@@ -149,26 +160,32 @@ impl Font {
                 }
                 b"endbfchar" => {
                     for pair in before.chunks(2) {
-                        if let [Object::Text(code), Object::Text(meaning)] = pair {
-                            self.note(number(code), utf16(meaning));
+                        if let [Object::Text(code), Object::Text(meaning)] = pair
+                            && effort.charge(1)
+                        {
+                            self.note(number(code), utf16(meaning), effort);
                         }
                     }
                 }
-                b"endbfrange" => before.chunks(3).for_each(|range| self.note_range(range)),
+                b"endbfrange" => before.chunks(3).for_each(|range| self.note_range(range, effort)),
                 _ => {}
             }
             before.clear();
         }
     }
 
-    fn note_range(&mut self, range: &[Object]) {
+    fn note_range(&mut self, range: &[Object], effort: &Effort) {
         let [Object::Text(first), Object::Text(last), meaning] = range else { return };
         let (first, last) = (number(first), number(last).min(number(first).saturating_add(0xffff)));
         match meaning {
             Object::Text(meaning) => {
                 let mut meaning = meaning.clone();
                 for code in first..=last {
-                    self.note(code, utf16(&meaning));
+                    // Ranges may overlap, so what counts is how many codes are gone through, and not how many there are.
+                    if !effort.charge(STEPS_PER_CODE) {
+                        return;
+                    }
+                    self.note(code, utf16(&meaning), effort);
                     // In a range, the next code maps to the next character.
                     if let [.., high, low] = meaning.as_mut_slice() {
                         let next = u16::from_be_bytes([*high, *low]).wrapping_add(1).to_be_bytes();
@@ -178,8 +195,10 @@ impl Font {
             }
             Object::Array(meanings) => {
                 for (code, meaning) in (first..=last).zip(meanings) {
-                    if let Object::Text(meaning) = meaning {
-                        self.note(code, utf16(meaning));
+                    if let Object::Text(meaning) = meaning
+                        && effort.charge(STEPS_PER_CODE)
+                    {
+                        self.note(code, utf16(meaning), effort);
                     }
                 }
             }
@@ -187,8 +206,8 @@ impl Font {
         }
     }
 
-    fn note(&mut self, code: u32, text: String) {
-        if self.codes.len() < MOST_CODES {
+    fn note(&mut self, code: u32, text: String, effort: &Effort) {
+        if self.codes.contains_key(&code) || (self.codes.len() < MOST_CODES && effort.keep_code()) {
             self.codes.insert(code, text);
         }
     }

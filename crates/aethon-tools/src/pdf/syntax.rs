@@ -6,6 +6,8 @@ use std::collections::HashMap;
 const DEEPEST: usize = 32;
 /// Maximum number of entries of each.
 const MOST_ENTRIES: usize = 100_000;
+/// Maximum number of objects inside one.
+const MOST_INSIDE: usize = 400_000;
 
 /// An object.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,18 @@ pub(super) type Dictionary = HashMap<Vec<u8>, Object>;
 impl Object {
     pub(super) fn as_number(&self) -> Option<f64> {
         if let Self::Number(number) = self { Some(*number) } else { None }
+    }
+
+    /// Returns roughly how much there is of it to be copied.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Null | Self::Number(_) | Self::Reference(_) => 1,
+            Self::Name(bytes) | Self::Text(bytes) | Self::Word(bytes) => 1 + bytes.len(),
+            Self::Array(items) => items.iter().fold(1, |size, item| size + item.size()),
+            Self::Dictionary(entries) => {
+                entries.iter().fold(1, |size, (name, value)| size + name.len() + value.size())
+            }
+        }
     }
 
     /// Returns the number as a count, if it is one.
@@ -54,15 +68,18 @@ impl Object {
 pub(super) struct Reader<'b> {
     bytes: &'b [u8],
     pub(super) at: usize,
+    /// How many more objects the current one may have inside.
+    inside: usize,
 }
 
 impl<'b> Reader<'b> {
     pub(super) fn new(bytes: &'b [u8], at: usize) -> Self {
-        Self { bytes, at }
+        Self { bytes, at, inside: MOST_INSIDE }
     }
 
     /// Returns the next object; `None` at the end. Skips unmatched closing brackets.
     pub(super) fn next(&mut self) -> Option<Object> {
+        self.inside = MOST_INSIDE;
         self.object(0)
     }
 
@@ -108,7 +125,8 @@ impl<'b> Reader<'b> {
                 Some(_) => {}
             }
             let Some(item) = self.object(depth + 1) else { break };
-            if items.len() < MOST_ENTRIES {
+            if items.len() < MOST_ENTRIES && self.inside > 0 {
+                self.inside -= 1;
                 items.push(item);
             }
         }
@@ -129,7 +147,8 @@ impl<'b> Reader<'b> {
                     self.at += 1;
                     let name = self.name();
                     let Some(value) = self.object(depth + 1) else { break };
-                    if entries.len() < MOST_ENTRIES {
+                    if entries.len() < MOST_ENTRIES && self.inside > 0 {
+                        self.inside -= 1;
                         entries.insert(name, value);
                     }
                 }

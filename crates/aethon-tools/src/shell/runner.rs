@@ -88,7 +88,7 @@ impl Runner {
 
     /// Runs a command to its end and shows its progress. Dropping the future ends it. The error is a sentence.
     pub(super) async fn run(&self, script: Script<'_>, context: &ToolContext) -> Result<Outcome, String> {
-        let _slot = self.slots.take(&context.channel).await?;
+        let _slot = self.slots.take(context.trust()).await?;
         let (progress, trust) = (Progress::new(context, &self.redactor), context.trust());
         let launch = match self.options.sandbox {
             Sandbox::Docker => return self.in_container(script, progress).await,

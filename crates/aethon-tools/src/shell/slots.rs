@@ -1,34 +1,23 @@
 //! Limits how many commands run at once: `tools.max_shells`, shared by everything that runs commands.
 //!
-//! If all slots are taken, a command waits a while. Callers that may be anybody (webhooks) never get the last slots, so
+//! If all slots are taken, a command waits a while. Turns that strangers began never get the last slots, so
 //! that a flood of them leaves room for the owner.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use aethon_core::turn::Trust;
 use tokio::time::timeout;
+
+use crate::slots::{SharedSlot, SharedSlots};
 
 /// How long a command waits for a slot.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// Number of slots unless the configuration says otherwise.
 const USUAL: usize = 8;
-/// The channel whose sessions may be anybody's.
-const OF_STRANGERS: &str = "webhook";
 
 /// The slots for commands. Cheap to clone; clones share them.
 #[derive(Debug, Clone)]
-pub struct CommandSlots {
-    all: Arc<Semaphore>,
-    strangers: Arc<Semaphore>,
-    most: usize,
-}
-
-/// A slot, released when dropped.
-pub(crate) struct Slot {
-    _of_all: OwnedSemaphorePermit,
-    _of_strangers: Option<OwnedSemaphorePermit>,
-}
+pub struct CommandSlots(SharedSlots);
 
 impl Default for CommandSlots {
     fn default() -> Self {
@@ -39,27 +28,16 @@ impl Default for CommandSlots {
 impl CommandSlots {
     /// Creates this many slots, and at least one.
     pub fn of(most: usize) -> Self {
-        let most = most.clamp(1, Semaphore::MAX_PERMITS);
-        // A quarter is reserved for the owner, if there are enough to share.
-        let strangers = (most - most / 4).max(1);
-        Self { all: Arc::new(Semaphore::new(most)), strangers: Arc::new(Semaphore::new(strangers)), most }
+        Self(SharedSlots::of(most))
     }
 
-    /// Acquires a slot for a command of this channel. The error is a sentence.
-    pub(crate) async fn take(&self, channel: &str) -> Result<Slot, String> {
-        let taking = async {
-            let of_strangers = match channel == OF_STRANGERS {
-                true => Some(self.strangers.clone().acquire_owned().await.ok()?),
-                false => None,
-            };
-            Some(Slot { _of_all: self.all.clone().acquire_owned().await.ok()?, _of_strangers: of_strangers })
-        };
-        // The semaphores are never closed.
-        timeout(LONGEST_WAIT, taking).await.ok().flatten().ok_or_else(|| {
+    /// Acquires a slot for a command of a turn of this trust. The error is a sentence.
+    pub(crate) async fn take(&self, trust: Trust) -> Result<SharedSlot, String> {
+        timeout(LONGEST_WAIT, self.0.take(trust)).await.map_err(|_| {
             format!(
                 "{} commands run already, which is as many as may (`tools.max_shells`), and none of them ended within {} s; \
                  try again later",
-                self.most,
+                self.0.most(),
                 LONGEST_WAIT.as_secs()
             )
         })
@@ -73,11 +51,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_command_waits_for_a_place_and_not_for_ever() {
         let slots = CommandSlots::of(2);
-        let (first, second) = (slots.take("webchat").await.unwrap(), slots.take("telegram").await.unwrap());
-        let refused = slots.take("webchat").await.err().unwrap();
+        let (first, second) =
+            (slots.take(Trust::Owner).await.unwrap(), slots.take(Trust::Guest).await.unwrap());
+        let refused = slots.take(Trust::Owner).await.err().unwrap();
         assert!(refused.contains("tools.max_shells"), "{refused}");
         drop(first);
-        slots.take("webchat").await.unwrap();
+        slots.take(Trust::Owner).await.unwrap();
         drop(second);
     }
 
@@ -85,15 +64,16 @@ mod tests {
     async fn strangers_leave_room_for_the_owner() {
         let slots = CommandSlots::of(8);
         let mut held = Vec::new();
-        while let Ok(slot) = slots.take("webhook").await {
+        while let Ok(slot) = slots.take(Trust::Outside).await {
             held.push(slot);
         }
         assert_eq!(held.len(), 6);
-        let (first, second) = (slots.take("webchat").await.unwrap(), slots.take("webchat").await.unwrap());
-        assert!(slots.take("webchat").await.is_err());
+        let (first, second) =
+            (slots.take(Trust::Owner).await.unwrap(), slots.take(Trust::Owner).await.unwrap());
+        assert!(slots.take(Trust::Owner).await.is_err());
         drop((first, second));
         drop(held.pop());
-        slots.take("webhook").await.unwrap();
-        assert!(CommandSlots::of(0).take("webhook").await.is_ok(), "there is always one");
+        slots.take(Trust::Outside).await.unwrap();
+        assert!(CommandSlots::of(0).take(Trust::Outside).await.is_ok(), "there is always one");
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use aethon_core::turn::Trust;
 use ureq::Agent;
 use ureq::config::Config;
 use ureq::http::{self, HeaderMap, HeaderName, HeaderValue, Method, header};
@@ -20,13 +20,14 @@ use super::options::{Names, WebOptions};
 use super::refusal::Refusal;
 use super::rules::Rules;
 use super::target::Target;
+use crate::slots::SharedSlots;
 
 /// Timeout for connecting, after the name is resolved.
 const CONNECT: Duration = Duration::from_secs(10);
 /// Timeout for the next bytes.
 const SILENCE: Duration = Duration::from_secs(15);
-/// Maximum number of concurrent requests; further ones wait. A DNS lookup cannot be aborted, so this bounds the
-/// threads, too.
+/// Maximum number of concurrent requests; further ones wait, and those of strangers leave the last ones to the owner. A
+/// DNS lookup cannot be aborted, so this bounds the threads, too.
 const MOST_AT_ONCE: usize = 8;
 /// Maximum number of redirects.
 const MOST_REDIRECTS: usize = 5;
@@ -37,7 +38,7 @@ pub(super) struct WebClient {
     names: Option<Arc<dyn Names>>,
     config: Config,
     tls: Tls,
-    slots: Arc<Semaphore>,
+    slots: SharedSlots,
     timeout: Duration,
 }
 
@@ -89,7 +90,7 @@ impl WebClient {
             .timeout_per_write(Some(SILENCE.min(timeout)))
             .user_agent(concat!("aethon/", env!("CARGO_PKG_VERSION")))
             .build();
-        let slots = Arc::new(Semaphore::new(MOST_AT_ONCE));
+        let slots = SharedSlots::of(MOST_AT_ONCE);
         let rules = Arc::new(rules);
         Self { rules, names: options.names.clone(), config, tls: Tls::default(), slots, timeout }
     }
@@ -102,14 +103,14 @@ impl WebClient {
     /// Fetches a page and follows redirects, as long as each step is allowed.
     pub(super) async fn get(
         &self,
-        mut target: Target,
+        (mut target, trust): (Target, Trust),
         headers: &[(HeaderName, HeaderValue)],
         body_limit: BodyLimit,
     ) -> Result<Fetched, WebError> {
         let mut visited = vec![target.as_str().to_owned()];
         loop {
             let request = WebRequest { target: target.clone(), headers: headers.to_vec(), body: None };
-            let response = self.exchange(request, body_limit).await?;
+            let response = self.exchange((request, trust), body_limit).await?;
             let redirects = visited.len() - 1;
             let Some(location) = location(&response) else {
                 return Ok(Fetched { response, target, redirects });
@@ -132,11 +133,11 @@ impl WebClient {
     /// Sends a single request. A redirect is refused: the data and keys of a request are meant for one place only.
     pub(super) async fn send(
         &self,
-        request: WebRequest,
+        (request, trust): (WebRequest, Trust),
         body_limit: BodyLimit,
     ) -> Result<WebResponse, WebError> {
         let target = request.target.clone();
-        let response = self.exchange(request, body_limit).await?;
+        let response = self.exchange((request, trust), body_limit).await?;
         match location(&response) {
             None => Ok(response),
             Some(location) => {
@@ -148,9 +149,13 @@ impl WebClient {
         }
     }
 
-    async fn exchange(&self, request: WebRequest, body_limit: BodyLimit) -> Result<WebResponse, WebError> {
+    async fn exchange(
+        &self,
+        (request, trust): (WebRequest, Trust),
+        body_limit: BodyLimit,
+    ) -> Result<WebResponse, WebError> {
         let ended = || WebError::failed("the request was given up, because the program is stopping");
-        let slot = self.slots.clone().acquire_owned().await.map_err(|_| ended())?;
+        let slot = self.slots.take(trust).await;
         let agent = self.agent();
         let cut = CutOnDrop(Some(agent.clone()));
         let timeout = self.timeout;

@@ -15,6 +15,7 @@ use super::client::{Fetched, WebClient};
 use super::html::Readable;
 use super::target::Target;
 use super::{call_timeout, page};
+use crate::{cancel, pdf};
 
 /// Preferred media types.
 const ACCEPT: &str =
@@ -57,22 +58,25 @@ impl Tool for WebFetch {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let target =
             Target::parse(&arguments.url).map_err(|refusal| ToolError::denied(refusal.to_string()))?;
         let accept: [(HeaderName, HeaderValue); 1] = [(header::ACCEPT, HeaderValue::from_static(ACCEPT))];
-        let fetched = self.client.get(target, &accept, page::body_limit).await?;
-        let reading = tokio::task::spawn_blocking(move || {
+        let fetched = self.client.get((target, context.trust()), &accept, page::body_limit).await?;
+        let is_pdf = page::is_pdf(&fetched.response.headers, &fetched.response.body);
+        let slot = if is_pdf { Some(pdf::slot(context.trust()).await) } else { None };
+        let reading = cancel::blocking(move |cancelled| {
+            let _slot = slot;
             let Fetched { response, target, .. } = &fetched;
-            let read = page::read(&response.headers, &response.body, target.url());
+            let read = page::read(&response.headers, &response.body, target.url(), cancelled);
             page_output(&fetched, read)
         });
-        reading.await.map_err(|_| {
-            ToolError::failed(
+        reading.await.unwrap_or_else(|| {
+            Err(ToolError::failed(
                 "the page could not be read because of a fault in the program; the log has more",
-            )
-        })?
+            ))
+        })
     }
 }
 

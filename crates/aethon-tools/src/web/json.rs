@@ -2,6 +2,7 @@
 
 use aethon_core::secret::{MASK, Secret};
 use aethon_core::tool::ToolError;
+use aethon_core::turn::Trust;
 use serde_json::Value;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -52,10 +53,10 @@ impl JsonRequest {
     }
 
     /// Sends the request and returns status and document. The error says what went wrong, without the key.
-    pub(super) async fn send(self, client: &WebClient) -> Result<(u16, Value), ToolError> {
+    pub(super) async fn send(self, client: &WebClient, trust: Trust) -> Result<(u16, Value), ToolError> {
         let keys = self.keys;
         let place = self.request.target.host_and_port();
-        let response = client.send(self.request, body_limit).await.map_err(|error| match error {
+        let response = client.send((self.request, trust), body_limit).await.map_err(|error| match error {
             WebError::Refused(refusal) => ToolError::from(WebError::Refused(refusal)),
             WebError::Failed(why) => ToolError::failed(without(&keys, &why)),
         })?;

@@ -53,7 +53,7 @@ impl Tool for JsonRpc {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let target =
             Target::parse(&arguments.url).map_err(|refusal| ToolError::denied(refusal.to_string()))?;
@@ -66,7 +66,7 @@ impl Tool for JsonRpc {
             call["params"] = params;
         }
         let request = JsonRequest::post(target, &call);
-        let (status, answer) = request.send(&self.client).await?;
+        let (status, answer) = request.send(&self.client, context.trust()).await?;
         outcome(answer, &id, status)
     }
 }

@@ -8,6 +8,7 @@ use url::Url;
 use super::body::Body;
 use super::html::{self, Readable};
 use super::{charset, pdf};
+use crate::cancel::Cancelled;
 
 /// Maximum bytes read of text, HTML and data.
 const MOST_TEXT: usize = 5 << 20;
@@ -89,8 +90,18 @@ fn kind_by_content(kind: Kind, bytes: &[u8]) -> Kind {
     }
 }
 
+/// Returns whether the text of a response is that of a PDF.
+pub(super) fn is_pdf(headers: &HeaderMap, body: &Body) -> bool {
+    kind_by_content(kind_of(&media_type(headers)), &body.bytes) == Kind::Pdf
+}
+
 /// Extracts the text of a response. The error says why there is none. Blocks: a PDF or a long page takes a while.
-pub(super) fn read(headers: &HeaderMap, body: &Body, address: &Url) -> Result<Readable, String> {
+pub(super) fn read(
+    headers: &HeaderMap,
+    body: &Body,
+    address: &Url,
+    cancelled: &Cancelled,
+) -> Result<Readable, String> {
     let media_type = media_type(headers);
     let kind = kind_by_content(kind_of(&media_type), &body.bytes);
     match kind {
@@ -104,7 +115,7 @@ pub(super) fn read(headers: &HeaderMap, body: &Body, address: &Url) -> Result<Re
         Kind::Pdf if body.cut.is_some() => {
             Err(format!("it is a PDF of more than {} MiB, or broke off", MOST_PDF >> 20))
         }
-        Kind::Pdf => pdf::read(&body.bytes, LONGEST),
+        Kind::Pdf => pdf::read(&body.bytes, LONGEST, cancelled),
         Kind::Binary => {
             let name =
                 if media_type.is_empty() { "binary data".to_owned() } else { format!("{media_type:?}") };

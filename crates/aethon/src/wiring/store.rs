@@ -31,6 +31,7 @@ fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> 
     options.mode = mode;
     options.synchronous = config.storage.synchronous;
     options.max_bytes = max_bytes(config);
+    options.max_oneshot_bytes = Some(max_oneshot_bytes(config));
     options.clock = clock;
     Store::open(path, options).map_err(|error| Error::refused(error.to_string()).because(error))
 }
@@ -47,6 +48,12 @@ pub(crate) async fn learned(storage: &Storage) -> Learned {
 /// The maximum size of the database in bytes.
 pub(crate) fn max_bytes(config: &Config) -> Option<u64> {
     Some(config.storage.max_mb.saturating_mul(1 << 20)).filter(|bytes| *bytes > 0)
+}
+
+/// The maximum size of all one-shot sessions in bytes. A smaller database keeps fewer of them.
+pub(crate) fn max_oneshot_bytes(config: &Config) -> u64 {
+    let own = config.session.oneshot_max_mb.saturating_mul(1 << 20);
+    max_bytes(config).map_or(own, |all| own.min(all / 4))
 }
 
 /// How long data is kept that nobody deletes. Without telemetry, single calls are removed after their day; the sums stay.

@@ -65,7 +65,7 @@ impl Tool for GitHub {
         (asks == Asks::ToChange).then(|| "a mutation changes something on GitHub".to_owned())
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         document::read(&arguments.query).map_err(|why| {
             ToolError::failed(format!("`query` is no GraphQL document that can be sent: {why}"))
@@ -79,7 +79,7 @@ impl Tool for GitHub {
         }
         let request = JsonRequest::post(self.target.clone(), &call);
         let request = request.with_key(header::AUTHORIZATION, "Bearer ", &self.token)?;
-        let (status, answer) = request.send(&self.client).await?;
+        let (status, answer) = request.send(&self.client, context.trust()).await?;
         outcome(&answer, status)
     }
 }

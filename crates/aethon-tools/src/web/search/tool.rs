@@ -96,7 +96,7 @@ impl Tool for WebSearch {
         &self.spec
     }
 
-    async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let words = arguments.query.trim();
         if words.is_empty() || words.chars().count() > LONGEST_QUERY {
@@ -106,7 +106,7 @@ impl Tool for WebSearch {
         }
         let count = arguments.count.unwrap_or(USUAL).clamp(1, MOST);
         let request = self.engine.ask(&self.base, &Query { words, count }, &self.key)?;
-        let (code, answer) = match request.send(&self.client).await {
+        let (code, answer) = match request.send(&self.client, context.trust()).await {
             Ok(answered) => answered,
             // Some services send an HTML page to refuse a request.
             Err(error) => match self.engine.explain(403).filter(|_| error.to_string().contains("403")) {

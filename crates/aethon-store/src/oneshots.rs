@@ -1,0 +1,192 @@
+//! One-shot sessions: how many there are, how large they are, and which of them go first.
+//!
+//! They are what fills a database unasked: each call of a webhook leaves one. So they are bounded in number and in bytes,
+//! and when the file has no room left they go before anything is refused. Those of webhooks go first, the longest unused
+//! ones before the others; the runs of the owner's own jobs are one-shot sessions as well.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aethon_core::session::Clear;
+use aethon_core::storage::OneshotLimit;
+use tokio::sync::Mutex;
+
+use crate::db::{Sql, free_pages, used_bytes};
+use crate::error::Error;
+use crate::purge;
+
+/// Steps of removal for one message that finds no room. A step is a session, or a few messages of one.
+const MAX_STEPS: usize = 256;
+/// How much larger a message becomes in the file than its text: as it came, as a message, its words in the index.
+const GROWTH: u64 = 3;
+
+/// Watches how large the one-shot sessions may have become since they were last added up.
+pub(crate) struct Growth {
+    limit: u64,
+    /// Their bytes when they were last added up.
+    known: AtomicU64,
+    /// What all turns have written since then, which is at least what these sessions have grown by.
+    since: AtomicU64,
+    /// Held while they are added up.
+    adding_up: Mutex<()>,
+}
+
+/// One of them.
+pub(crate) struct Oneshot {
+    pub(crate) id: String,
+    pub(crate) bytes: u64,
+    /// Whether a turn is open in it, so that it stays.
+    pub(crate) is_busy: bool,
+}
+
+impl Growth {
+    /// Watches for this many bytes. How many there are already is not known yet.
+    pub(crate) fn new(limit: u64) -> Self {
+        Self { limit, known: AtomicU64::new(limit), since: AtomicU64::new(0), adding_up: Mutex::default() }
+    }
+
+    /// Returns the limit.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Notes that turns wrote this much.
+    pub(crate) fn add(&self, bytes: usize) {
+        self.since.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Returns a guard if they are to be added up: they may be too many by now, and the sum would tell something new.
+    pub(crate) fn due(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        let since = self.since.load(Ordering::Relaxed);
+        let may_be = self.known.load(Ordering::Relaxed).saturating_add(since);
+        (may_be > self.limit && since >= self.limit / 8).then(|| self.adding_up.try_lock().ok()).flatten()
+    }
+
+    /// Notes their sum, of which what was written meanwhile may be a part.
+    pub(crate) fn know(&self, bytes: u64) {
+        self.since.store(0, Ordering::Relaxed);
+        self.known.store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Lists all of them, those that go first at the beginning.
+pub(crate) fn all(sql: &Sql<'_>) -> Result<Vec<Oneshot>, Error> {
+    // The length of a text is in the head of its row, so none is read.
+    const ALL: &str = "SELECT id,
+        (SELECT coalesce(sum(octet_length(content)), 0) FROM messages
+            WHERE messages.session_key = sessions.session_key)
+        + (SELECT coalesce(sum(octet_length(inbound) + coalesce(octet_length(outcome), 0)), 0) FROM turns
+            WHERE turns.session_key = sessions.session_key),
+        EXISTS (SELECT 1 FROM turns WHERE turns.session_key = sessions.session_key AND phase < 2)
+        FROM sessions WHERE is_oneshot ORDER BY channel <> 'webhook', updated_at";
+    Ok(sql.all(ALL, [], |row| {
+        let bytes: i64 = row.get(1)?;
+        Ok(Oneshot { id: row.get(0)?, bytes: bytes.unsigned_abs(), is_busy: row.get(2)? })
+    })?)
+}
+
+/// Returns those that have to go to keep within a limit, and how many bytes would then be left.
+pub(crate) fn surplus(all: Vec<Oneshot>, limit: OneshotLimit) -> (Vec<String>, u64) {
+    let mut count = all.len();
+    let mut bytes = all.iter().fold(0u64, |sum, one| sum.saturating_add(one.bytes));
+    let most = usize::try_from(limit.sessions).unwrap_or(usize::MAX);
+    // Once too many, a little more than necessary goes, so that the next one does not count all again.
+    let (most_bytes, goal) = (limit.bytes, limit.bytes - limit.bytes / 8);
+    let too_large = bytes > most_bytes;
+    let mut gone = Vec::new();
+    for one in all.into_iter().filter(|one| !one.is_busy) {
+        if count <= most && !(too_large && bytes > goal) {
+            break;
+        }
+        count -= 1;
+        bytes = bytes.saturating_sub(one.bytes);
+        gone.push(one.id);
+    }
+    (gone, bytes)
+}
+
+/// Makes room for a message of a stranger of this many bytes, within the part of the file that strangers may fill. Returns
+/// whether there is room now.
+pub(crate) fn make_room_below(sql: &Sql<'_>, mark: u64, message: u64, now: i64) -> Result<bool, Error> {
+    let needed = message.saturating_mul(GROWTH);
+    let fits = |sql: &Sql<'_>| Ok::<_, Error>(used_bytes(sql)?.saturating_add(needed) <= mark);
+    remove_until(sql, now, fits)
+}
+
+/// Makes room for a write that lacks this many pages. Returns whether there is room now.
+pub(crate) fn free(sql: &Sql<'_>, pages: i64) -> Result<bool, Error> {
+    let wanted = free_pages(sql)?.saturating_add(pages);
+    let now = sql.one("SELECT coalesce(max(updated_at), 0) FROM sessions", [], |row| row.get(0))?;
+    remove_until(sql, now, |sql| Ok(free_pages(sql)? >= wanted))
+}
+
+fn remove_until(
+    sql: &Sql<'_>,
+    now: i64,
+    is_enough: impl Fn(&Sql<'_>) -> Result<bool, Error>,
+) -> Result<bool, Error> {
+    for _ in 0..MAX_STEPS {
+        if is_enough(sql)? {
+            return Ok(true);
+        }
+        // First what is removed already and still takes up space.
+        if !purge::purge_some(sql)? && !remove_first(sql, now)? {
+            return Ok(false);
+        }
+    }
+    is_enough(sql)
+}
+
+/// Removes the one that goes first. Returns `false` if there is none, or all are in use.
+fn remove_first(sql: &Sql<'_>, now: i64) -> Result<bool, Error> {
+    const FIRST: &str = "SELECT id FROM sessions WHERE is_oneshot AND NOT EXISTS
+        (SELECT 1 FROM turns WHERE turns.session_key = sessions.session_key AND phase < 2)
+        ORDER BY channel <> 'webhook', updated_at LIMIT 1";
+    let Some(id) = sql.first(FIRST, [], |row| row.get::<_, String>(0))? else { return Ok(false) };
+    tracing::info!(session = id, "a one-shot session was removed, because the database is full");
+    purge::detach(sql, &id, Clear::Delete, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surplus_of(all: &[(&str, u64, bool)], sessions: u32, bytes: u64) -> (Vec<String>, u64) {
+        let all = all.iter().map(|(id, bytes, is_busy)| Oneshot {
+            id: (*id).to_owned(),
+            bytes: *bytes,
+            is_busy: *is_busy,
+        });
+        surplus(all.collect(), OneshotLimit::of(sessions).with_bytes(bytes))
+    }
+
+    #[test]
+    fn what_goes_is_the_first_that_is_not_in_use() {
+        let all = [("a", 40, true), ("b", 40, false), ("c", 40, false), ("d", 40, false)];
+        let check = |sessions: u32, bytes: u64, gone: &[&str], left: u64| {
+            let (ids, bytes_left) = surplus_of(&all, sessions, bytes);
+            assert_eq!((ids, bytes_left), (gone.iter().map(|id| (*id).to_owned()).collect(), left));
+        };
+        check(4, 160, &[], 160);
+        check(3, 160, &["b"], 120);
+        check(4, 159, &["b"], 120);
+        check(4, 100, &["b", "c"], 80);
+        check(2, 159, &["b", "c"], 80);
+        check(0, 0, &["b", "c", "d"], 40);
+    }
+
+    #[test]
+    fn they_are_added_up_when_they_may_be_too_large_and_not_all_the_time() {
+        let growth = Growth::new(800);
+        assert!(growth.due().is_none(), "nothing was written");
+        growth.add(100);
+        assert!(growth.due().is_some(), "nobody knows what was there at the start");
+        growth.know(600);
+        growth.add(200);
+        assert!(growth.due().is_none());
+        growth.add(1);
+        assert!(growth.due().is_some());
+        growth.know(800);
+        growth.add(99);
+        assert!(growth.due().is_none(), "too little to be worth it");
+    }
+}
