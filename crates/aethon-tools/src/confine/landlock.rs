@@ -20,7 +20,8 @@ const FILES: ABI = ABI::V5;
 pub(super) fn abilities() -> (bool, bool, bool) {
     let files = strict().handle_access(AccessFs::Refer).and_then(Ruleset::create).is_ok();
     let ports = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).is_ok();
-    (files, files && ports && super::filter::is_known(), scoped(strict()).and_then(Ruleset::create).is_ok())
+    let ports = files && ports && super::filter::is_known() && super::filter::is_accepted();
+    (files, ports, scoped(strict()).and_then(Ruleset::create).is_ok())
 }
 
 /// Forbids signals to outside processes and connections to their abstract sockets.

@@ -152,6 +152,7 @@ impl Walls {
             network: limits.network != "none",
             ports: self.own_ports(),
             memory: limits.memory,
+            group: None,
             processes: limits.processes.into(),
             user: kernel::nobody(),
         }
