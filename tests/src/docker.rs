@@ -140,17 +140,23 @@ impl State {
         let (user, group) = document["User"].as_str().and_then(|user| user.split_once(':')).unwrap_or_default();
         let host = &document["HostConfig"];
         let cpus = host["NanoCpus"].as_i64().unwrap_or_default() / 10_000;
-        let seen = match words[2].as_str().unwrap_or_default() {
-            script if script.starts_with("kill -KILL -1") => "swept\n".to_owned(),
-            _ => format!(
+        let script = words[2].as_str().unwrap_or_default();
+        let seen = if script.contains("/proc/self/status") {
+            if let (Some(path), Some(content)) = (words[4].as_str(), words[5].as_str())
+                && path.contains("/workspace/.aethon-trial-")
+            {
+                std::fs::write(path, content).expect("the workspace is there");
+            }
+            format!(
                 "Uid: {user}\nGid: {group}\nNoNewPrivs: 1\nroot ro\ntmp tmpfs\nunified yes\nmemory {}\npids {}\ncpu {cpus} \
                  100000\nwritten yes\ndone yes\n",
                 host["Memory"], host["PidsLimit"],
-            ),
+            )
+        } else if script.starts_with("kill -KILL -1") {
+            "swept\n".to_owned()
+        } else {
+            return (500, json!({"message": "this daemon runs no commands"}));
         };
-        if let (Some(path), Some(content)) = (words[4].as_str().filter(|path| !path.is_empty()), words[5].as_str()) {
-            std::fs::write(path, content).expect("the workspace is there");
-        }
         let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
         probes.push(seen);
         (201, json!({"Id": format!("{}", probes.len() - 1)}))

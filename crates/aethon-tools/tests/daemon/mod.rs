@@ -279,7 +279,7 @@ impl Inner {
             host["NanoCpus"].as_i64().unwrap() / 10_000
         );
         if let [path, content] = arguments
-            && !path.is_empty()
+            && path.contains("/.aethon-trial-")
         {
             if !self.is_elsewhere {
                 std::fs::write(path, content).unwrap();
