@@ -1,5 +1,5 @@
 //! A fake Docker daemon: a container runs as a process of this machine with the container's environment, but without isolation.
-//! It records the requests.
+//! It records the requests. Of commands, it knows those of the trial at the start.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -21,6 +21,10 @@ pub struct Docker {
 #[derive(Default)]
 struct State {
     containers: Mutex<BTreeMap<String, Container>>,
+    /// What the trial of the sandbox was answered, by the id of its command.
+    probes: Mutex<Vec<String>>,
+    /// What the daemon says of itself, beyond the usual.
+    info: Mutex<Value>,
     changed: Condvar,
 }
 
@@ -57,6 +61,11 @@ impl Docker {
         format!("tcp://{}", self.address)
     }
 
+    /// Changes what the daemon says of itself; keys as in `GET /info`.
+    pub fn describe(&self, info: Value) {
+        *self.state.info.lock().unwrap_or_else(PoisonError::into_inner) = info;
+    }
+
     /// The creation requests of the containers, with the first word of their command.
     pub fn made(&self) -> Vec<(String, Value)> {
         let word = |document: &Value| document["Entrypoint"][0].as_str().unwrap_or_default().to_owned();
@@ -82,6 +91,12 @@ impl State {
         let words: Vec<&str> = path.split('/').skip(1).collect();
         let (status, body) = match (method, words.as_slice()) {
             ("GET", ["_ping"]) => (200, json!("OK")),
+            ("GET", ["info"]) => (200, self.info()),
+            ("GET", ["images", "there", "json"]) => (200, json!({"Id": "sha256:1"})),
+            ("GET", ["containers", id, "json"]) => (200, self.lock()[*id].document.clone()),
+            ("POST", ["containers", id, "exec"]) => self.probe(id, &seen.json()),
+            ("POST", ["exec", id, "start"]) => return self.answer_probe(id, connection),
+            ("GET", ["exec", _, "json"]) => (200, json!({"Running": false, "ExitCode": 0})),
             ("GET", ["containers", "json"]) => (200, json!([])),
             ("POST", ["containers", "create"]) => self.make(seen.json()),
             ("POST", ["images", "create"]) => (500, json!({"message": "this daemon fetches nothing"})),
@@ -107,6 +122,56 @@ impl State {
         (201, json!({"Id": id}))
     }
 
+    fn info(&self) -> Value {
+        let mut info = json!({
+            "ServerVersion": "27.0", "OSType": "linux", "OperatingSystem": "Debian", "NCPU": 64,
+            "MemTotal": 64_u64 << 30, "SecurityOptions": [], "MemoryLimit": true, "PidsLimit": true, "CpuCfsQuota": true,
+        });
+        let own = self.info.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in own.as_object().into_iter().flatten() {
+            info[key] = value.clone();
+        }
+        info
+    }
+
+    /// Prepares what the trial of the sandbox sees in a container; no other command is run.
+    fn probe(&self, id: &str, wanted: &Value) -> (u16, Value) {
+        let (words, document) = (&wanted["Cmd"], self.lock()[id].document.clone());
+        let (user, group) = document["User"].as_str().and_then(|user| user.split_once(':')).unwrap_or_default();
+        let host = &document["HostConfig"];
+        let cpus = host["NanoCpus"].as_i64().unwrap_or_default() / 10_000;
+        let script = words[2].as_str().unwrap_or_default();
+        let seen = if script.contains("/proc/self/status") {
+            if let (Some(path), Some(content)) = (words[4].as_str(), words[5].as_str())
+                && path.contains("/workspace/.aethon-trial-")
+            {
+                std::fs::write(path, content).expect("the workspace is there");
+            }
+            format!(
+                "Uid: {user}\nGid: {group}\nNoNewPrivs: 1\nroot ro\ntmp tmpfs\nunified yes\nmemory {}\npids {}\ncpu {cpus} \
+                 100000\nwritten yes\ndone yes\n",
+                host["Memory"], host["PidsLimit"],
+            )
+        } else if script.starts_with("kill -KILL -1") {
+            "swept\n".to_owned()
+        } else {
+            return (500, json!({"message": "this daemon runs no commands"}));
+        };
+        let mut probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+        probes.push(seen);
+        (201, json!({"Id": format!("{}", probes.len() - 1)}))
+    }
+
+    fn answer_probe(&self, id: &str, mut connection: TcpStream) -> std::io::Result<()> {
+        let seen = {
+            let probes = self.probes.lock().unwrap_or_else(PoisonError::into_inner);
+            id.parse::<usize>().ok().and_then(|at| probes.get(at).cloned()).unwrap_or_default()
+        };
+        connection.write_all(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")?;
+        let size = u32::try_from(seen.len()).expect("it is small").to_be_bytes();
+        connection.write_all(&[&[1, 0, 0, 0][..], &size, seen.as_bytes()].concat())
+    }
+
     fn attach(&self, id: &str, mut connection: TcpStream) -> std::io::Result<()> {
         self.lock().get_mut(id).expect("it was made").attached = Some(connection.try_clone()?);
         connection.write_all(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")
@@ -127,6 +192,10 @@ impl State {
     fn begin(self: &Arc<Self>, id: &str) -> (u16, Value) {
         let mut containers = self.lock();
         let container = containers.get_mut(id).expect("it was made");
+        if container.attached.is_none() {
+            // The container of commands, in which nothing runs by itself.
+            return (204, Value::Null);
+        }
         let texts = |key: &str| -> Vec<String> {
             let texts = container.document[key].as_array().cloned().unwrap_or_default();
             texts.iter().filter_map(|text| Some(text.as_str()?.to_owned())).collect()

@@ -17,6 +17,7 @@ pub mod browser;
 pub mod connection_faults;
 pub mod discord;
 pub mod docker;
+pub mod dockerd;
 pub mod gateways;
 pub mod http;
 pub mod mail;

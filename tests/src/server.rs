@@ -206,6 +206,11 @@ impl Server {
         self.wait().0
     }
 
+    /// The id of the process that was started.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);

@@ -4,10 +4,10 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use aethon_tests::docker::Docker;
 use aethon_tests::server::server_command;
 use aethon_tests::socket::of_type;
-use aethon_tests::stub::ok;
-use aethon_tests::{Server, Socket, Stub, eventually, home};
+use aethon_tests::{Server, Socket, eventually, home};
 use serde_json::{Value, json};
 
 /// A message that runs a command.
@@ -185,11 +185,12 @@ fn it_asks_first_when_approvals_are_on() {
 
 #[test]
 fn with_a_sandbox_configured_nothing_runs_beside_it() {
-    // A daemon that answers, so that the service starts.
-    let daemon = Stub::start(vec![ok("text/plain", "OK")]);
+    // A daemon whose trial succeeds, so that the service starts, and that runs no commands.
+    let daemon = Docker::start();
     let home = home();
-    let mut command = server_command(home.path(), &["security.sandbox=docker"]);
-    command.env("DOCKER_HOST", format!("tcp://{}", daemon.address));
+    let settings = ["security.sandbox=docker", "security.sandbox_image=there"];
+    let mut command = server_command(home.path(), &settings);
+    command.env("DOCKER_HOST", daemon.host());
     let server = Server::start_command(home, command);
     let mut chat = server.chat("default");
     let tool = ran(&mut chat, "m1", "touch ran");

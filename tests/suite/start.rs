@@ -4,7 +4,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Output;
 
 use aethon_tests::server::server_command;
-use aethon_tests::{Server, home, program, run, run_server};
+use aethon_tests::stub::ok;
+use aethon_tests::{Server, Stub, home, program, run, run_server};
 use serde_json::json;
 
 /// Starts it with these settings and flags, expects a refusal, and returns its words.
@@ -199,9 +200,14 @@ fn docker_that_does_not_answer_is_refused() {
     let impostor = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("tcp://{}", impostor.local_addr().unwrap());
     std::thread::spawn(move || impostor.incoming().for_each(drop));
-    let mut command = server_command(home.path(), &["security.sandbox=docker"]);
-    let output = run(command.env("DOCKER_HOST", &address), None);
-    assert_refusal(&output);
+    // Another web server answers everything.
+    let web = Stub::start(vec![ok("text/plain", "OK")]);
+    for address in [address, format!("tcp://{}", web.address)] {
+        let mut command = server_command(home.path(), &["security.sandbox=docker"]);
+        let output = run(command.env("DOCKER_HOST", &address), None);
+        assert_refusal(&output);
+        assert_names(&words(&output), &["security.sandbox", "docker"]);
+    }
 }
 
 #[test]

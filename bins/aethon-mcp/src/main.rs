@@ -43,6 +43,9 @@ fn main() -> ExitCode {
         return code;
     }
     aethon::harden_process();
+    if let Some(code) = aethon::run_as_init() {
+        return code;
+    }
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

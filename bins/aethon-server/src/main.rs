@@ -55,6 +55,9 @@ fn main() -> ExitCode {
         return code;
     }
     aethon::harden_process();
+    if let Some(code) = aethon::run_as_init() {
+        return code;
+    }
     let outcome = run(Arguments::parse());
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -181,11 +184,15 @@ impl Signals {
 
 async fn report(prepared: Prepared) -> Result<()> {
     prepared.preflight().await?;
+    let sandbox = prepared.try_sandbox().await?;
     let summary = prepared.summary().await;
     let mut out = std::io::stdout().lock();
     for warning in prepared.warnings() {
         writeln!(out, "warning: {warning}")?;
     }
     writeln!(out, "{summary}")?;
+    for line in sandbox {
+        writeln!(out, "{line}")?;
+    }
     Ok(())
 }

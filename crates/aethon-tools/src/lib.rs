@@ -39,7 +39,7 @@ mod web;
 mod workflows;
 
 pub use confine::{Confinement, Protection, SocketProtection};
-pub use docker::DockerSandbox;
+pub use docker::{DockerSandbox, PullPolicy, Trial};
 pub use dynamic::DynamicTools;
 pub use files::{Opened, Workspace};
 pub use lsp::{LanguageServer, LanguageServers, LspOptions};

@@ -6,10 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use aethon_core::turn::Trust;
 
 use crate::confine::Confinement;
+#[cfg(target_os = "linux")]
+use crate::confine::ControlGroups;
 use crate::options::Options;
 use crate::sandbox_limits::SandboxLimits;
 
@@ -31,6 +37,25 @@ pub(crate) const STEP_VARIABLE: (&str, &str) = crate::confine::ALONE;
 #[cfg(not(target_os = "linux"))]
 pub(crate) const STEP_VARIABLE: (&str, &str) = ("AETHON_STEP", "");
 
+/// What the memory limit does not cover without a control group.
+#[cfg(target_os = "linux")]
+const UNBOUND: &str = "security.sandbox_memory limits the private memory of each process of a command and its temporary files, \
+                       but neither shared memory nor all processes together: this service has no control group of its own \
+                       (in a unit of systemd: `Delegate=memory`)";
+
+/// The control groups of this process, taken over once: several sandboxes exist, and they share them.
+#[cfg(target_os = "linux")]
+static GROUPS: OnceLock<Option<ControlGroups>> = OnceLock::new();
+/// Whether a command could not be started in a control group.
+#[cfg(target_os = "linux")]
+static GROUPS_FAIL: AtomicBool = AtomicBool::new(false);
+
+#[cfg(target_os = "linux")]
+fn groups() -> Option<&'static ControlGroups> {
+    let groups = GROUPS.get_or_init(ControlGroups::delegated).as_ref();
+    groups.filter(|_| !GROUPS_FAIL.load(Ordering::Relaxed))
+}
+
 /// The kernel sandbox of one assistant.
 #[derive(Debug, Clone)]
 pub struct KernelSandbox {
@@ -51,20 +76,28 @@ impl KernelSandbox {
         }
     }
 
-    /// Checks whether the sandbox works here, by a trial that runs no command. The error says what is missing.
+    /// Checks whether the sandbox works here, by a trial that runs no command of a model's. Returns what the owner should
+    /// know of it here; the error says what is missing.
     #[cfg(target_os = "linux")]
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<Vec<String>, String> {
         let launcher = self.launcher().map_err(|error| error.to_string())?;
         // Before the first start the workspace may not exist yet.
         let at = if self.workspace.is_dir() { self.workspace.clone() } else { PathBuf::from("/") };
         let mut plan = self.confinement.plan(at.clone(), &self.limits, Trust::Owner);
         plan.workspace = at;
-        crate::confine::trial(launcher, &plan)
+        let mut concerns = crate::confine::trial(launcher, &plan)?;
+        let groups = groups().and_then(|groups| groups.create(&self.limits).ok());
+        plan.group = groups.clone();
+        if groups.is_none() || crate::confine::trial(launcher, &plan).is_err() {
+            GROUPS_FAIL.store(groups.is_some(), Ordering::Relaxed);
+            concerns.push(UNBOUND.to_owned());
+        }
+        Ok(concerns)
     }
 
     /// Always fails: this system has no kernel sandbox.
     #[cfg(not(target_os = "linux"))]
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<Vec<String>, String> {
         Err("only Linux has it".into())
     }
 
@@ -78,7 +111,8 @@ impl KernelSandbox {
     #[cfg(target_os = "linux")]
     pub(crate) fn words(&self, directory: &Path, trust: Trust) -> io::Result<Vec<OsString>> {
         let launcher = self.launcher()?;
-        let plan = self.confinement.plan(directory.to_path_buf(), &self.limits, trust);
+        let mut plan = self.confinement.plan(directory.to_path_buf(), &self.limits, trust);
+        plan.group = groups().map(|groups| groups.create(&self.limits)).transpose()?;
         if let Some(user) = plan.user {
             crate::confine::hand_over(&plan.workspace, user)?;
         }

@@ -29,3 +29,22 @@ impl Default for SandboxLimits {
         }
     }
 }
+
+/// Formats a number of bytes as `security.sandbox_memory` takes it: `512m`.
+pub(crate) fn amount(bytes: u64) -> String {
+    let units = [(30, "g"), (20, "m"), (10, "k")];
+    let whole = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    whole.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_reads_as_it_was_configured() {
+        for (bytes, expected) in [(512 << 20, "512m"), (2 << 30, "2g"), (6 << 10, "6k"), (1000, "1000"), (0, "0")] {
+            assert_eq!(amount(bytes), expected);
+        }
+    }
+}

@@ -17,10 +17,11 @@ use std::time::{Duration, Instant};
 use aethon_core::hook::TurnContext;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Inbound;
+use aethon_core::person::Person;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::surface::Unattended;
 use aethon_core::tool::{Tool, ToolContext};
-use aethon_tools::{DockerSandbox, Options, SandboxLimits};
+use aethon_tools::{DockerSandbox, Options, PullPolicy, SandboxLimits};
 use daemon::{Daemon, HOME, OWNER};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -58,9 +59,15 @@ impl Stage {
     }
 
     /// What the model is told of a command in this conversation.
-    async fn run(&self, session: &str, command: &str) -> Result<String, String> {
+    async fn run(&self, name: &str, command: &str) -> Result<String, String> {
+        self.run_for(&Inbound::say(session(name), "use it"), command).await
+    }
+
+    /// The same in a turn that this message began.
+    async fn run_for(&self, message: &Inbound, command: &str) -> Result<String, String> {
         let input = json!({"command": command, "timeout_seconds": 2});
-        let output = self.shell.call(&context(session), input).await;
+        let turn = TurnContext::of(TurnId::fresh(), message);
+        let output = self.shell.call(&ToolContext::of(&turn, Arc::new(Unattended), 8_000), input).await;
         output.map(|output| output.to_text()).map_err(|error| error.to_string())
     }
 
@@ -116,7 +123,8 @@ async fn a_container_is_asked_for_with_every_cap_and_nothing_else() {
         "HostConfig": {
             "Mounts": [{"Type": "bind", "Source": workspace, "Target": workspace}],
             "ReadonlyRootfs": true,
-            "Tmpfs": {"/tmp": "rw,nosuid,nodev,mode=1777,size=67108864"},
+            "Tmpfs": {"/tmp": "rw,exec,nosuid,nodev,mode=1777,size=33554432"},
+            "ShmSize": 8 << 20,
             "NetworkMode": "none",
             "Memory": 64 << 20,
             "MemorySwap": 64 << 20,
@@ -132,7 +140,8 @@ async fn a_container_is_asked_for_with_every_cap_and_nothing_else() {
     });
     assert_eq!(made[0], expected);
     let command = json!({
-        "AttachStdout": true, "AttachStderr": true, "Cmd": ["/bin/sh", "-c", "say"], "WorkingDir": workspace,
+        "AttachStdout": true, "AttachStderr": true, "WorkingDir": workspace,
+        "Cmd": ["/bin/sh", "-c", r#"echo '[aethon: begun]'; exec "$@""#, "sh", "/bin/sh", "-c", "say"],
     });
     assert_eq!(stage.daemon.executed()[0], command);
     stage.daemon.assert_sound();
@@ -177,7 +186,7 @@ async fn a_command_that_is_cut_off_takes_its_container_along() {
     let shell = stage.shell.clone();
     let call = tokio::spawn(async move { shell.call(&context("a"), json!({"command": "hang"})).await });
     let end = Instant::now() + Duration::from_secs(20);
-    while stage.daemon.executed().iter().filter(|one| one["Cmd"][2] == "hang").count() < 2 {
+    while stage.daemon.executed().iter().filter(|one| one["Cmd"][6] == "hang").count() < 2 {
         assert!(Instant::now() < end, "it never ran");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -192,12 +201,16 @@ async fn a_command_that_is_cut_off_takes_its_container_along() {
     stage.daemon.assert_sound();
 }
 
+fn is_sweep(executed: &Value) -> bool {
+    executed["Cmd"][2].as_str().is_some_and(|script| script.starts_with("kill -KILL -1"))
+}
+
 #[tokio::test]
 async fn what_a_command_leaves_running_holds_nothing_up_and_is_ended() {
     let stage = Stage::new();
     let told = stage.run("a", "leave").await.unwrap();
     assert_eq!(told, "done\n[exit status 0]");
-    assert!(stage.daemon.executed().iter().any(|one| one["Cmd"][2] == "kill -KILL -1"), "it is swept");
+    assert!(stage.daemon.executed().iter().any(is_sweep), "it is swept");
     assert_eq!(stage.run("a", "say").await.unwrap(), "hello\nworse\nend\n[exit status 3]");
     assert_eq!(stage.daemon.containers(), 1, "the container is used again");
     stage.daemon.assert_sound();
@@ -247,10 +260,177 @@ async fn a_container_that_has_gone_is_replaced_and_what_goes_wrong_is_said() {
     stage.daemon.refuse("/start", 400, json!({"message": "exec: \"/bin/sh\": not found"}));
     let told = stage.run("a", "say").await.unwrap_err();
     assert!(told.contains("not found"), "{told}");
-    assert_eq!(stage.daemon.containers(), 0, "what cannot be started is not left there");
+    // What cannot be started is not left there.
+    until_left(&stage.daemon, 0).await;
 
     let stage = Stage::new();
     stage.daemon.hang_up();
     let told = stage.run("a", "say").await.unwrap_err();
     assert!(told.contains("the docker daemon does not answer"), "{told}");
+    assert!(stage.docker.fault().is_some_and(|fault| fault.contains("does not answer")), "it is remembered");
+}
+
+#[tokio::test]
+async fn a_command_that_never_began_is_tried_in_a_new_container_and_the_daemons_words_are_no_output() {
+    let stage = Stage::new();
+    stage.run("a", "say").await.unwrap();
+    stage.daemon.stop_everything();
+    assert_eq!(stage.run("a", "say").await.unwrap(), "hello\nworse\nend\n[exit status 3]");
+    let told = stage.run("a", "never").await.unwrap_err();
+    assert!(told.contains("docker could not run the command: OCI runtime exec failed"), "{told}");
+    let tries = stage.daemon.executed().iter().filter(|one| one["Cmd"][6] == "never").count();
+    assert_eq!(tries, 2, "once more, and no further");
+    stage.daemon.assert_sound();
+}
+
+#[tokio::test]
+async fn a_container_whose_sweep_does_not_prove_itself_is_replaced() {
+    let stage = Stage::new();
+    assert_eq!(stage.run("a", "fill").await.unwrap(), "some\n[exit status 0]");
+    until_left(&stage.daemon, 0).await;
+    assert_eq!(stage.run("a", "say").await.unwrap(), "hello\nworse\nend\n[exit status 3]");
+    assert_eq!(stage.daemon.made().len(), 2);
+    stage.daemon.assert_sound();
+}
+
+#[tokio::test]
+async fn running_out_of_memory_is_named_and_the_next_command_gets_a_new_container() {
+    let stage = Stage::new();
+    let told = stage.run("a", "exhaust").await.unwrap();
+    assert!(told.contains("more memory than security.sandbox_memory (64m)"), "{told}");
+    assert!(told.ends_with("[exit status 137]"), "{told}");
+    until_left(&stage.daemon, 0).await;
+    assert_eq!(stage.run("a", "say").await.unwrap(), "hello\nworse\nend\n[exit status 3]");
+    stage.daemon.assert_sound();
+}
+
+#[tokio::test]
+async fn the_end_of_a_stream_is_not_the_end_of_a_command() {
+    let stage = Stage::new();
+    assert_eq!(stage.run("a", "close its output").await.unwrap(), "some\n[exit status 5]");
+    let told = stage.run("a", "vanish").await.unwrap();
+    assert!(told.contains("some\n") && told.contains("its container has ended"), "{told}");
+    assert_eq!(stage.run("a", "say").await.unwrap(), "hello\nworse\nend\n[exit status 3]");
+    stage.daemon.assert_sound();
+}
+
+#[tokio::test]
+async fn the_limit_of_a_command_cuts_everything_that_the_daemon_delays() {
+    for end in ["/info", "/containers/create", "/start", "/exec"] {
+        let stage = Stage::new();
+        if end == "/exec" {
+            stage.run("a", "say").await.unwrap();
+        }
+        stage.daemon.stall(end);
+        let begun = Instant::now();
+        let told = stage.run("a", "say").await.unwrap_err();
+        // The limit is two seconds.
+        assert!(begun.elapsed() < Duration::from_secs(10), "{end}: {:?}", begun.elapsed());
+        assert!(told.contains("not done after 2 s"), "{end}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn idle_containers_are_capped_and_those_of_strangers_go_first() {
+    let stage = Stage::new();
+    for number in 0..12 {
+        let message = Inbound::say(session(&format!("hook-{number}")), "x").via("webhook");
+        stage.run_for(&message, "say").await.unwrap();
+    }
+    until_left(&stage.daemon, 2).await;
+    for number in 0..12 {
+        stage.run(&format!("own-{number}"), "say").await.unwrap();
+    }
+    until_left(&stage.daemon, 8).await;
+    stage.daemon.assert_sound();
+}
+
+#[tokio::test]
+async fn what_shapes_the_assistant_is_read_only_in_containers_of_strangers() {
+    let stage = Stage::new();
+    let ben = Person::member("ben").unwrap();
+    for (message, is_covered) in [
+        (Inbound::say(session("a"), "x"), false),
+        (Inbound::say(session("a"), "x").via("webhook"), true),
+        (Inbound::say(session("a"), "x").for_person(ben), true),
+    ] {
+        stage.run_for(&message, "say").await.unwrap();
+        let made = stage.daemon.made();
+        let mounts = made.last().unwrap()["HostConfig"]["Mounts"].as_array().unwrap();
+        for name in ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md", "sops", "agents", "skills"] {
+            let path = stage.real("workspace") + "/" + name;
+            let cover = json!({"Type": "bind", "Source": path, "Target": path, "ReadOnly": true});
+            assert_eq!(mounts.contains(&cover), is_covered, "{name}: {mounts:?}");
+        }
+    }
+    assert_eq!(stage.daemon.containers(), 3, "one for each trust, in one conversation");
+    stage.docker.forget(&session("a")).await;
+    assert_eq!(stage.daemon.containers(), 0);
+    stage.daemon.assert_sound();
+}
+
+#[tokio::test]
+async fn the_trial_proves_the_sandbox_or_says_what_is_wrong() {
+    let trial = |change: fn(&Stage)| {
+        let stage = Stage::new();
+        change(&stage);
+        async move {
+            let tried = stage.docker.try_out(PullPolicy::Missing).await;
+            until_left(&stage.daemon, 0).await;
+            let left = std::fs::read_dir(stage.real("workspace")).unwrap().count();
+            assert_eq!(left, 0, "nothing is left in the workspace");
+            stage.daemon.assert_sound();
+            tried
+        }
+    };
+    let proved = trial(|_| {}).await.unwrap();
+    assert!(proved.proved.contains("every wall and limit") && proved.concerns.is_empty(), "{proved:?}");
+    let concern = trial(|stage| stage.daemon.describe(json!({"SwapLimit": false}))).await.unwrap();
+    assert!(concern.concerns[0].contains("swap"), "{concern:?}");
+    let cases: [(fn(&Stage), &str); 8] = [
+        (|stage| stage.daemon.move_elsewhere(), "not this workspace"),
+        (|stage| stage.daemon.describe(json!({"PidsLimit": false})), "security.sandbox_pids_limit"),
+        (|stage| stage.daemon.describe(json!({"MemTotal": 1 << 20})), "security.sandbox_memory"),
+        (|stage| stage.daemon.describe(json!({"ServerVersion": ""})), "no docker daemon"),
+        (|stage| stage.daemon.refuse("/info", 404, json!("nginx")), "no docker daemon"),
+        (|stage| stage.daemon.refuse("/images/create", 404, json!({"message": "denied"})), "security.sandbox_image"),
+        (
+            |stage| stage.daemon.refuse("/start", 404, json!({"message": "network x not found"})),
+            "security.sandbox_network",
+        ),
+        (|stage| stage.daemon.hang_up(), "does not answer"),
+    ];
+    for (change, expected) in cases {
+        let told = trial(change).await.unwrap_err();
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_daemon_whose_queue_is_full_is_told_as_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("docker.sock");
+    // It accepts nothing; what does not fit into its queue is refused for the moment.
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let flags = (rustix::net::AddressFamily::UNIX, rustix::net::SocketType::STREAM);
+    let address = rustix::net::SocketAddrUnix::new(&path).unwrap();
+    let mut waiting = Vec::new();
+    loop {
+        let flag = rustix::net::SocketFlags::NONBLOCK;
+        let socket = rustix::net::socket_with(flags.0, flags.1, flag, None).unwrap();
+        if rustix::net::connect(&socket, &address).is_err() {
+            break;
+        }
+        waiting.push(socket);
+    }
+    let host = format!("unix://{}", path.display());
+    let docker = DockerSandbox::new(&host, limits(), folder.path(), folder.path());
+    let told = docker.survey().await.unwrap_err();
+    assert!(told.contains("accepts no connections"), "{told}");
+    drop((listener, waiting));
+    // In pieces, a right answer is right.
+    let stage = Stage::new();
+    stage.daemon.dribble();
+    stage.docker.survey().await.unwrap();
 }

@@ -18,12 +18,13 @@ use aethon_core::live::Live;
 use aethon_core::log::{LogBook, LogFormat};
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::redact::Redactor;
+use aethon_core::sandbox::Sandbox;
 use aethon_core::secret::Secret;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 use aethon_providers::{AwsEnvironment, Catalog};
 use aethon_store::OpenMode;
-use aethon_tools::{CommandSlots, DockerSandbox, LanguageServers, Protection};
+use aethon_tools::{CommandSlots, DockerSandbox, LanguageServers, Protection, PullPolicy};
 
 use crate::aethon::Aethon;
 use crate::error::{Error, Result};
@@ -315,6 +316,25 @@ impl Prepared {
         let mut problems = crate::preflight::problems(&self.config, &self.flags).await;
         problems.extend(wiring::sandbox::problem(self).await);
         if problems.is_empty() { Ok(()) } else { Err(Error::refused(problems.join("\n"))) }
+    }
+
+    /// Tries the sandbox of commands as far as that changes nothing: with docker, by one container that is removed again, but
+    /// without pulling an image. Returns what was found, one line each.
+    pub async fn try_sandbox(&self) -> Result<Vec<String>> {
+        let found = match wiring::sandbox::trial(self, PullPolicy::Never).await {
+            Some(tried) => {
+                let trial = tried.map_err(Error::refused)?;
+                let concerns = trial.concerns.into_iter().map(|concern| format!("warning   {concern}"));
+                std::iter::once(format!("sandbox   docker: {}", trial.proved)).chain(concerns).collect()
+            }
+            None if self.config.security.sandbox == Sandbox::Kernel => {
+                let concerns = wiring::sandbox::kernel(self).await.map_err(Error::refused)?;
+                concerns.into_iter().map(|concern| format!("warning   {concern}")).collect()
+            }
+            None => Vec::new(),
+        };
+        let reach = crate::sandbox_reach::warnings(&self.config).await;
+        Ok(reach.into_iter().map(|warning| format!("warning   {warning}")).chain(found).collect())
     }
 
     /// The configured log, for a program's `main` to install.

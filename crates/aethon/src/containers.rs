@@ -1,4 +1,5 @@
 //! Removes the containers of the Docker sandbox: those of sessions that were cleared or deleted, and those idle for too long.
+//! Also watches whether the daemon still answers.
 //!
 //! It listens to session events, so neither the engine nor whoever clears a session needs to know about sandboxes. Missed
 //! events do no harm: the container goes when it has been idle for long enough, or at shutdown.
@@ -6,6 +7,7 @@
 use std::time::Duration;
 
 use aethon_core::event::{Event, EventBus, SessionChange};
+use aethon_core::feature::{Feature, FeatureState, Features};
 use aethon_core::ids::SessionId;
 use aethon_tools::DockerSandbox;
 use tokio::sync::broadcast::Receiver;
@@ -13,8 +15,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// The interval between searches for idle containers.
-const LOOK: Duration = Duration::from_secs(60);
+/// The interval between searches for idle containers and for the daemon.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// The running task; dropping it ends the task.
 pub(crate) struct ContainerTask(Option<JoinHandle<()>>);
@@ -39,7 +41,10 @@ async fn follow(docker: DockerSandbox, mut events: Receiver<Event>) {
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = looks.tick() => docker.tidy().await,
+            _ = looks.tick() => {
+                docker.ping().await;
+                docker.tidy().await;
+            }
             event = events.recv() => match event {
                 Ok(event) => {
                     if let Some(session) = over(&event) {
@@ -51,6 +56,18 @@ async fn follow(docker: DockerSandbox, mut events: Receiver<Event>) {
             },
         }
     }
+}
+
+/// Puts a row on the board while the docker daemon does not answer.
+pub(crate) fn offer(board: &Features, docker: DockerSandbox) {
+    board.offer(move || {
+        let row = |fault| {
+            let (id, title) = ("shell_sandbox", "Sandbox for commands");
+            let detail = format!("commands cannot run: {fault} ({})", docker.host());
+            Feature::new((id, title), FeatureState::Degraded, detail, "security.sandbox")
+        };
+        docker.fault().map(row).into_iter().collect()
+    });
 }
 
 /// The session whose container is obsolete after this event.

@@ -12,7 +12,7 @@ use aethon_core::feature::FeatureState;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::sandbox::Sandbox;
 use aethon_providers::Catalog;
-use aethon_tools::Protection;
+use aethon_tools::{Protection, PullPolicy};
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
@@ -113,37 +113,55 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.push(budget(&prepared));
     findings.push(self_protection());
     findings.extend(crate::places::findings(&prepared));
-    findings.push(sandbox(&prepared).await);
+    findings.extend(sandbox(&prepared).await);
     findings.extend(crate::mcp::findings(&prepared).await);
     findings.extend(crate::messengers::findings(&prepared.config));
     findings.extend(features(&prepared).await);
     findings
 }
 
-/// Reports which sandbox commands use, and which one this machine could offer.
-async fn sandbox(prepared: &Prepared) -> Finding {
-    let host = prepared.flags.docker_host.as_deref().unwrap_or(crate::preflight::DOCKER_SOCKET);
-    let chosen = prepared.config.security.sandbox;
-    let kernel = wiring::sandbox::kernel(prepared).await;
-    let note = if chosen == Sandbox::None { Finding::note } else { Finding::ok };
-    let message = match (chosen, &kernel) {
-        (Sandbox::Docker, _) => "commands run in docker, in a container for each conversation".to_owned(),
-        (Sandbox::Kernel, Ok(())) => "commands run in the sandbox of the kernel, and it works here".to_owned(),
-        (Sandbox::Kernel, Err(why)) => {
-            let message = format!("the sandbox of the kernel does not work here: {why}");
-            return Finding::broken("sandbox", message, "set security.sandbox to \"docker\" or \"none\"");
+/// Reports which sandbox commands use, proved by a trial, and which one this machine could offer.
+async fn sandbox(prepared: &Prepared) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let broken = |why| Finding::broken("sandbox", why, "set security.sandbox to one that this machine supports");
+    let (finding, concerns) = match prepared.config.security.sandbox {
+        Sandbox::Docker => match wiring::sandbox::trial(prepared, PullPolicy::Never).await {
+            Some(Ok(trial)) => {
+                let message = format!("commands run in docker, in a container for each conversation: {}", trial.proved);
+                (Finding::ok("sandbox", message), trial.concerns)
+            }
+            Some(Err(why)) => (broken(why), Vec::new()),
+            None => (broken("there is no docker sandbox".to_owned()), Vec::new()),
+        },
+        Sandbox::Kernel => match wiring::sandbox::kernel(prepared).await {
+            Ok(concerns) => {
+                (Finding::ok("sandbox", "commands run in the sandbox of the kernel, and it works here"), concerns)
+            }
+            Err(why) => (broken(format!("the sandbox of the kernel does not work here: {why}")), Vec::new()),
+        },
+        Sandbox::None => (Finding::note("sandbox", recommended(prepared).await), Vec::new()),
+    };
+    findings.push(finding);
+    let concerns = concerns.into_iter().chain(crate::sandbox_reach::warnings(&prepared.config).await);
+    let fix = "docs/sandboxes.md says what it means and what to do about it";
+    findings.extend(concerns.map(|concern| Finding::warning("sandbox", concern, fix)));
+    findings
+}
+
+/// Names a sandbox that this machine could offer to commands that have none.
+async fn recommended(prepared: &Prepared) -> String {
+    let docker = wiring::sandbox::docker_at(&prepared.config, &prepared.flags, &prepared.home);
+    match wiring::sandbox::kernel(prepared).await {
+        Ok(_) => {
+            "commands run on this machine itself; recommended, and possible here: security.sandbox = \"kernel\"".to_owned()
         }
-        (Sandbox::None, Ok(())) => "commands run on this machine itself; recommended, and possible here: \
-                                    security.sandbox = \"kernel\""
-            .to_owned(),
-        (Sandbox::None, Err(_)) if crate::preflight::docker(host).is_none() => {
+        Err(_) if wiring::sandbox::docker_survey(&docker).await.is_ok() => {
             "commands run on this machine itself; recommended, and possible here: security.sandbox = \"docker\"".to_owned()
         }
-        (Sandbox::None, Err(why)) => {
-            format!("commands run on this machine itself; a sandbox is recommended, but the kernel's does not work here ({why})")
-        }
-    };
-    note("sandbox", message)
+        Err(why) => format!(
+            "commands run on this machine itself; a sandbox is recommended, but the kernel's does not work here ({why})"
+        ),
+    }
 }
 
 /// Reports what would run with this configuration on this machine. Only `/api/features` knows what shows at run time.

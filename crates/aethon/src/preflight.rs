@@ -3,11 +3,7 @@
 //! Problems visible in the configuration alone are rejected when it is loaded. This module checks the machine and the
 //! combination of settings: a public address without a token, a sandbox that is not there.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use aethon_agent::pricing_key;
 use aethon_config::Config;
@@ -22,8 +18,8 @@ use aethon_http::options::Network;
 use aethon_tools::Protection;
 use jiff::tz::TimeZone;
 
-/// How long the Docker daemon may take to answer.
-const DOCKER_PATIENCE: Duration = Duration::from_secs(3);
+use crate::sandbox_reach;
+
 /// The shortest token or secret that counts as hard to guess, in characters.
 const MIN_SECRET_LENGTH: usize = 16;
 pub(crate) const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
@@ -73,9 +69,7 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     if let Err(error) = MemoryGuard::new(Live::default(), &config.memory.guard_patterns) {
         problems.push(format!("memory.guard_patterns: {error}; correct it or take it out"));
     }
-    if config.security.sandbox == Sandbox::Docker {
-        problems.extend(docker(flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET)));
-    }
+    problems.extend(sandbox_reach::problems(config).await);
     problems
 }
 
@@ -109,6 +103,7 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     if config.security.sandbox == Sandbox::None && !protection.missing().is_empty() {
         warnings.push(protection.describe());
     }
+    warnings.extend(sandbox_reach::warnings(config).await);
     if !webchat.enabled || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
         return warnings;
     }
@@ -173,41 +168,6 @@ async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
     }
 }
 
-pub(crate) fn docker(host: &str) -> Option<String> {
-    let answer = ping_docker(host).err()?;
-    Some(format!(
-        "security.sandbox is \"docker\" but no docker daemon answers at {host}: {answer}; start docker, set DOCKER_HOST, or set security.sandbox = \"none\""
-    ))
-}
-
-/// Pings the Docker daemon itself; an existing `docker` command proves nothing.
-fn ping_docker(host: &str) -> Result<(), String> {
-    let describe = |error: std::io::Error| error.to_string();
-    if let Some(path) = host.strip_prefix("unix://") {
-        let stream = UnixStream::connect(path).map_err(describe)?;
-        stream.set_read_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
-        stream.set_write_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
-        return ping(stream);
-    }
-    let address = host.strip_prefix("tcp://").ok_or("only unix:// and tcp:// addresses are understood")?;
-    let stream = TcpStream::connect(address).map_err(describe)?;
-    stream.set_read_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
-    stream.set_write_timeout(Some(DOCKER_PATIENCE)).map_err(describe)?;
-    ping(stream)
-}
-
-fn ping(mut stream: impl Read + Write) -> Result<(), String> {
-    let request = b"GET /_ping HTTP/1.1\r\nHost: docker\r\nConnection: close\r\n\r\n";
-    stream.write_all(request).map_err(|error| error.to_string())?;
-    let mut answer = [0; 64];
-    let length = stream.read(&mut answer).map_err(|error| error.to_string())?;
-    let status = String::from_utf8_lossy(&answer[..length]);
-    match status.split(' ').nth(1) {
-        Some("200") => Ok(()),
-        _ => Err("it does not answer like a docker daemon".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,17 +220,17 @@ mod tests {
 
     #[tokio::test]
     async fn all_problems_are_told_at_once() {
-        let flags = Flags { docker_host: Some("unix:///nowhere/docker.sock".into()), ..Flags::default() };
         let refusal = problems_of(
             |config| {
                 config.channels.webchat.host = "::".into();
                 config.server.trusted_proxies = vec!["proxy".into()];
                 config.security.sandbox = Sandbox::Docker;
+                config.security.sandbox_network = "host".into();
             },
-            &flags,
+            &Flags::default(),
         )
         .await;
-        for word in ["channels.webchat.host", "server.trusted_proxies", "security.sandbox"] {
+        for word in ["channels.webchat.host", "server.trusted_proxies", "security.sandbox_network"] {
             assert!(refusal.contains(word), "{word} is not in {refusal}");
         }
     }

@@ -20,7 +20,7 @@ use aethon_http::deps::{Activity, Archive, Knowledge, Runtime, Setup, Workflows}
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
-use aethon_tools::DockerSandbox;
+use aethon_tools::{DockerSandbox, PullPolicy};
 use jiff::Timestamp;
 use tokio::task::JoinHandle;
 
@@ -69,7 +69,7 @@ impl Service {
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
-            remove_stale_containers(docker).await;
+            tokio::join!(remove_stale_containers(docker), prove_sandbox(&prepared)).1?;
         }
         // The home is locked by us, so whatever an earlier daemon was doing is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
@@ -196,6 +196,19 @@ fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
         Error::failed("the address cannot be written under the home's run/").because(error)
     })?;
     Ok(format!("aethon {version} listening on {address}"))
+}
+
+/// Runs the trial container of the docker sandbox, and logs what the owner should know.
+async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
+    match wiring::sandbox::trial(prepared, PullPolicy::Missing).await {
+        None => {}
+        Some(Ok(trial)) => {
+            tracing::info!(proved = trial.proved, "docker sandbox");
+            trial.concerns.iter().for_each(|concern| tracing::warn!("{concern}"));
+        }
+        Some(Err(problem)) => return Err(Error::refused(problem)),
+    }
+    Ok(())
 }
 
 /// Removes containers left over from an earlier run.

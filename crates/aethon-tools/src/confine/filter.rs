@@ -7,6 +7,7 @@
 //! architecture are filtered by their own numbers.
 
 use std::io;
+use std::sync::OnceLock;
 
 use seccompiler::sock_filter;
 
@@ -101,6 +102,12 @@ const ARCHITECTURES: &[Calls] = &[];
 /// Returns whether the system call numbers of this machine are known.
 pub(super) fn is_known() -> bool {
     !ARCHITECTURES.is_empty()
+}
+
+/// Returns whether the kernel accepts filters at all. A filter stays with its thread, so a thread tries one and ends.
+pub(super) fn is_accepted() -> bool {
+    static ACCEPTED: OnceLock<bool> = OnceLock::new();
+    *ACCEPTED.get_or_init(|| std::thread::spawn(|| apply().is_ok()).join().unwrap_or(false))
 }
 
 /// Applies the filter to the calling thread and what it starts.

@@ -22,7 +22,8 @@ const FILES: ABI = ABI::V5;
 pub(super) fn abilities() -> (bool, bool, bool) {
     let files = strict().handle_access(AccessFs::Refer).and_then(Ruleset::create).is_ok();
     let ports = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).is_ok();
-    (files, files && ports && super::filter::is_known(), scoped(strict()).and_then(Ruleset::create).is_ok())
+    let ports = files && ports && super::filter::is_known() && super::filter::is_accepted();
+    (files, ports, scoped(strict()).and_then(Ruleset::create).is_ok())
 }
 
 /// Returns whether the kernel can close sockets in the file system.

@@ -32,6 +32,6 @@ mod support;
 mod walls;
 
 #[cfg(target_os = "linux")]
-pub(crate) use kernel::{ALONE, hand_over, step, trial};
+pub(crate) use kernel::{ALONE, ControlGroups, hand_over, step, trial};
 pub use support::{Protection, SocketProtection};
 pub use walls::Confinement;

@@ -5,7 +5,7 @@
 pub struct Protection {
     /// Files can be closed, and the memory and descriptors of outside processes are (Landlock of Linux 5.19).
     pub files: bool,
-    /// Ports can be closed (Linux 6.7).
+    /// Ports can be closed (Linux 6.7, and filters of system calls).
     pub ports: bool,
     /// Signals and abstract sockets stay inside, and everything that was started can be ended at once (Linux 6.12).
     pub signals: bool,
@@ -60,7 +60,7 @@ impl Protection {
     pub fn missing(&self) -> Vec<&'static str> {
         let gaps = [
             (self.files, "open the assistant's own files and memory (Linux 5.19 with Landlock keeps it out)"),
-            (self.ports, "connect to the assistant's own port (Linux 6.7 with Landlock keeps it from that)"),
+            (self.ports, "connect to the assistant's own port (Linux 6.7 with Landlock and seccomp keeps it from that)"),
             (
                 self.signals,
                 "signal the assistant, or leave a process behind that cleared its environment (Linux 6.12 with \

@@ -111,6 +111,7 @@ impl Confinement {
             network: limits.network != "none",
             ports: walls.own_ports(),
             memory: limits.memory,
+            group: None,
             processes: limits.processes.into(),
             user: kernel::nobody(),
         }

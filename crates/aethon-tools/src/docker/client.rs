@@ -2,12 +2,14 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::time::timeout;
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, sleep, timeout_at};
 
 /// Timeout of an ordinary request.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,11 +19,17 @@ const MOST: u64 = 16 << 20;
 const MOST_HEAD: usize = 64 << 10;
 /// Maximum size of a piece of output read at once.
 const PIECE: usize = 32 << 10;
+/// How long to wait before connecting again if the daemon's queue of connections is full.
+const RETRY: Duration = Duration::from_millis(20);
 
 /// Connects to a daemon.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     address: Address,
+    /// The address as it was configured.
+    host: String,
+    /// Why the last request got no answer; `None` if it got one.
+    fault: Arc<Mutex<Option<String>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -70,7 +78,22 @@ impl Client {
             (None, Some(address)) => Address::Tcp(address.to_owned()),
             (None, None) => Address::Unix(host.into()),
         };
-        Self { address }
+        Self { address, host: host.to_owned(), fault: Arc::default() }
+    }
+
+    /// Returns the daemon's address as it was configured.
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns why the last request got no answer; `None` if it got one.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn remember<T>(&self, outcome: Result<T, String>) -> Result<T, String> {
+        *self.fault.lock().unwrap_or_else(PoisonError::into_inner) = outcome.as_ref().err().cloned();
+        outcome
     }
 
     /// Sends a request and reads the whole response.
@@ -81,18 +104,19 @@ impl Client {
         body: Option<&Value>,
         patience: Duration,
     ) -> Result<DockerAnswer, String> {
+        self.remember(self.asked(&request(method, path, body, "Connection: close"), patience).await)
+    }
+
+    async fn asked(&self, request: &[u8], patience: Duration) -> Result<DockerAnswer, String> {
+        let deadline = Instant::now() + patience;
+        let (reader, mut writer) = self.connect(deadline).await?;
         let asked = async {
-            let (reader, mut writer) = self.connect().await?;
-            writer.write_all(&request(method, path, body, "Connection: close")).await?;
+            writer.write_all(request).await?;
             let mut bytes = Vec::new();
             reader.take(MOST).read_to_end(&mut bytes).await?;
             answer(&bytes)
         };
-        match timeout(patience, asked).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(format!("the docker daemon does not answer: {error}")),
-            Err(_) => Err("the docker daemon took too long to answer".into()),
-        }
+        in_time(timeout_at(deadline, asked).await, patience)
     }
 
     /// Attaches to a container or command; returns its output as it arrives, and its input.
@@ -122,20 +146,38 @@ impl Client {
         body: Option<&Value>,
         connection: &str,
     ) -> Result<(ResponseHead, Writer), String> {
+        self.remember(self.begun(&request("POST", path, body, connection)).await)
+    }
+
+    async fn begun(&self, request: &[u8]) -> Result<(ResponseHead, Writer), String> {
+        let deadline = Instant::now() + PATIENCE;
+        let (mut reader, mut writer) = self.connect(deadline).await?;
         let begun = async {
-            let (mut reader, mut writer) = self.connect().await?;
-            writer.write_all(&request("POST", path, body, connection)).await?;
+            writer.write_all(request).await?;
             let (head, rest) = head(&mut reader).await?;
             let status = status(&head)?;
             Ok::<_, io::Error>((ResponseHead { status, head, rest, reader }, writer))
         };
-        match timeout(PATIENCE, begun).await {
-            Ok(begun) => begun.map_err(|error| format!("the docker daemon does not answer: {error}")),
-            Err(_) => Err("the docker daemon took too long to answer".into()),
+        in_time(timeout_at(deadline, begun).await, PATIENCE)
+    }
+
+    /// Connects before a deadline. A daemon whose queue of connections is full is tried again until then.
+    async fn connect(&self, deadline: Instant) -> Result<(Reader, Writer), String> {
+        let connected = async {
+            loop {
+                match self.connect_once().await {
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(RETRY).await,
+                    connected => return connected,
+                }
+            }
+        };
+        match timeout_at(deadline, connected).await {
+            Ok(connected) => connected.map_err(|error| format!("the docker daemon cannot be reached: {error}")),
+            Err(_) => Err("the docker daemon accepts no connections: it hangs, or its queue is full".into()),
         }
     }
 
-    async fn connect(&self) -> io::Result<(Reader, Writer)> {
+    async fn connect_once(&self) -> io::Result<(Reader, Writer)> {
         Ok(match &self.address {
             Address::Unix(path) => {
                 let (reader, writer) = UnixStream::connect(path).await?.into_split();
@@ -146,6 +188,18 @@ impl Client {
                 (Box::new(reader), Box::new(writer))
             }
         })
+    }
+}
+
+/// Describes a request that failed or took too long.
+fn in_time<T>(outcome: Result<io::Result<T>, Elapsed>, patience: Duration) -> Result<T, String> {
+    match outcome {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(format!("the docker daemon does not answer: {error}")),
+        Err(_) => Err(format!(
+            "the docker daemon accepted a request and did not answer it within {} s: it hangs",
+            patience.as_secs()
+        )),
     }
 }
 

@@ -15,31 +15,56 @@ pub(super) const OWNER: &str = "aethon.owner";
 /// User and group of commands if the service runs as root.
 const NOBODY: u32 = 65_534;
 
+/// The share of the memory that files in `/tmp` may take. Memory that files take is freed by nothing but deleting them, so
+/// they must never fill all of it: no further command could start in the container.
+const TEMPORARY_SHARE: u64 = 2;
+/// The same for `/dev/shm`.
+const SHARED_SHARE: u64 = 8;
+
 /// Returns the user of commands in the container: the one that runs the service, but never root.
 pub(super) fn user() -> (u32, u32) {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     if user == 0 { (NOBODY, NOBODY) } else { (user, group) }
 }
 
+/// Whose container it is, and what it shows of the machine.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'p> {
+    /// The workspace. `None` for a trial before there is one.
+    pub(super) workspace: Option<&'p Path>,
+    /// The home of the assistant, and the process that owns the container.
+    pub(super) labels: (&'p str, &'p str),
+    /// The user and group of its processes.
+    pub(super) user: (u32, u32),
+    /// Whether the daemon would map its users to others, and must not.
+    pub(super) is_remapped: bool,
+    /// Mounts over parts of the workspace.
+    pub(super) covers: &'p [Value],
+}
+
 /// Returns the document that creates a container.
-pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, owner: &str) -> Value {
-    let (user, group) = user();
-    let workspace = workspace.display().to_string();
-    let temporary = format!("rw,nosuid,nodev,mode=1777,size={}", limits.memory);
-    json!({
+pub(super) fn document(limits: &SandboxLimits, place: Place<'_>) -> Value {
+    let Place { labels: (home, owner), user: (user, group), .. } = place;
+    let directory = place.workspace.map_or("/".to_owned(), |path| path.display().to_string());
+    let workspace = place.workspace.map(|_| json!({"Type": "bind", "Source": directory, "Target": directory}));
+    let mounts: Vec<Value> = workspace.into_iter().chain(place.covers.iter().cloned()).collect();
+    // Programs that a command installs below its home have to start.
+    let temporary = format!("rw,exec,nosuid,nodev,mode=1777,size={}", limits.memory / TEMPORARY_SHARE);
+    let mut document = json!({
         "Image": limits.image,
         // The container only has to stay up: commands are started in it later. The shell reaps orphans.
         "Entrypoint": ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 3600 & wait $!; done"],
         "Cmd": [],
         "User": format!("{user}:{group}"),
-        "WorkingDir": workspace,
+        "WorkingDir": directory,
         "Env": ["TERM=dumb", "LANG=C.UTF-8", "HOME=/tmp"],
         "Labels": {HOME: home, OWNER: owner},
         "NetworkDisabled": limits.network == "none",
         "HostConfig": {
-            "Mounts": [{"Type": "bind", "Source": workspace, "Target": workspace}],
+            "Mounts": mounts,
             "ReadonlyRootfs": true,
             "Tmpfs": {"/tmp": temporary},
+            "ShmSize": limits.memory / SHARED_SHARE,
             "NetworkMode": limits.network,
             "Memory": limits.memory,
             // Equal to the memory limit, which means no swap.
@@ -53,7 +78,12 @@ pub(super) fn document(limits: &SandboxLimits, workspace: &Path, home: &str, own
             "LogConfig": {"Type": "none"},
             "AutoRemove": true,
         },
-    })
+    });
+    if place.is_remapped {
+        // A mapped user could not write to the workspace; this one has no privileges that a map would have to take.
+        document["HostConfig"]["UsernsMode"] = json!("host");
+    }
+    document
 }
 
 /// Returns the document that creates a container for a program that is talked to. When the last client detaches, its
@@ -71,7 +101,7 @@ pub(super) fn document_of_program(mut document: Value, program: &Program) -> Val
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the configuration bounds it")]
-fn nano_cpus(cpus: f64) -> i64 {
+pub(super) fn nano_cpus(cpus: f64) -> i64 {
     (cpus * 1e9) as i64
 }
 
@@ -80,6 +110,11 @@ mod tests {
     use aethon_core::secret::Secret;
 
     use super::*;
+
+    fn place() -> Place<'static> {
+        let workspace = Some(Path::new("/home/ada/.aethon/workspace"));
+        Place { workspace, labels: ("h", "1"), user: (1000, 1000), is_remapped: false, covers: &[] }
+    }
 
     #[test]
     fn a_container_has_every_wall_and_every_cap() {
@@ -90,7 +125,7 @@ mod tests {
             processes: 64,
             network: "none".into(),
         };
-        let document = document(&limits, Path::new("/home/ada/.aethon/workspace"), "h", "1");
+        let document = document(&limits, place());
         let host = &document["HostConfig"];
         assert_eq!((&host["ReadonlyRootfs"], &host["NetworkMode"]), (&json!(true), &json!("none")));
         assert_eq!((&host["Memory"], &host["MemorySwap"]), (&json!(512 << 20), &json!(512 << 20)));
@@ -101,8 +136,9 @@ mod tests {
         );
         assert_eq!(host["Ulimits"][0]["Hard"], LARGEST_FILE);
         assert_eq!(host["Mounts"].as_array().unwrap().len(), 1, "nothing else of the machine");
-        assert!(!document["User"].as_str().unwrap().starts_with("0:"), "not root");
+        assert!(!user_of(&document).starts_with("0:"), "not root");
         assert!(host.get("Privileged").is_none() && host.get("Binds").is_none());
+        assert!(host.get("UsernsMode").is_none());
 
         let program = Program {
             command: "server".into(),
@@ -118,5 +154,26 @@ mod tests {
         );
         assert!(of_program["Env"].as_array().unwrap().contains(&json!("TOKEN=t")));
         assert_eq!((&of_program["User"], &of_program["StdinOnce"]), (&document["User"], &json!(true)));
+    }
+
+    fn user_of(document: &Value) -> &str {
+        document["User"].as_str().unwrap()
+    }
+
+    #[test]
+    fn files_in_memory_leave_room_for_commands() {
+        let document = document(&SandboxLimits::default(), place());
+        let host = &document["HostConfig"];
+        let temporary = host["Tmpfs"]["/tmp"].as_str().unwrap();
+        let size: u64 = temporary.rsplit_once("size=").unwrap().1.parse().unwrap();
+        let shared = host["ShmSize"].as_u64().unwrap();
+        assert!(size + shared < SandboxLimits::default().memory, "{temporary}");
+    }
+
+    #[test]
+    fn users_are_not_mapped_away_from_the_workspace() {
+        let document = document(&SandboxLimits::default(), Place { is_remapped: true, ..place() });
+        assert_eq!(document["HostConfig"]["UsernsMode"], "host");
+        assert_eq!(user_of(&document), "1000:1000");
     }
 }

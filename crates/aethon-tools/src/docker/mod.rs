@@ -2,12 +2,21 @@
 //! talked to, such as an MCP server.
 //!
 //! It speaks the daemon's own HTTP API, on the socket or address that `DOCKER_HOST` names, so it needs no `docker`
-//! program and parses no text made for people. `client` sends requests and attaches, `container` defines a container,
-//! `pool` manages one per conversation and runs commands in it, `program` starts programs that are talked to.
+//! program and parses no text made for people. `client` sends requests and attaches, `machine` knows what the daemon can
+//! do, `container` defines a container and `covers` what in it is read-only, `trial` proves all of that once, `exec` runs
+//! commands in a container, `pool` manages one per conversation and `idle` those that wait, `program` starts programs that
+//! are talked to.
 
 mod client;
 mod container;
+mod covers;
+mod exec;
+mod idle;
+mod machine;
 mod pool;
 mod program;
+mod trial;
 
-pub use pool::DockerSandbox;
+pub(crate) use pool::ContainerCommand;
+pub use pool::{DockerSandbox, PullPolicy};
+pub use trial::Trial;

@@ -1,32 +1,34 @@
-//! One container per conversation. It is created for the first command and removed when the conversation is reset or
-//! deleted, when it has been idle for a while, when a command had to be killed, and when the program ends. Leftovers of
-//! a crashed program are removed at the next start.
+//! One container per conversation and trust. It is created for the first command and removed when the conversation is
+//! reset or deleted, when it has been idle for a while, when too many are idle, when a command had to be killed or ran out
+//! of memory, and when the program ends. Leftovers of a crashed program are removed at the next start.
 //!
 //! A container that runs a command is taken out of the pool and put back afterwards. A call that is dropped in between
 //! does not put it back: the container is removed, along with whatever ran in it.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aethon_core::ids::SessionId;
+use aethon_core::turn::Trust;
 use serde_json::{Value, json};
-use tokio::io::AsyncWrite;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, timeout_at};
 
-use super::client::{Client, DockerAnswer, Output, PATIENCE};
-use super::container;
-use crate::sandbox_limits::SandboxLimits;
+use super::client::{Client, DockerAnswer, PATIENCE};
+use super::container::{self, Place};
+use super::covers;
+use super::exec::{Ended, Room};
+use super::idle::{Idle, IdleContainers};
+use super::machine::Machine;
+use crate::sandbox_limits::{SandboxLimits, amount};
 
 /// Timeout for pulling an image.
-const FETCH: Duration = Duration::from_secs(600);
-/// A container idle for this long is removed.
-const IDLE: Duration = Duration::from_secs(15 * 60);
-/// How often to check whether a command that left its output open has ended.
-const LOOK: Duration = Duration::from_millis(500);
-/// How long killing a command's leftovers may take.
-const SWEEP: Duration = Duration::from_secs(10);
+const PULL: Duration = Duration::from_secs(600);
+/// Timeout for asking the daemon what it is.
+const SURVEY: Duration = Duration::from_secs(5);
+/// Timeout for looking at the mounts of a new container.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// The docker sandbox of one assistant. Cheap to clone; clones share it.
 #[derive(Clone)]
@@ -38,18 +40,37 @@ pub(super) struct Pool {
     workspace: PathBuf,
     /// Identifies the home, so that two assistants on one machine leave each other alone.
     home: String,
-    idle: Mutex<HashMap<SessionId, Idle>>,
+    machine: OnceCell<Machine>,
+    idle: Mutex<IdleContainers>,
 }
 
-struct Idle {
-    id: String,
-    since: Instant,
+/// Whether a missing image may be pulled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PullPolicy {
+    /// It is pulled.
+    Missing,
+    /// It is only reported.
+    Never,
 }
 
 /// How a command ended: its status, or `None` if it timed out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) status: Option<i32>,
+    /// What happened to the command or its container besides, in a sentence.
+    pub(crate) note: Option<String>,
+}
+
+/// A command, and for whom it runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ContainerCommand<'c> {
+    pub(crate) session: &'c SessionId,
+    /// Whose words began the turn.
+    pub(crate) trust: Trust,
+    pub(crate) words: &'c [String],
+    pub(crate) directory: &'c Path,
+    /// When everything has to be over, whatever the daemon does.
+    pub(crate) limit: Duration,
 }
 
 impl std::fmt::Debug for DockerSandbox {
@@ -61,14 +82,30 @@ impl std::fmt::Debug for DockerSandbox {
 impl DockerSandbox {
     /// Creates the sandbox of the assistant with this home and workspace, for a daemon's address. Contacts nothing yet.
     pub fn new(host: &str, limits: SandboxLimits, home: &Path, workspace: &Path) -> Self {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         Self(Arc::new(Pool {
             client: Client::new(host),
             limits,
-            workspace: real(workspace),
+            workspace: workspace.to_path_buf(),
             home: real(home).display().to_string(),
+            machine: OnceCell::new(),
             idle: Mutex::default(),
         }))
+    }
+
+    /// Returns the address of the daemon.
+    pub fn host(&self) -> &str {
+        self.0.client.host()
+    }
+
+    /// Returns why the daemon did not answer the last request; `None` if it did.
+    pub fn fault(&self) -> Option<String> {
+        self.0.client.fault()
+    }
+
+    /// Asks whether the daemon is still there, so that [`Self::fault`] is up to date.
+    pub async fn ping(&self) {
+        // The client remembers the outcome.
+        let _ = self.0.client.ask("GET", "/_ping", None, SURVEY).await;
     }
 
     /// Removes the containers of this home whose program is gone. Returns how many.
@@ -83,19 +120,16 @@ impl DockerSandbox {
         Ok(removed)
     }
 
-    /// Removes the container of a conversation that is over.
+    /// Removes the containers of a conversation that is over.
     pub async fn forget(&self, session: &SessionId) {
-        let idle = self.0.idle().remove(session);
-        if let Some(Idle { id, .. }) = idle {
-            self.0.remove(&id).await;
-        }
+        let idle = self.0.with_idle(|idle| idle.take_session(session));
+        self.0.remove_all(idle).await;
     }
 
     /// Removes the containers that have been idle for a while.
     pub async fn tidy(&self) {
-        for Idle { id, .. } in self.0.take_old() {
-            self.0.remove(&id).await;
-        }
+        let idle = self.0.with_idle(IdleContainers::take_old);
+        self.0.remove_all(idle).await;
     }
 
     /// Removes every container of this program.
@@ -108,36 +142,83 @@ impl DockerSandbox {
         }
     }
 
-    /// Runs a command and passes on what it writes. Dropping the future ends the command.
+    /// Runs a command and passes on what it writes. Dropping the future ends the command. Whatever the daemon does, the
+    /// call is over soon after the command's limit.
     pub(crate) async fn run(
         &self,
-        session: &SessionId,
-        (words, directory): (&[String], &Path),
-        limit: Duration,
+        command: ContainerCommand<'_>,
         mut take: impl FnMut(&[u8]) + Send,
     ) -> Result<Done, String> {
+        let deadline = Instant::now() + command.limit;
+        let mut explanation = String::new();
+        // A command that has not begun may be tried once more, in a new container: the old one may have been stopped,
+        // removed or filled.
+        for attempt in [Attempt::First, Attempt::InNewContainer] {
+            let leased = match timeout_at(deadline, self.lease(command, attempt)).await {
+                Ok(leased) => leased?,
+                Err(_) => return Ok(Done::late()),
+            };
+            let what = (command.words, command.directory);
+            match leased.room().run(what, deadline, &mut take).await {
+                Ended::NotBegun(why) => explanation = why,
+                Ended::TimedOut => return Ok(Done { status: None, note: None }),
+                Ended::Status(status) => return Ok(self.finish(leased, command, status).await),
+                Ended::Lost(error) => {
+                    let died = leased.room().was_out_of_memory().await;
+                    let why = if died { self.0.out_of_memory() } else { format!("its container has ended: {error}") };
+                    return Ok(Done { status: Some(137), note: Some(why) });
+                }
+            }
+        }
+        Err(format!("docker could not run the command: {explanation}"))
+    }
+
+    /// Sweeps a container after a command, and returns it to the pool if that is proved and memory did not run out.
+    async fn finish(&self, mut leased: ContainerLease, command: ContainerCommand<'_>, status: i32) -> Done {
+        let swept = leased.room().sweep(command.directory).await;
+        let has_run_out = match swept {
+            Some(swept) => swept.killed > leased.killed,
+            None => status == 137 && leased.room().was_out_of_memory().await,
+        };
+        if let Some(swept) = swept.filter(|_| !has_run_out) {
+            leased.killed = swept.killed;
+            leased.return_to_pool(command.session, command.trust);
+        }
+        Done { status: Some(status), note: has_run_out.then(|| self.0.out_of_memory()) }
+    }
+
+    /// Returns a container for a command. A new one is created in a task of its own, so that a call that is cut off
+    /// interrupts neither a pull nor the removal of what it leaves.
+    async fn lease(&self, command: ContainerCommand<'_>, attempt: Attempt) -> Result<ContainerLease, String> {
         self.hand_over().await?;
-        let mut lease = ContainerLease { pool: self.0.clone(), id: Some(self.0.container(session).await?) };
-        let mut exec = self.0.exec(lease.id(), words, directory).await;
-        if exec.is_err() {
-            // The container may have gone: somebody cleaned up, or the daemon was restarted.
-            lease = ContainerLease { pool: self.0.clone(), id: Some(self.0.make().await?) };
-            exec = self.0.exec(lease.id(), words, directory).await;
+        let pool = self.0.clone();
+        let (own, old) = pool.with_idle(|idle| (idle.take(command.session, command.trust), idle.take_old()));
+        if !old.is_empty() {
+            let pool = pool.clone();
+            tokio::spawn(async move { pool.remove_all(old).await });
         }
-        let (exec, output) = exec?;
-        let status = self.0.follow(&exec, output, limit, &mut take).await?;
-        if status.is_some() && self.0.sweep(lease.id(), directory).await {
-            lease.return_to_pool(session);
+        match own {
+            Some(own) if attempt == Attempt::First => {
+                return Ok(ContainerLease::reused(&pool, own));
+            }
+            Some(own) => drop(ContainerLease::reused(&pool, own)),
+            None => {}
         }
-        Ok(Done { status })
+        let trust = command.trust;
+        let made = tokio::spawn(async move { pool.make(trust).await });
+        made.await.map_err(|error| error.to_string())?
     }
 
     /// If the service is root, gives the workspace to the user that commands run as.
     pub(super) async fn hand_over(&self) -> Result<(), String> {
         #[cfg(target_os = "linux")]
         if rustix::process::geteuid().is_root() {
-            let workspace = self.0.workspace.clone();
-            let given = move || crate::confine::hand_over(&workspace, container::user());
+            let machine = self.0.machine().await?;
+            if !machine.needs_hand_over() {
+                return Ok(());
+            }
+            let workspace = real(&self.0.workspace);
+            let given = move || crate::confine::hand_over(&workspace, machine.user());
             let given = tokio::task::spawn_blocking(given).await.map_err(|error| error.to_string())?;
             return given.map_err(|error| format!("the workspace cannot be given to the sandbox: {error}"));
         }
@@ -145,58 +226,99 @@ impl DockerSandbox {
     }
 }
 
+/// Which attempt to run a command it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    InNewContainer,
+}
+
+impl Done {
+    fn late() -> Self {
+        let note = "the command had not begun: the docker daemon did not provide a container in time";
+        Self { status: None, note: Some(note.into()) }
+    }
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_path_buf())
+}
+
 impl Pool {
-    fn idle(&self) -> MutexGuard<'_, HashMap<SessionId, Idle>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn with_idle<T>(&self, act: impl FnOnce(&mut IdleContainers) -> T) -> T {
+        act(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the containers that have been idle for long out of the pool.
-    fn take_old(&self) -> Vec<Idle> {
-        let mut idle = self.idle();
-        let old: Vec<SessionId> = idle
-            .iter()
-            .filter(|(_, idle)| idle.since.elapsed() > IDLE)
-            .map(|(name, _)| name.clone())
-            .collect();
-        old.iter().filter_map(|name| idle.remove(name)).collect()
+    /// Returns what the daemon says of itself; asks once.
+    pub(super) async fn machine(&self) -> Result<Machine, String> {
+        let asked = self.machine.get_or_try_init(|| async {
+            let info = self.client.ask("GET", "/info", None, SURVEY).await?;
+            if info.status != 200 {
+                return Err("what answers there is no docker daemon".to_owned());
+            }
+            Machine::read(&info.json())
+        });
+        asked.await.cloned()
     }
 
-    /// Returns the container of a conversation, or a new one. Also removes those that have been idle for long.
-    async fn container(&self, session: &SessionId) -> Result<String, String> {
-        let own = self.idle().remove(session);
-        for Idle { id, .. } in self.take_old() {
-            self.remove(&id).await;
-        }
-        match own {
-            Some(Idle { id, .. }) => Ok(id),
-            None => self.make().await,
-        }
+    /// Returns the workspace by its real path.
+    pub(super) fn workspace(&self) -> Option<PathBuf> {
+        Some(real(&self.workspace)).filter(|path| path.is_absolute())
     }
 
-    /// Creates and starts a container. Pulls the image if it is missing.
-    async fn make(&self) -> Result<String, String> {
-        let id = self.create(&self.document(&self.limits)).await?;
-        if let Err(error) = self.begin(&id).await {
-            self.remove(&id).await;
-            return Err(error);
+    /// Creates and starts a container. In one for words that are not the owner's, what shapes the assistant is read-only.
+    async fn make(self: Arc<Self>, trust: Trust) -> Result<ContainerLease, String> {
+        let workspace = real(&self.workspace);
+        let covered = workspace.clone();
+        let covers = match trust {
+            Trust::Owner => Vec::new(),
+            _ => tokio::task::spawn_blocking(move || covers::prepare(&covered))
+                .await
+                .map_err(|error| error.to_string())?
+                .map_err(|error| format!("the workspace cannot be protected from the command: {error}"))?,
+        };
+        let document = self.document(&self.limits, Some(&workspace), &covers).await?;
+        let (id, _) = self.create(&document).await?;
+        // From here on, any early exit removes the container.
+        let lease = ContainerLease::new(&self, id);
+        self.begin(lease.id()).await?;
+        if !covers.is_empty() {
+            let (mounts, _) = lease.room().probe((covers::LIST_MOUNTS, &[]), Path::new("/"), LOOK).await?;
+            covers::verify(&workspace, &mounts)?;
         }
-        Ok(id)
+        Ok(lease)
     }
 
     /// Returns the document for a container of this home with these limits.
-    pub(super) fn document(&self, limits: &SandboxLimits) -> Value {
-        container::document(limits, &self.workspace, &self.home, &owner())
+    pub(super) async fn document(
+        &self,
+        limits: &SandboxLimits,
+        workspace: Option<&Path>,
+        covers: &[Value],
+    ) -> Result<Value, String> {
+        let (machine, owner) = (self.machine().await?, owner());
+        let place = Place {
+            workspace,
+            labels: (&self.home, &owner),
+            user: machine.user(),
+            is_remapped: machine.is_remapped,
+            covers,
+        };
+        Ok(container::document(limits, place))
     }
 
-    /// Creates a container. Pulls the image if it is missing.
-    pub(super) async fn create(&self, document: &Value) -> Result<String, String> {
+    /// Creates a container, and returns its id and the daemon's warnings. Pulls the image if it is missing.
+    pub(super) async fn create(&self, document: &Value) -> Result<(String, Vec<String>), String> {
         let mut made = self.client.ask("POST", "/containers/create", Some(document), PATIENCE).await?;
         if made.status == 404 {
-            self.fetch(document["Image"].as_str().unwrap_or_default()).await?;
+            self.pull(document["Image"].as_str().unwrap_or_default()).await?;
             made = self.client.ask("POST", "/containers/create", Some(document), PATIENCE).await?;
         }
         let made = made.ok()?.json();
-        Ok(made["Id"].as_str().ok_or("docker named no container")?.to_owned())
+        let warnings = made["Warnings"].as_array().cloned().unwrap_or_default();
+        let warnings = warnings.iter().filter_map(|one| Some(format!("docker: {}", one.as_str()?)));
+        let id = made["Id"].as_str().ok_or("docker named no container")?;
+        Ok((id.to_owned(), warnings.collect()))
     }
 
     /// Starts a created container.
@@ -204,12 +326,28 @@ impl Pool {
         self.client.ask("POST", &format!("/containers/{id}/start"), None, PATIENCE).await?.ok().map(drop)
     }
 
-    async fn fetch(&self, image: &str) -> Result<(), String> {
+    /// Makes sure that the image of commands is there. Returns a clause if it is missing and may not be pulled.
+    pub(super) async fn provide_image(&self, policy: PullPolicy) -> Result<Option<String>, String> {
+        let image = &self.limits.image;
+        let found = self.client.ask("GET", &format!("/images/{image}/json"), None, PATIENCE).await?;
+        match (found.status, policy) {
+            (404, PullPolicy::Missing) => {
+                tracing::info!(image, "the image of the sandbox is pulled");
+                self.pull(image).await.map(|()| None)
+            }
+            (404, PullPolicy::Never) => {
+                Ok(Some(format!("the image {image} is not there yet; the start pulls it, and then tries it")))
+            }
+            _ => found.ok().map(|_| None),
+        }
+    }
+
+    async fn pull(&self, image: &str) -> Result<(), String> {
         // The registry's name, before the last slash, may contain a port.
         let has_tag = image.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
         let tag = if has_tag { "" } else { "&tag=latest" };
         let path = format!("/images/create?fromImage={}{tag}", escaped(image));
-        self.client.ask("POST", &path, None, FETCH).await?.ok().map(drop).map_err(|error| {
+        self.client.ask("POST", &path, None, PULL).await?.ok().map(drop).map_err(|error| {
             format!(
                 "the image {image} (`security.sandbox_image`, or `image` of an MCP server) is not there and could not be \
                  fetched: {error}"
@@ -217,73 +355,13 @@ impl Pool {
         })
     }
 
-    async fn exec(&self, id: &str, words: &[String], directory: &Path) -> Result<(String, Running), String> {
-        let wanted = json!({
-            "AttachStdout": true, "AttachStderr": true, "Cmd": words, "WorkingDir": directory.display().to_string(),
-        });
-        let made = self
-            .client
-            .ask("POST", &format!("/containers/{id}/exec"), Some(&wanted), PATIENCE)
-            .await?
-            .ok()?;
-        let exec = made.json()["Id"].as_str().ok_or("docker named no command")?.to_owned();
-        let how = json!({"Detach": false, "Tty": false});
-        let (output, input) = self.client.attach(&format!("/exec/{exec}/start"), Some(&how)).await?;
-        Ok((exec, Running { output, _input: input }))
-    }
-
-    /// Reads until the command has ended; `None` if it times out first.
-    async fn follow(
-        &self,
-        exec: &str,
-        mut running: Running,
-        limit: Duration,
-        take: &mut (impl FnMut(&[u8]) + Send),
-    ) -> Result<Option<i32>, String> {
-        let deadline = Instant::now() + limit;
-        let output = &mut running.output;
-        let mut looks = interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        looks.reset();
-        loop {
-            tokio::select! {
-                () = sleep_until(deadline) => return Ok(None),
-                piece = output.next() => match piece.map_err(|error| format!("docker broke off: {error}"))? {
-                    Some((_, piece)) => take(&piece),
-                    None => return self.status(exec).await.map(|status| status.or(Some(-1))),
-                },
-                // Its background processes may keep the output open.
-                _ = looks.tick() => if let Some(status) = self.status(exec).await? {
-                    while let Ok(Ok(Some((_, piece)))) = timeout(Duration::from_millis(100), output.next()).await {
-                        take(&piece);
-                        if Instant::now() > deadline {
-                            break;
-                        }
-                    }
-                    return Ok(Some(status));
-                },
-            }
-        }
-    }
-
-    /// Returns the status of a command; `None` while it is running.
-    async fn status(&self, exec: &str) -> Result<Option<i32>, String> {
-        let state = self.client.ask("GET", &format!("/exec/{exec}/json"), None, PATIENCE).await?.ok()?.json();
-        if state["Running"] == Value::Bool(true) {
-            return Ok(None);
-        }
-        Ok(state["ExitCode"].as_i64().and_then(|code| i32::try_from(code).ok()))
-    }
-
-    /// Kills what a command has left behind. Returns `false` if the container is no longer usable.
-    async fn sweep(&self, id: &str, directory: &Path) -> bool {
-        let words = ["/bin/sh", "-c", "kill -KILL -1"].map(str::to_owned);
-        let swept = async {
-            let (_, mut running) = self.exec(id, &words, directory).await.ok()?;
-            while running.output.next().await.ok()?.is_some() {}
-            Some(())
-        };
-        matches!(timeout(SWEEP, swept).await, Ok(Some(())))
+    /// Says that a command ran out of memory.
+    fn out_of_memory(&self) -> String {
+        format!(
+            "the command needed more memory than security.sandbox_memory ({}), to which files in /tmp and /dev/shm count, so \
+             the kernel ended processes; the next command gets a new container with an empty /tmp",
+            amount(self.limits.memory)
+        )
     }
 
     /// Lists the containers of this home, each with its owner.
@@ -294,6 +372,12 @@ impl Pool {
         let listed = listed.as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Ok(listed.iter().map(|one| (text(&one["Id"]), text(&one["Labels"][container::OWNER]))).collect())
+    }
+
+    async fn remove_all(&self, idle: Vec<Idle>) {
+        for Idle { id, .. } in idle {
+            self.remove(&id).await;
+        }
     }
 
     pub(super) async fn remove(&self, id: &str) {
@@ -309,29 +393,44 @@ impl Pool {
     }
 }
 
-/// A running command.
-struct Running {
-    output: Output,
-    /// Kept open: a daemon takes a closed direction for a client that left.
-    _input: Box<dyn AsyncWrite + Send + Unpin>,
-}
-
 /// A container that runs a command. If dropped before it is returned to the pool, the container is removed.
 pub(super) struct ContainerLease {
-    pub(super) pool: Arc<Pool>,
-    pub(super) id: Option<String>,
+    pool: Arc<Pool>,
+    id: Option<String>,
+    /// How many of its processes the kernel has ended for want of memory so far.
+    killed: u64,
 }
 
 impl ContainerLease {
+    pub(super) fn new(pool: &Arc<Pool>, id: String) -> Self {
+        Self { pool: pool.clone(), id: Some(id), killed: 0 }
+    }
+
+    fn reused(pool: &Arc<Pool>, idle: Idle) -> Self {
+        Self { pool: pool.clone(), id: Some(idle.id), killed: idle.killed }
+    }
+
     fn id(&self) -> &str {
         self.id.as_deref().unwrap_or_default()
     }
 
-    fn return_to_pool(mut self, session: &SessionId) {
+    fn room(&self) -> Room<'_> {
+        Room { client: &self.pool.client, id: self.id() }
+    }
+
+    /// Removes the container now.
+    pub(super) async fn remove(mut self) {
+        if let Some(id) = self.id.take() {
+            self.pool.remove(&id).await;
+        }
+    }
+
+    fn return_to_pool(mut self, session: &SessionId, trust: Trust) {
         let Some(id) = self.id.take() else { return };
-        let before = self.pool.idle().insert(session.clone(), Idle { id, since: Instant::now() });
-        // Another command of the conversation was returned first: one container is enough.
-        self.id = before.map(|before| before.id);
+        let surplus = self.pool.with_idle(|idle| idle.put((session, trust), Idle::now(id, self.killed)));
+        for one in surplus {
+            drop(Self::reused(&self.pool, one));
+        }
     }
 }
 

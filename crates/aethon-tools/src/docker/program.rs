@@ -25,10 +25,10 @@ impl DockerSandbox {
     ) -> Result<RunningProgram, String> {
         self.hand_over().await?;
         let limits = limits(&self.0.limits, wish);
-        let document = document_of_program(self.0.document(&limits), program);
-        let id = self.0.create(&document).await?;
+        let document = self.0.document(&limits, self.0.workspace().as_deref(), &[]).await?;
+        let (id, _) = self.0.create(&document_of_program(document, program)).await?;
         // From here on, any early exit removes the container.
-        let container = ContainerLease { pool: self.0.clone(), id: Some(id.clone()) };
+        let container = ContainerLease::new(&self.0, id.clone());
         let path = format!("/containers/{id}/attach?stream=1&stdin=1&stdout=1&stderr=1");
         let (output, input) = self.0.client.attach(&path, None).await?;
         // Ask before the start, so that the end is not missed.
@@ -80,6 +80,7 @@ async fn pump(mut from: Output, mut output: DuplexStream, mut errors: DuplexStre
 async fn describe_exit(end: PendingResponse) -> String {
     let status = end.answer().await.ok().and_then(|answer| answer.json()["StatusCode"].as_i64());
     match status {
+        Some(137) => "with exit status 137: it was killed, perhaps for want of memory (security.sandbox_memory)".to_owned(),
         Some(status) => format!("with exit status {status}"),
         None => "for a reason that is not known".to_owned(),
     }

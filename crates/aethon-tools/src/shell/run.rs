@@ -30,6 +30,8 @@ pub(super) struct Outcome {
     pub(super) took: Duration,
     /// Whether processes that it left in the background were still running.
     pub(super) left_running: bool,
+    /// What else happened to it, in a sentence.
+    pub(super) note: Option<String>,
 }
 
 /// Runs a command to its end and shows its progress. Dropping the future ends it.
@@ -73,7 +75,7 @@ pub(super) async fn run(
         // A process that left the group may still hold the pipe; the watcher ends it, so do not wait for it.
         let _ = timeout(DRAIN_TIMEOUT, drain(&mut output, &mut buffer, &mut kept)).await;
     }
-    Ok(Outcome { ended: status, output: kept, took, left_running })
+    Ok(Outcome { ended: status, output: kept, took, left_running, note: None })
 }
 
 async fn drain(output: &mut Receiver, buffer: &mut [u8], kept: &mut HeadTailBuffer) {

@@ -20,7 +20,7 @@ use super::progress::{PACE, Progress};
 use super::run::{Outcome, run};
 use super::slots::CommandSlots;
 use crate::confine::Confinement;
-use crate::docker::DockerSandbox;
+use crate::docker::{ContainerCommand, DockerSandbox};
 use crate::options::{Options, ShellOptions, USUAL_PATH};
 use crate::sandbox::{KernelSandbox, STEP_VARIABLE};
 
@@ -91,7 +91,7 @@ impl Runner {
         let _slot = self.slots.take(context.trust()).await?;
         let (progress, trust) = (Progress::new(context, &self.redactor), context.trust());
         let launch = match self.options.sandbox {
-            Sandbox::Docker => return self.in_container(script, progress).await,
+            Sandbox::Docker => return self.in_container(script, trust, progress).await,
             Sandbox::None => self.launch(Vec::new(), script.command, script.directory, trust),
             Sandbox::Kernel => {
                 let (kernel, directory) = (self.kernel.clone(), script.directory.clone());
@@ -125,7 +125,12 @@ impl Runner {
         }
     }
 
-    async fn in_container(&self, script: Script<'_>, mut progress: Progress<'_>) -> Result<Outcome, String> {
+    async fn in_container(
+        &self,
+        script: Script<'_>,
+        trust: Trust,
+        mut progress: Progress<'_>,
+    ) -> Result<Outcome, String> {
         let docker = self.docker.as_ref().ok_or("there is no docker sandbox (`security.sandbox`)")?;
         let (begun, mut kept, mut shown) = (Instant::now(), HeadTailBuffer::default(), Instant::now());
         let words = ["/bin/sh", "-c", script.command].map(str::to_owned);
@@ -136,9 +141,11 @@ impl Runner {
                 progress.show(&kept);
             }
         };
-        let done = docker.run(script.session, (&words, &script.directory), script.limit, take).await?;
+        let (session, directory, limit) = (script.session, script.directory.as_path(), script.limit);
+        let command = ContainerCommand { session, trust, words: &words, directory, limit };
+        let done = docker.run(command, take).await?;
         let ended = done.status.map(ExitKind::Status);
-        Ok(Outcome { ended, output: kept, took: begun.elapsed(), left_running: false })
+        Ok(Outcome { ended, output: kept, took: begun.elapsed(), left_running: false, note: done.note })
     }
 }
 

@@ -162,6 +162,9 @@ fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
     if outcome.left_running {
         text.push_str("[what it had left running in the background was ended]\n");
     }
+    if let Some(note) = &outcome.note {
+        text.push_str(&format!("[{note}]\n"));
+    }
     let after = match outcome.took.as_secs() {
         0 => String::new(),
         seconds => format!(" after {seconds} s"),

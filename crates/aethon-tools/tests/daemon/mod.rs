@@ -35,7 +35,18 @@ struct Inner {
     refusals: Vec<(String, u16, Value)>,
     has_image: bool,
     hangs_up: bool,
+    dribbles: bool,
+    stalls: Option<String>,
+    stalled: Vec<UnixStream>,
     count: usize,
+    /// Processes that the kernel has ended in each container.
+    killed: BTreeMap<String, u64>,
+    /// What `GET /info` says beyond the usual.
+    info: Value,
+    /// Whether the trial sees a workspace of the daemon's own.
+    is_elsewhere: bool,
+    /// Nothing can be started in the containers that are there.
+    is_dead: bool,
 }
 
 struct Container {
@@ -46,7 +57,10 @@ struct Container {
 struct Command {
     container: String,
     text: String,
+    words: Vec<String>,
     status: Option<i32>,
+    /// How often it is still said to run.
+    busy_for: usize,
     /// Where it writes, once it is attached to.
     stream: Option<UnixStream>,
 }
@@ -113,6 +127,31 @@ impl Daemon {
         self.state.lock().refusals.push((path.to_owned(), status, answer));
     }
 
+    /// What the daemon says of itself; keys as in `GET /info`.
+    pub fn describe(&self, info: Value) {
+        self.state.lock().info = info;
+    }
+
+    /// The daemon mounts a folder of its own that has the workspace's name.
+    pub fn move_elsewhere(&self) {
+        self.state.lock().is_elsewhere = true;
+    }
+
+    /// Stops every container, as a crash of its first process would; commands in it are refused from now on.
+    pub fn stop_everything(&self) {
+        self.state.lock().containers.values_mut().for_each(|container| container.is_running = false);
+    }
+
+    /// Accepts requests whose path ends like this from now on, and never answers them.
+    pub fn stall(&self, path: &str) {
+        self.state.lock().stalls = Some(path.to_owned());
+    }
+
+    /// Sends answers byte by byte.
+    pub fn dribble(&self) {
+        self.state.lock().dribbles = true;
+    }
+
     /// Closes every connection without an answer from now on.
     pub fn hang_up(&self) {
         self.state.lock().hangs_up = true;
@@ -163,6 +202,9 @@ impl Inner {
         if !self.has_only(&document, &keys) {
             return (400, json!({"message": "strange"}));
         }
+        if document["HostConfig"]["Memory"].as_u64().is_none_or(|bytes| bytes < 6 << 20) {
+            return (400, json!({"message": "Minimum memory limit allowed is 6MB"}));
+        }
         if !self.has_image {
             return (404, json!({"message": "No such image"}));
         }
@@ -183,6 +225,70 @@ impl Inner {
         }
     }
 
+    fn inspected(&mut self, id: &str) -> (u16, Value) {
+        let killed = self.killed.get(id).copied().unwrap_or_default();
+        match self.containers.get(id) {
+            Some(container) => (
+                200,
+                json!({
+                    "HostConfig": container.document["HostConfig"],
+                    "State": {"Running": container.is_running, "OOMKilled": killed > 0},
+                }),
+            ),
+            None => (404, json!({"message": "No such container"})),
+        }
+    }
+
+    fn described(&mut self) -> (u16, Value) {
+        let mut info = json!({
+            "ServerVersion": "27.0", "OSType": "linux", "OperatingSystem": "Debian", "NCPU": 4,
+            "MemTotal": 8_u64 << 30, "SecurityOptions": ["name=seccomp,profile=default"], "MemoryLimit": true,
+            "SwapLimit": true, "PidsLimit": true, "CpuCfsQuota": true,
+        });
+        for (key, value) in self.info.as_object().into_iter().flatten() {
+            info[key] = value.clone();
+        }
+        (200, info)
+    }
+
+    /// What a script of the sandbox itself sees in a container, as a sound daemon has set it up.
+    fn probed(&mut self, container: &str, script: &str, arguments: &[String]) -> String {
+        let Some(Container { document, .. }) = self.containers.get(container) else { return String::new() };
+        let host = &document["HostConfig"];
+        if script.starts_with("kill -KILL -1") {
+            let killed = self.killed.get(container).copied().unwrap_or_default();
+            return format!("killed {killed}\nswept\n");
+        }
+        if script.contains("/proc/self/mountinfo") {
+            let line = |mount: &Value| {
+                let (source, target) = (mount["Source"].as_str().unwrap(), mount["Target"].as_str().unwrap());
+                let options = if mount["ReadOnly"] == true { "ro" } else { "rw" };
+                format!("1 2 8:1 {source} {target} {options} - ext4 /dev/sda1 rw\n")
+            };
+            return host["Mounts"].as_array().unwrap().iter().map(line).collect();
+        }
+        if script.starts_with("rm -f") {
+            return String::new();
+        }
+        let (user, group) = document["User"].as_str().unwrap().split_once(':').unwrap();
+        let mut seen = format!(
+            "Uid: {user}\nGid: {group}\nCapBnd: 0000000000000000\nCapEff: 0000000000000000\nNoNewPrivs: 1\n\
+             root ro,relatime\ntmp tmpfs\nunified yes\nmemory {}\npids {}\ncpu {} 100000\nroute Iface\n",
+            host["Memory"],
+            host["PidsLimit"],
+            host["NanoCpus"].as_i64().unwrap() / 10_000
+        );
+        if let [path, content] = arguments
+            && path.contains("/.aethon-trial-")
+        {
+            if !self.is_elsewhere {
+                std::fs::write(path, content).unwrap();
+            }
+            seen.push_str("written yes\n");
+        }
+        seen + "done yes\n"
+    }
+
     fn execute(&mut self, container: &str, document: Value) -> (u16, Value) {
         if !self.has_only(&document, &["AttachStdout", "AttachStderr", "Cmd", "WorkingDir"]) {
             return (400, json!({"message": "strange"}));
@@ -190,14 +296,23 @@ impl Inner {
         match self.containers.get(container) {
             None => return (404, json!({"message": format!("No such container: {container}")})),
             Some(container) if !container.is_running => {
-                return self.wrong("a command in a container that does not run".into());
+                return (409, json!({"message": format!("Container {id} is not running", id = container.document["Image"])}));
             }
             Some(_) => {}
         }
         let id = self.fresh("e");
-        let text = document["Cmd"][2].as_str().unwrap_or_default().to_owned();
+        let text = document["Cmd"].as_array().and_then(|words| words.last()?.as_str()).unwrap_or_default().to_owned();
+        let is_command = document["Cmd"][2] == r#"echo '[aethon: begun]'; exec "$@""#;
+        if is_command && (document["Cmd"][0] != "/bin/sh" || document["Cmd"].as_array().map(Vec::len) != Some(7)) {
+            let what = format!("a command of {}", document["Cmd"]);
+            return self.wrong(what);
+        }
+        let text = if is_command { text } else { format!("probe {}", document["Cmd"][2].as_str().unwrap_or_default()) };
+        let words = document["Cmd"].as_array().into_iter().flatten().skip(4);
+        let words = words.filter_map(|word| Some(word.as_str()?.to_owned())).collect();
         self.executed.push(document);
-        let command = Command { container: container.to_owned(), text, status: None, stream: None };
+        let container = container.to_owned();
+        let command = Command { container, text, words, status: None, busy_for: 0, stream: None };
         self.commands.insert(id.clone(), command);
         (201, json!({"Id": id}))
     }
@@ -231,13 +346,15 @@ impl Inner {
         if self.containers.remove(id).is_none() {
             return (404, json!({"message": "No such container"}));
         }
-        self.end_all(id, 137);
+        self.end_all(id, "", 137);
+        self.is_dead = false;
         (204, Value::Null)
     }
 
     /// Ends what runs in a container.
-    fn end_all(&mut self, container: &str, status: i32) {
-        for command in self.commands.values_mut().filter(|command| command.container == container) {
+    fn end_all(&mut self, container: &str, except: &str, status: i32) {
+        let others = self.commands.iter_mut().filter(|(id, command)| command.container == container && *id != except);
+        for (_, command) in others {
             command.status.get_or_insert(status);
             if let Some(stream) = command.stream.take() {
                 // Who read it may be gone.
@@ -273,6 +390,10 @@ impl State {
         if is_upgrade != is_attaching || is_upgrade != headers.contains_key("upgrade") {
             inner.wrong(format!("{method} {path} with {headers:?}"));
         }
+        if inner.stalls.as_ref().is_some_and(|end| path.ends_with(end)) {
+            inner.stalled.push(connection);
+            return Ok(());
+        }
         let refusal = inner.refusals.iter().find(|(end, ..)| path.ends_with(end)).cloned();
         let (status, answer) = match (refusal, method.as_str(), words.as_slice()) {
             (Some((_, status, answer)), ..) => (status, answer),
@@ -286,13 +407,24 @@ impl State {
                 drop(inner);
                 return self.act(id, connection);
             }
-            (_, "GET", ["exec", id, "json"]) => match inner.commands.get(*id) {
-                Some(Command { status, .. }) => {
-                    (200, json!({"Running": status.is_none(), "ExitCode": status}))
+            (_, "GET", ["exec", id, "json"]) if !inner.commands.contains_key(*id) && inner.containers.is_empty() => {
+                (404, json!({"message": "No such exec instance"}))
+            }
+            (_, "GET", ["exec", id, "json"]) => match inner.commands.get_mut(*id) {
+                Some(command) => {
+                    if command.busy_for > 0 {
+                        command.busy_for -= 1;
+                        command.status = (command.busy_for == 0).then_some(5);
+                    }
+                    (200, json!({"Running": command.status.is_none(), "ExitCode": command.status}))
                 }
                 None => inner.wrong(format!("a look at {id}, which is none")),
             },
             (_, "GET", ["containers", "json"]) => inner.listed(query),
+            (_, "GET", ["containers", id, "json"]) => inner.inspected(id),
+            (_, "GET", ["info"]) => inner.described(),
+            (_, "GET", ["images", .., "json"]) if inner.has_image => (200, json!({"Id": "sha256:1"})),
+            (_, "GET", ["images", .., "json"]) => (404, json!({"message": "No such image"})),
             (_, "DELETE", ["containers", id]) => inner.remove(id, query),
             (_, "POST", ["images", "create"]) => {
                 inner.has_image = true;
@@ -300,6 +432,7 @@ impl State {
             }
             _ => inner.wrong(format!("no {method} {target}")),
         };
+        let dribbles = inner.dribbles;
         drop(inner);
         // In chunks, as the daemon sends what is longer.
         let body = answer.to_string();
@@ -310,21 +443,51 @@ impl State {
             .map(|part| format!("{:x}\r\n{part}\r\n", part.len()))
             .collect();
         let head = format!("HTTP/1.1 {status} It\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n");
-        connection.write_all(format!("{head}{chunks}0\r\n\r\n").as_bytes())
+        let whole = format!("{head}{chunks}0\r\n\r\n");
+        for piece in whole.as_bytes().chunks(if dribbles { 1 } else { whole.len() }) {
+            connection.write_all(piece)?;
+        }
+        Ok(())
     }
 
     /// Acts out a command.
     fn act(&self, id: &str, mut connection: UnixStream) -> std::io::Result<()> {
-        let (container, text) = {
+        let (container, text, words) = {
             let mut inner = self.lock();
             let Some(command) = inner.commands.get_mut(id) else {
                 inner.wrong(format!("{id} is started and was not made"));
                 return Ok(());
             };
             command.stream = Some(connection.try_clone()?);
-            (command.container.clone(), command.text.clone())
+            (command.container.clone(), command.text.clone(), command.words.clone())
         };
         connection.write_all(b"HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n")?;
+        let end = |status: i32, connection: &UnixStream| {
+            self.lock().commands.get_mut(id).expect("it was made").status = Some(status);
+            connection.shutdown(Shutdown::Write)
+        };
+        if let Some(script) = text.strip_prefix("probe ") {
+            let (seen, removed) = {
+                let mut inner = self.lock();
+                if script.starts_with("kill -KILL -1") {
+                    inner.end_all(&container, id, 137);
+                }
+                let is_dead = inner.is_dead;
+                (inner.probed(&container, script, &words), is_dead)
+            };
+            if removed {
+                // As a daemon does whose container is out of memory: an explanation where output would be.
+                connection.write_all(&frame(1, b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"))?;
+                return end(126, &connection);
+            }
+            connection.write_all(&frame(1, seen.as_bytes()))?;
+            return end(0, &connection);
+        }
+        if text == "never" {
+            connection.write_all(&frame(1, b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"))?;
+            return end(126, &connection);
+        }
+        connection.write_all(&frame(1, b"[aethon: begun]\n"))?;
         match text.as_str() {
             "say" => {
                 let frames =
@@ -334,8 +497,7 @@ impl State {
                     connection.write_all(piece)?;
                     connection.flush()?;
                 }
-                self.lock().commands.get_mut(id).expect("it was made").status = Some(3);
-                connection.shutdown(Shutdown::Write)
+                end(3, &connection)
             }
             "hang" => connection.write_all(&frame(1, b"begun\n")),
             "leave" => {
@@ -343,8 +505,27 @@ impl State {
                 self.lock().commands.get_mut(id).expect("it was made").status = Some(0);
                 Ok(())
             }
-            "kill -KILL -1" => {
-                self.lock().end_all(&container, 137);
+            "exhaust" => {
+                *self.lock().killed.entry(container).or_default() += 1;
+                connection.write_all(&frame(1, b"some\n"))?;
+                end(137, &connection)
+            }
+            "fill" => {
+                self.lock().is_dead = true;
+                connection.write_all(&frame(1, b"some\n"))?;
+                end(0, &connection)
+            }
+            "vanish" => {
+                connection.write_all(&frame(1, b"some\n"))?;
+                self.lock().containers.remove(&container);
+                self.lock().commands.remove(id);
+                connection.shutdown(Shutdown::Both)
+            }
+            "close its output" => {
+                connection.write_all(&frame(1, b"some\n"))?;
+                connection.shutdown(Shutdown::Both)?;
+                // Whoever asks is told that it runs, a few times.
+                self.lock().commands.get_mut(id).expect("it was made").busy_for = 3;
                 Ok(())
             }
             text => {

@@ -1,12 +1,13 @@
 //! Builds the sandboxes from `[security]`: their limits, whether they work here, and the tools that always run in one.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use aethon_config::Config;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
-use aethon_tools::{DockerSandbox, DynamicTools, KernelSandbox, Options, SandboxLimits};
+use aethon_tools::{DockerSandbox, DynamicTools, KernelSandbox, Options, PullPolicy, SandboxLimits, Trial};
 
 use crate::builder::Prepared;
 use crate::home::Home;
@@ -26,26 +27,79 @@ pub(crate) fn limits(config: &Config) -> SandboxLimits {
 
 /// The Docker sandbox, if commands run in Docker. Docker is not contacted yet.
 pub(crate) fn docker(config: &Config, flags: &Flags, home: &Home) -> Option<DockerSandbox> {
-    (config.security.sandbox == Sandbox::Docker).then(|| {
-        let host = flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET);
-        DockerSandbox::new(host, limits(config), home.path(), &home.workspace())
-    })
+    (config.security.sandbox == Sandbox::Docker).then(|| docker_at(config, flags, home))
 }
 
-/// Why the kernel sandbox, although required, is unavailable; as a reason not to start.
+/// The Docker sandbox that this machine would have if commands ran in Docker.
+pub(crate) fn docker_at(config: &Config, flags: &Flags, home: &Home) -> DockerSandbox {
+    let host = flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET);
+    DockerSandbox::new(host, limits(config), home.path(), &home.workspace())
+}
+
+/// Why the required sandbox is unavailable, as a reason not to start. Starts no container.
 pub(crate) async fn problem(prepared: &Prepared) -> Option<String> {
-    if prepared.config.security.sandbox != Sandbox::Kernel {
-        return None;
+    match (prepared.config.security.sandbox, &prepared.shared.docker) {
+        (Sandbox::Kernel, _) => Some(without_kernel(&kernel(prepared).await.err()?)),
+        (Sandbox::Docker, Some(docker)) => Some(without_docker(docker, &docker_survey(docker).await.err()?)),
+        _ => None,
     }
-    let why = kernel(prepared).await.err()?;
-    Some(format!(
-        "security.sandbox is \"kernel\" but this machine cannot have it: {why}; allow unprivileged user namespaces and turn \
-         Landlock on, or set security.sandbox = \"docker\" or \"none\""
-    ))
 }
 
-/// Checks whether the kernel sandbox works here; the error says what is missing.
-pub(crate) async fn kernel(prepared: &Prepared) -> Result<(), String> {
+fn without_kernel(why: &str) -> String {
+    // A container of docker permits neither new namespaces nor mounts, and nothing in the error says so.
+    let is_inside = ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists());
+    let inside = match is_inside {
+        true => " (this is a container: it has to be started with `--security-opt seccomp=unconfined --security-opt \
+                 apparmor=unconfined --security-opt systempaths=unconfined`)",
+        false => "",
+    };
+    format!(
+        "security.sandbox is \"kernel\" but this machine cannot have it: {why}{inside}; allow unprivileged user namespaces and \
+         turn Landlock on, or set security.sandbox = \"docker\" or \"none\""
+    )
+}
+
+fn without_docker(docker: &DockerSandbox, why: &str) -> String {
+    format!(
+        "security.sandbox is \"docker\" but docker at {} cannot provide it: {why}; change what is named, start docker, set \
+         DOCKER_HOST, or set security.sandbox = \"none\"",
+        docker.host()
+    )
+}
+
+/// Asks the docker daemon what it can do.
+pub(crate) async fn docker_survey(docker: &DockerSandbox) -> Result<(), String> {
+    let host = docker.host();
+    if !host.starts_with("unix://") && !host.starts_with("tcp://") {
+        return Err("only unix:// and tcp:// addresses are understood".into());
+    }
+    docker.survey().await
+}
+
+/// Proves that the required docker sandbox works here, by a container. `None` if commands run elsewhere. The error is a
+/// reason not to start.
+pub(crate) async fn trial(prepared: &Prepared, pull: PullPolicy) -> Option<Result<Trial, String>> {
+    let docker = prepared.shared.docker.as_ref()?;
+    Some(tried(prepared, docker, pull).await.map_err(|why| without_docker(docker, &why)))
+}
+
+async fn tried(prepared: &Prepared, docker: &DockerSandbox, pull: PullPolicy) -> Result<Trial, String> {
+    docker_survey(docker).await?;
+    let networks = crate::sandbox_reach::networks(&prepared.config);
+    let is_open = prepared.config.dashboard.auth_token.is_empty();
+    if let Some((key, _)) = networks.first().filter(|_| is_open)
+        && docker.reaches_loopback().await
+    {
+        return Err(format!(
+            "Docker Desktop lets every container that has a network reach the assistant's own port, and dashboard.auth_token \
+             is empty: set a token, or {key} = \"none\""
+        ));
+    }
+    docker.try_out(pull).await
+}
+
+/// Checks whether the kernel sandbox works here. Returns what the owner should know of it; the error says what is missing.
+pub(crate) async fn kernel(prepared: &Prepared) -> Result<Vec<String>, String> {
     let sandbox = KernelSandbox::new(&super::tools::options(prepared));
     let checked = tokio::task::spawn_blocking(move || sandbox.check()).await;
     checked.unwrap_or_else(|error| Err(error.to_string()))

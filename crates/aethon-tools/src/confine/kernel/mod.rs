@@ -6,10 +6,12 @@
 //! up the walls and starts the command. When the inner step ends, for whatever reason, the kernel kills everything that
 //! the command started.
 //!
-//! `plan` is the input of the steps; `hand_over` gives the workspace to the user that commands run as if the service is
+//! `groups` limits the memory of all processes of a command together, where the system lets it. `plan` is the input of
+//! the steps; `hand_over` gives the workspace to the user that commands run as if the service is
 //! root.
 
 mod filter;
+mod groups;
 mod hand_over;
 mod inner;
 mod outer;
@@ -17,6 +19,7 @@ mod plan;
 mod step;
 mod trial;
 
+pub(crate) use groups::ControlGroups;
 pub(crate) use hand_over::hand_over;
 pub(crate) use plan::{Plan, nobody};
 pub(crate) use step::step;

@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change, mount_remount,
+    MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
 };
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::{
@@ -26,12 +26,18 @@ use super::{INNER, STEP};
 
 /// Shared writable places that hold other people's files and sockets. Each is covered by an empty one.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
+/// Each file takes memory of the kernel's own, so their number is limited along with their size.
+const BYTES_PER_FILE: u64 = 2_048;
+const FEWEST_FILES: u64 = 1_024;
 /// DNS configuration inside a covered place.
 const RESOLVER: &str = "/run/systemd/resolve";
 
 pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
     // From here on `.` is the workspace, even if this user cannot pass the directories above it.
     std::env::set_current_dir(&plan.workspace).map_err(about("the workspace"))?;
+    if let Some(group) = &plan.group {
+        fs::write(group.join("cgroup.procs"), "0").map_err(about("the control group"))?;
+    }
     if let Some((user, group)) = plan.user {
         become_user(user, group).map_err(about("another user"))?;
     }
@@ -112,14 +118,14 @@ fn cover(plan: &Plan) -> io::Result<()> {
     covered.retain(|path| path.is_absolute() && path.parent().is_some());
     covered.sort();
     covered.dedup();
-    let mut done: Vec<PathBuf> = Vec::new();
+    let (mut done, mut folders): (Vec<PathBuf>, _) = (Vec::new(), EmptyFolders::new(plan.memory));
     for path in covered {
         if done.iter().any(|above| path.starts_with(above)) || plan.workspace == path {
             continue;
         }
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_dir() => {
-                empty(&path, plan.memory)?;
+                folders.cover(&path)?;
                 done.push(path);
             }
             Ok(found) if found.is_file() => mount_bind_recursive("/dev/null", &path)?,
@@ -127,6 +133,7 @@ fn cover(plan: &Plan) -> io::Result<()> {
             _ => {}
         }
     }
+    folders.finish()?;
     let is_gone = |path: &Path| done.iter().any(|above| path.starts_with(above));
     if is_gone(&plan.workspace) || plan.parts.is_some() {
         put_back(".", &plan.workspace)?;
@@ -168,11 +175,41 @@ fn blocking(workspace: &Path) -> Option<PathBuf> {
     above.into_iter().find(|path| !is_open(path)).map(Path::to_path_buf)
 }
 
-/// Mounts an empty tmpfs, which disappears with the namespaces.
-fn empty(path: &Path, memory: u64) -> io::Result<()> {
-    let options = CString::new(format!("size={memory},mode=0755")).map_err(io::Error::other)?;
-    mount("tmpfs", path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
-    Ok(())
+/// Empty folders over others. One tmpfs, which disappears with the namespaces, is behind all of them, so that files in them
+/// take no more memory together than the plan allows.
+struct EmptyFolders {
+    memory: u64,
+    /// The first place that was covered. The tmpfs is mounted there, and holds a folder for each place.
+    first: Option<PathBuf>,
+    count: usize,
+}
+
+impl EmptyFolders {
+    fn new(memory: u64) -> Self {
+        Self { memory, first: None, count: 0 }
+    }
+
+    fn cover(&mut self, path: &Path) -> io::Result<()> {
+        let first = match &self.first {
+            Some(first) => first.clone(),
+            None => {
+                let (size, files) = (self.memory, (self.memory / BYTES_PER_FILE).max(FEWEST_FILES));
+                let options = format!("size={size},nr_inodes={files},mode=0755");
+                let options = CString::new(options).map_err(io::Error::other)?;
+                mount("tmpfs", path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;
+                self.first.insert(path.to_path_buf()).clone()
+            }
+        };
+        let own = first.join(self.count.to_string());
+        DirBuilder::new().mode(0o755).create(&own)?;
+        self.count += 1;
+        if path != first { Ok(mount_bind(&own, path)?) } else { Ok(()) }
+    }
+
+    /// Covers the folders themselves where the tmpfs is mounted.
+    fn finish(&self) -> io::Result<()> {
+        self.first.as_ref().map_or(Ok(()), |first| Ok(mount_bind(first.join("0"), first)?))
+    }
 }
 
 /// Makes a mount read-only. The other restrictions that it has must be named again.

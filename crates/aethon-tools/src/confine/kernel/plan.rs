@@ -30,8 +30,11 @@ pub(crate) struct Plan {
     pub(crate) network: bool,
     /// Ports that are closed even then.
     pub(crate) ports: Vec<u16>,
-    /// Memory of each process, and size of the temporary files, in bytes.
+    /// Memory of each process, and size of all temporary files, in bytes.
     pub(crate) memory: u64,
+    /// The control group to join first, which limits the memory of all processes together.
+    #[serde(default)]
+    pub(crate) group: Option<PathBuf>,
     /// Maximum number of processes.
     pub(crate) processes: u64,
     /// The user and group to switch to first.

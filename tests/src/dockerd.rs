@@ -1,0 +1,151 @@
+//! A real docker daemon with a data folder of its own, for what a stand-in cannot prove. It needs root, Debian's `docker.io`
+//! and `busybox-static`; where it cannot run, tests that need it say so and pass.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long the daemon may take to start on a busy machine.
+const START: Duration = Duration::from_secs(60);
+
+/// The image that the daemon has: busybox.
+pub const IMAGE: &str = "aethon-test:1";
+/// An image without a shell.
+pub const IMAGE_WITHOUT_SHELL: &str = "aethon-test:bare";
+
+/// A running daemon, stopped on drop.
+pub struct Dockerd {
+    folder: TempDir,
+    process: Child,
+}
+
+impl Dockerd {
+    /// Starts a daemon. `None` where it cannot run, with the reason on stderr.
+    pub fn start() -> Option<Self> {
+        match Self::started() {
+            Ok(daemon) => Some(daemon),
+            Err(reason) => {
+                eprintln!("left out on this machine, because no docker daemon can run here: {reason}");
+                None
+            }
+        }
+    }
+
+    fn started() -> Result<Self, String> {
+        let busybox = found("busybox").ok_or("there is no busybox (Debian: busybox-static)")?;
+        let dockerd = found("dockerd").ok_or("there is no dockerd (Debian: docker.io)")?;
+        if !rustix::process::geteuid().is_root() {
+            return Err("it needs root".into());
+        }
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let log = fs::File::create(folder.path().join("log")).map_err(|error| error.to_string())?;
+        // No bridge and no rules of a firewall: nothing of the machine changes.
+        let process = Command::new(dockerd)
+            .args(["--data-root", &path("data"), "--exec-root", &path("exec"), "--pidfile", &path("pid")])
+            .args(["-H", &format!("unix://{}", path("docker.sock")), "--storage-driver", "vfs"])
+            .args(["--iptables=false", "--ip6tables=false", "--bridge=none"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let mut daemon = Self { folder, process };
+        let end = Instant::now() + START;
+        while daemon.request("GET", "/_ping", &[]).is_none_or(|(status, _)| status != 200) {
+            if Instant::now() > end || daemon.process.try_wait().is_ok_and(|ended| ended.is_some()) {
+                let log = fs::read_to_string(daemon.folder.path().join("log")).unwrap_or_default();
+                return Err(log.lines().last().unwrap_or("it says nothing").to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        daemon.import(&busybox, IMAGE, &["sh", "sleep", "cat", "ls", "dd", "head", "tail", "wc", "id", "rm", "touch", "mkdir"])?;
+        daemon.import(&busybox, IMAGE_WITHOUT_SHELL, &[])?;
+        Ok(daemon)
+    }
+
+    /// The value for `DOCKER_HOST`.
+    pub fn host(&self) -> String {
+        format!("unix://{}/docker.sock", self.folder.path().display())
+    }
+
+    /// The ids of all containers.
+    pub fn containers(&self) -> Vec<String> {
+        let (_, list) = self.request("GET", "/containers/json?all=1", &[]).expect("the daemon answers");
+        let list = list.as_array().cloned().unwrap_or_default();
+        list.iter().filter_map(|one| Some(one["Id"].as_str()?.to_owned())).collect()
+    }
+
+    /// Kills a container, as somebody else might.
+    pub fn kill(&self, id: &str) {
+        let (status, answer) =
+            self.request("POST", &format!("/containers/{id}/kill"), &[]).expect("the daemon answers");
+        assert_eq!(status, 204, "{answer}");
+    }
+
+    /// Stops the daemon in its tracks, or lets it go on.
+    pub fn freeze(&self, is_frozen: bool) {
+        let signal = if is_frozen { Signal::STOP } else { Signal::CONT };
+        kill_process(Pid::from_child(&self.process), signal).expect("it runs");
+    }
+
+    fn import(&self, busybox: &Path, image: &str, links: &[&str]) -> Result<(), String> {
+        let describe = |error: std::io::Error| error.to_string();
+        let root = self.folder.path().join(image);
+        for name in ["bin", "tmp", "proc", "sys", "dev", "etc"] {
+            fs::create_dir_all(root.join(name)).map_err(describe)?;
+        }
+        fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).map_err(describe)?;
+        fs::copy(busybox, root.join("bin/busybox")).map_err(describe)?;
+        for link in links {
+            symlink("busybox", root.join("bin").join(link)).map_err(describe)?;
+        }
+        let packed = Command::new("tar").arg("-C").arg(&root).args(["-c", "."]).output().map_err(describe)?;
+        let (repository, tag) = image.split_once(':').unwrap_or((image, "latest"));
+        let path = format!("/images/create?fromSrc=-&repo={repository}&tag={tag}");
+        match self.request("POST", &path, &packed.stdout) {
+            Some((200, _)) => Ok(()),
+            answer => Err(format!("the image could not be imported: {answer:?}")),
+        }
+    }
+
+    fn request(&self, method: &str, path: &str, body: &[u8]) -> Option<(u16, Value)> {
+        let mut stream = UnixStream::connect(self.folder.path().join("docker.sock")).ok()?;
+        stream.set_read_timeout(Some(START)).ok()?;
+        let length = body.len();
+        let head = format!(
+            "{method} {path} HTTP/1.0\r\nHost: docker\r\nContent-Type: application/x-tar\r\nContent-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).ok()?;
+        stream.write_all(body).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        Some((status, serde_json::from_str(body).unwrap_or_default()))
+    }
+}
+
+impl Drop for Dockerd {
+    fn drop(&mut self) {
+        self.freeze(false);
+        for id in self.containers() {
+            let _ = self.request("DELETE", &format!("/containers/{id}?force=1"), &[]);
+        }
+        // It ends its containerd.
+        let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
+        let _ = self.process.wait();
+    }
+}
+
+fn found(name: &str) -> Option<PathBuf> {
+    ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/bin"].iter().map(|folder| Path::new(folder).join(name)).find(|it| it.is_file())
+}

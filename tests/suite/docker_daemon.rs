@@ -1,0 +1,187 @@
+//! The docker sandbox on a real daemon: specification 5.3 and 8 ("resource caps", "a disposable per-session container"),
+//! SECURITY "docker sandbox". Where no daemon can run, these tests say so and pass; the strict stand-in of
+//! `crates/aethon-tools/tests/docker.rs` knows the same cases.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aethon_tests::dockerd::{Dockerd, IMAGE, IMAGE_WITHOUT_SHELL};
+use aethon_tests::server::{program, run, server_command};
+use aethon_tests::socket::of_type;
+use aethon_tests::{Server, Socket, eventually, home};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A server whose commands run in this daemon.
+fn command(daemon: &Dockerd, home: &Arc<TempDir>, more: &[&str]) -> Command {
+    let image = format!("security.sandbox_image={IMAGE}");
+    let usual = ["security.sandbox=docker", &image, "security.sandbox_memory=64m", "security.sandbox_pids_limit=40"];
+    let mut command = server_command(home.path(), &[&usual[..], more].concat());
+    command.env("DOCKER_HOST", daemon.host());
+    command
+}
+
+fn start(daemon: &Dockerd, more: &[&str]) -> Server {
+    let home = home();
+    let command = command(daemon, &home, more);
+    Server::start_command(home, command)
+}
+
+fn ran(chat: &mut Socket, id: &str, command: &str, seconds: u64) -> String {
+    let input = json!({"command": command, "timeout_seconds": seconds});
+    let frames = chat.say(id, &format!("!tool shell {input}"));
+    let tool = of_type(&frames, "tool").last().expect("a tool frame").clone();
+    tool["output"].as_str().expect("an output").to_owned()
+}
+
+/// What a program that refuses to start says.
+fn refused(mut command: Command) -> String {
+    let outcome = run(&mut command, None);
+    let words = String::from_utf8_lossy(&[outcome.stdout, outcome.stderr].concat()).into_owned();
+    assert_eq!(outcome.status.code(), Some(2), "{command:?}: {words}");
+    words
+}
+
+#[test]
+fn a_conversation_outlives_a_full_tmp_a_command_without_memory_and_a_killed_container() {
+    let Some(daemon) = Dockerd::start() else { return };
+    let server = start(&daemon, &[]);
+    assert_eq!(daemon.containers(), Vec::<String>::new(), "nothing is left of the trial");
+    let mut chat = server.chat("default");
+    let told = ran(&mut chat, "m1", "echo made > made.txt; touch /bin/x; id -u; cat /proc/net/route | wc -l", 20);
+    assert!(told.contains("Read-only") && told.contains("65534\n1\n"), "{told}");
+    let made = server.home().path().join("workspace/made.txt");
+    assert_eq!(std::fs::read_to_string(made).unwrap(), "made\n");
+    let told = ran(&mut chat, "m2", "echo '#!/bin/sh' > /tmp/x; echo echo started >> /tmp/x; busybox chmod +x /tmp/x; /tmp/x", 20);
+    assert!(told.contains("started"), "what is installed below the home starts: {told}");
+
+    // Files in /tmp count as memory, so they end before it does.
+    let told = ran(&mut chat, "m3", "head -c 100000000 /dev/zero > /tmp/full; echo over", 30);
+    assert!(told.contains("No space left") && told.contains("over"), "{told}");
+    let told = ran(&mut chat, "m4", "ls /tmp; echo still here", 30);
+    assert!(told.contains("full") && told.contains("still here\n[exit status 0"), "{told}");
+
+    // What stands at the end of the pipe has to hold all of it.
+    let hold = "head -c 90000000 /dev/zero | tail -n 1 | wc -c";
+    let told = ran(&mut chat, "m5", hold, 30);
+    assert!(told.contains("more memory than security.sandbox_memory (64m)"), "{told}");
+    for id in ["m6", "m7"] {
+        let told = ran(&mut chat, id, "ls -A /tmp; echo fresh", 30);
+        assert_eq!(told, "fresh\n[exit status 0]", "a new container");
+    }
+    for id in daemon.containers() {
+        daemon.kill(&id);
+    }
+    assert_eq!(ran(&mut chat, "m8", "echo replaced", 30), "replaced\n[exit status 0]");
+    let told = ran(&mut chat, "m9", "exec >/dev/null 2>&1 >&- 2>&-; sleep 1; exit 5", 30);
+    assert!(told.contains("exit status 5"), "a closed output is not the end: {told}");
+    assert_eq!(server.terminate().code(), Some(0));
+    eventually("an end of every container", || daemon.containers().is_empty().then_some(()));
+}
+
+#[test]
+fn a_start_without_a_sandbox_that_proves_itself_is_refused_with_the_key() {
+    let Some(daemon) = Dockerd::start() else { return };
+    let bare = format!("security.sandbox_image={IMAGE_WITHOUT_SHELL}");
+    for (setting, expected) in [
+        ("security.sandbox_memory=1m", "security.sandbox_memory"),
+        ("security.sandbox_memory=99999g", "security.sandbox_memory"),
+        ("security.sandbox_cpus=1000", "security.sandbox_cpus"),
+        ("security.sandbox_cpus=0.001", "security.sandbox_cpus"),
+        ("security.sandbox_pids_limit=1", "security.sandbox_pids_limit"),
+        ("security.sandbox_network=no-such-network", "security.sandbox_network"),
+        (&bare, "security.sandbox_image"),
+        ("security.sandbox_network=host", "dashboard.auth_token"),
+    ] {
+        let home = home();
+        let words = refused(command(&daemon, &home, &[setting]));
+        assert!(words.contains(expected), "{setting}: {words}");
+        let mut doctor = program("aethon-cli", home.path());
+        let image = format!("security.sandbox_image={IMAGE}");
+        doctor.args(["--set", "security.sandbox=docker", "--set", &image, "--set", setting, "doctor", "--json"]);
+        doctor.env("DOCKER_HOST", daemon.host());
+        let told = run(&mut doctor, None);
+        let told: Value = serde_json::from_slice(&told.stdout).expect("doctor tells JSON");
+        let findings = told["findings"].as_array().expect("findings").iter();
+        let mut broken = findings.filter(|finding| finding["health"] == "broken");
+        assert!(broken.any(|finding| finding["message"].to_string().contains(expected)), "{setting}: {told}");
+    }
+    // With a token, the machine's network is worth a warning.
+    let home = home();
+    let with_token = ["security.sandbox_network=host", "dashboard.auth_token=0123456789abcdef"];
+    let checked = run(command(&daemon, &home, &with_token).arg("--check"), None);
+    let words = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(checked.status.success() && words.contains("only dashboard.auth_token keeps"), "{words}");
+    let checked = run(command(&daemon, &home, &[]).arg("--check"), None);
+    let words = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(words.contains("every wall and limit in force"), "{words}");
+    assert_eq!(daemon.containers(), Vec::<String>::new(), "nothing is left of the trials");
+}
+
+#[test]
+fn a_folder_of_the_daemons_own_is_not_taken_for_the_workspace() {
+    let Some(daemon) = Dockerd::start() else { return };
+    let home = home();
+    std::fs::create_dir(home.path().join("workspace")).unwrap();
+    let usual = command(&daemon, &home, &[]);
+    // The server sees another folder under that name, as in a container of its own.
+    let mut elsewhere = Command::new("unshare");
+    let script = "mount -t tmpfs none \"$0\" && exec \"$@\"";
+    elsewhere.args(["--mount", "sh", "-c", script]).arg(home.path().join("workspace"));
+    elsewhere.arg(usual.get_program()).args(usual.get_args());
+    elsewhere.env_clear().envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    elsewhere.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    let words = refused(elsewhere);
+    assert!(words.contains("not this workspace") || words.contains("not writable"), "{words}");
+    assert_eq!(std::fs::read_dir(home.path().join("workspace")).unwrap().count(), 0, "no marker is left there");
+}
+
+#[test]
+fn commands_of_strangers_change_nothing_that_acts_later_and_leave_few_containers() {
+    let Some(daemon) = Dockerd::start() else { return };
+    let server = start(&daemon, &[]);
+    let workspace = server.home().path().join("workspace");
+    std::fs::write(workspace.join("SOUL.md"), "kind\n").unwrap();
+    let ask = |path: &str, command: &str| {
+        let text = format!("!tool shell {}", json!({"command": command}));
+        server.post(path, &json!({"text": text})).text()
+    };
+    let attempt = "echo evil > SOUL.md; rm SOUL.md; echo x > LEARNINGS.md; mkdir sops/evil; busybox mv skills s; \
+                   echo x > agents/evil.md; echo fine > result.txt; cat SOUL.md";
+    let told = ask("/webhook/trigger", attempt);
+    assert!(told.contains("Read-only") && told.contains("kind"), "{told}");
+    let read = |name: &str| std::fs::read_to_string(workspace.join(name)).unwrap();
+    assert_eq!((read("SOUL.md").as_str(), read("LEARNINGS.md").as_str()), ("kind\n", ""));
+    assert_eq!(read("result.txt"), "fine\n", "the rest of the workspace is writable");
+    for folder in ["sops", "agents", "skills"] {
+        assert_eq!(std::fs::read_dir(workspace.join(folder)).unwrap().count(), 0, "{folder}");
+    }
+    // The owner's own words may change them.
+    let mut chat = server.chat("default");
+    let told = ran(&mut chat, "m1", "echo kinder > SOUL.md; echo done", 20);
+    assert!(told.contains("done") && read("SOUL.md") == "kinder\n", "{told}");
+    for number in 0..5 {
+        ask(&format!("/webhook/hook-{number}"), "echo hello");
+    }
+    eventually("few containers", || (daemon.containers().len() <= 3).then_some(()));
+}
+
+#[test]
+fn a_daemon_that_hangs_delays_no_call_beyond_its_limit_and_is_told() {
+    let Some(daemon) = Dockerd::start() else { return };
+    let server = start(&daemon, &[]);
+    let mut chat = server.chat("default");
+    assert!(ran(&mut chat, "m1", "echo before", 20).contains("before"));
+    daemon.freeze(true);
+    let begun = Instant::now();
+    let told = ran(&mut chat, "m2", "echo during", 3);
+    assert!(begun.elapsed() < Duration::from_secs(20) && told.contains("not done after 3 s"), "{told}");
+    daemon.freeze(false);
+    assert!(ran(&mut chat, "m3", "echo after", 30).contains("after\n[exit status 0"), "it recovers");
+    drop(daemon);
+    let told = ran(&mut chat, "m4", "echo gone", 5);
+    assert!(told.contains("docker daemon"), "{told}");
+    let feature = server.feature("shell_sandbox");
+    assert!(feature["state"] == "degraded" && feature["detail"].to_string().contains("docker daemon"), "{feature}");
+}
