@@ -51,6 +51,7 @@ mod models;
 mod money;
 mod openai;
 mod outbox;
+mod own_reads;
 mod plain;
 mod recordings;
 mod reload;

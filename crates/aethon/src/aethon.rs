@@ -145,6 +145,7 @@ impl Aethon {
         }
         recorded.offer(&prepared.shared.features, Live::new(prepared.config.clone()));
         crate::mcp::offer(&prepared.shared.features, &tools.servers);
+        let words = Arc::new(wiring::changes::ServerWords::new(tools.servers.clone()));
         let common = wiring::agent::Common {
             models,
             meter: meter.clone(),
@@ -156,6 +157,7 @@ impl Aethon {
             folder: workflow_parts.specialists.clone(),
             guard,
             memory: shared_memory,
+            instructions: workflow_parts.instructions.iter().cloned().chain([words as _]).collect(),
             recorder: recorded.hook(),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);

@@ -36,7 +36,11 @@ fn initialized(message: &Value) -> Value {
 
 fn tools() -> Value {
     let tool = |name: &str| json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
-    json!({"tools": [tool("echo"), tool("environment"), tool("die")]})
+    let mut echo = tool("echo");
+    if let Ok(says) = std::env::var("ECHO_SAYS") {
+        echo["description"] = says.into();
+    }
+    json!({"tools": [echo, tool("environment"), tool("die")]})
 }
 
 fn called(message: &Value) -> Value {

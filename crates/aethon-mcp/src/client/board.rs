@@ -90,6 +90,14 @@ impl Board {
         entries.by_name.iter().map(|(name, entry)| (name.clone(), entry.state.clone())).collect()
     }
 
+    /// Returns the tools of each server that has any, and a number that changes with them.
+    pub(super) fn tools_by_server(&self) -> (u64, Vec<(String, Vec<Arc<dyn Tool>>)>) {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let with_tools = entries.by_name.iter().filter(|(_, entry)| !entry.tools.is_empty());
+        let all = with_tools.map(|(name, entry)| (name.clone(), entry.tools.clone())).collect();
+        (entries.snapshot.version, all)
+    }
+
     /// Waits until every server is connected or failing.
     pub(super) async fn settled(&self) {
         let mut changed = self.changed.subscribe();

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::tool::ToolSource;
+use aethon_core::tool::{Tool, ToolSource};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -60,6 +60,11 @@ impl Servers {
     /// Returns the source of their tools.
     pub fn source(&self) -> Arc<dyn ToolSource> {
         self.board.clone()
+    }
+
+    /// Returns the tools of each server that has any, and a number that changes with them.
+    pub fn tools_by_server(&self) -> (u64, Vec<(String, Vec<Arc<dyn Tool>>)>) {
+        self.board.tools_by_server()
     }
 
     /// Returns the state of each server, by name.
