@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use aethon_core::visible::exact;
+
 /// How long the same fault of the same file is not reported again.
 const QUIET: Duration = Duration::from_mins(10);
 
@@ -18,7 +20,10 @@ impl Reported {
     /// Reports a fault of a file in the log, unless that was done lately.
     pub(crate) fn warn(&mut self, path: &Path, fault: &str) {
         if self.is_new(path, fault) {
-            tracing::warn!("{}: {fault}", path.display());
+            // Whoever named the file may have put a line of their own into its name.
+            let [path, fault] =
+                [path.display().to_string(), fault.to_owned()].map(|text| exact(&text).replace('\n', " "));
+            tracing::warn!("{path}: {fault}");
         }
     }
 

@@ -214,11 +214,10 @@ impl Inner {
 
     /// What the owner is told of, by name. Files that no name of a SOP fits instruct nobody.
     fn observe(&self) -> Arc<Observations> {
-        let refusal = self.listed().and_then(|listed| {
+        let refusal = self.listed().map(|listed| {
             if let Some((directory, names)) = listed {
                 names.iter().for_each(|name| drop(self.file(&directory, name)));
             }
-            Ok(())
         });
         let mut read = self.read();
         let mut entries = BTreeMap::new();

@@ -4,11 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
-use aethon_core::tool::{Tool, ToolSource};
+use aethon_core::tool::ToolSource;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::board::{Board, ServerState};
+use super::board::{Board, ServerState, ToolsByServer};
 use super::keeper::Keeper;
 use super::options::{Options, ServerOptions};
 
@@ -63,7 +63,7 @@ impl Servers {
     }
 
     /// Returns the tools of each server that has any, and a number that changes with them.
-    pub fn tools_by_server(&self) -> (u64, Vec<(String, Vec<Arc<dyn Tool>>)>) {
+    pub fn tools_by_server(&self) -> (u64, ToolsByServer) {
         self.board.tools_by_server()
     }
 

@@ -9,6 +9,8 @@ use aethon_agent::prompt::Prompt;
 use aethon_core::tool::Tool;
 use aethon_mcp::client::Servers;
 
+use super::tools::Tools;
+use super::workflows::WorkflowParts;
 use crate::builder::Prepared;
 
 /// What the owner is told of.
@@ -21,14 +23,20 @@ pub(crate) fn changes(
     Arc::new(Changes::new(Sources { workspace, kept_in, prompt, others }))
 }
 
+/// Everything besides the pages.
+pub(crate) fn instructions(workflows: &WorkflowParts, tools: &Tools) -> Vec<Arc<dyn Instructions>> {
+    let words: Arc<dyn Instructions> = Arc::new(ServerWords::new(tools.servers.clone()));
+    workflows.instructions.iter().cloned().chain([words]).collect()
+}
+
 /// What the connected MCP servers say of their tools.
-pub(crate) struct ServerWords {
+struct ServerWords {
     servers: Arc<Servers>,
     last: Mutex<Option<(u64, Arc<Observations>)>>,
 }
 
 impl ServerWords {
-    pub(crate) fn new(servers: Arc<Servers>) -> Self {
+    fn new(servers: Arc<Servers>) -> Self {
         Self { servers, last: Mutex::new(None) }
     }
 }

@@ -21,7 +21,7 @@ const AREAS: [&str; 6] = [
 ];
 
 /// Files in which paths may be opened, or folders of such files, and why.
-const EXCEPTIONS: [(&str, &str); 22] = [
+const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/aethon/src/audit.rs", "asks whether the database in the home exists"),
     ("crates/aethon/src/doctor.rs", "looks at places of the home for the owner"),
     (
