@@ -54,6 +54,7 @@ mod money;
 mod openai;
 mod outbound;
 mod outbox;
+mod own_reads;
 mod plain;
 mod reach_table;
 mod recordings;

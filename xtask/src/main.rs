@@ -56,6 +56,8 @@ enum Chore {
     Torture(proof::TortureOptions),
     /// Kill the built server and break its connections under people on three messengers
     Chaos(proof::ChaosOptions),
+    /// Begin turns on the built server while everything that it reads in the workspace is swapped for links, pipes and devices
+    Swaps(proof::SwapsOptions),
     /// Have clients of every surface talk for an hour, and see whether memory, files or threads grow
     Steady(proof::SteadyOptions),
     /// Damaged inputs for everything that reads what strangers send
@@ -100,6 +102,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::IoFaults => proof::io_faults(root),
         Chore::Torture(options) => proof::torture(root, &options),
         Chore::Chaos(options) => proof::chaos(root, &options),
+        Chore::Swaps(options) => proof::swaps(root, &options),
         Chore::Steady(options) => proof::steady(root, &options),
         Chore::Fuzz(options) => proof::fuzz(root, &options),
         Chore::Bench(options) => bench::run(root, &options),

@@ -1,4 +1,4 @@
-//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `steady`, `chaos` and `fuzz`. Each runs tests of
+//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `steady`, `chaos`, `swaps` and `fuzz`. Each runs tests of
 //! the workspace for longer than the normal run, or with inputs of the caller's choice.
 
 use crate::process;
@@ -51,6 +51,14 @@ pub(crate) struct SteadyOptions {
     /// Minutes
     #[arg(long, default_value_t = 60)]
     minutes: u64,
+}
+
+/// How many turns while files are swapped.
+#[derive(clap::Args)]
+pub(crate) struct SwapsOptions {
+    /// Turns
+    #[arg(long, default_value_t = 10_000)]
+    turns: u64,
 }
 
 /// How much chaos.
@@ -112,6 +120,16 @@ pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
 pub(crate) fn steady(root: &Path, options: &SteadyOptions) -> Result<()> {
     let minutes = options.minutes.to_string();
     on_the_built_server(root, "stays_flat_for_long", &[("AETHON_STEADY_MINUTES", minutes.as_str())])
+}
+
+/// Begins turns on the built server while a command swaps everything that it reads in the workspace.
+pub(crate) fn swaps(root: &Path, options: &SwapsOptions) -> Result<()> {
+    let turns = options.turns.to_string();
+    on_the_built_server(
+        root,
+        "many_turns_begin_while_everything_is_swapped",
+        &[("AETHON_SWAPS_TURNS", turns.as_str())],
+    )
 }
 
 /// Kills the built server and breaks its connections while people write on three messengers.

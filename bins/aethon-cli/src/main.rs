@@ -12,6 +12,7 @@ mod render;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use aethon::Builder;
 use aethon::config::Caution;
@@ -53,29 +54,27 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
         Command::Doctor { attack, strict, json } => {
-            runtime()?.block_on(commands::doctor::run(common, attack, (strict, json)))
+            finish(commands::doctor::run(common, attack, (strict, json)))
         }
-        Command::Model(ModelCommand::Test { json }) => {
-            runtime()?.block_on(commands::model::test(common, json))
-        }
+        Command::Model(ModelCommand::Test { json }) => finish(commands::model::test(common, json)),
         Command::Model(ModelCommand::List { provider, json }) => {
             commands::models::list(common, provider.as_deref(), json)
         }
         Command::Model(ModelCommand::Update { file, json }) => commands::models::update(common, &file, json),
         Command::Mcp => commands::mcp::run(common),
-        Command::Sessions(command) => runtime()?.block_on(commands::sessions::run(common, command)),
-        Command::Sop(command) => runtime()?.block_on(commands::sop::run(common, command)),
-        Command::Channels(command) => runtime()?.block_on(commands::channels::run(common, command)),
-        Command::Jobs(command) => runtime()?.block_on(commands::jobs::run(common, command)),
-        Command::Recordings(command) => runtime()?.block_on(commands::recordings::run(common, command)),
-        Command::Tasks(command) => runtime()?.block_on(commands::tasks::run(common, command)),
-        Command::Outbox(command) => runtime()?.block_on(commands::outbox::run(common, command)),
-        Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),
-        Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
-        Command::Audit { limit, json } => runtime()?.block_on(commands::audit::run(common, limit, json)),
-        Command::Chat { session } => runtime()?.block_on(commands::chat::chat(common, &session)),
+        Command::Sessions(command) => finish(commands::sessions::run(common, command)),
+        Command::Sop(command) => finish(commands::sop::run(common, command)),
+        Command::Channels(command) => finish(commands::channels::run(common, command)),
+        Command::Jobs(command) => finish(commands::jobs::run(common, command)),
+        Command::Recordings(command) => finish(commands::recordings::run(common, command)),
+        Command::Tasks(command) => finish(commands::tasks::run(common, command)),
+        Command::Outbox(command) => finish(commands::outbox::run(common, command)),
+        Command::Memory(command) => finish(commands::memory::run(common, command)),
+        Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
+        Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
+        Command::Chat { session } => finish(commands::chat::chat(common, &session)),
         Command::Ask { text, session, effort, json } => {
-            runtime()?.block_on(commands::chat::ask(common, text, session, effort, json))
+            finish(commands::chat::ask(common, text, session, effort, json))
         }
     }
 }
@@ -107,6 +106,17 @@ fn prepared(common: &Common) -> Result<aethon::Prepared> {
         tracing::subscriber::set_global_default(log).context("the log cannot be set up")?;
     }
     Ok(prepared)
+}
+
+/// How long what a command left to do in the background may take.
+const LAST_THINGS: Duration = Duration::from_secs(3);
+
+/// Runs a command to its end. A thread that still blocks then (on a disk that hangs, say) must not keep it from exiting.
+fn finish<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    let runtime = runtime()?;
+    let outcome = runtime.block_on(command);
+    runtime.shutdown_timeout(LAST_THINGS);
+    outcome
 }
 
 fn runtime() -> Result<tokio::runtime::Runtime> {

@@ -1,18 +1,19 @@
 //! `aethon-server`: the daemon.
 //!
-//! This file parses the arguments, installs the log, starts the service and waits for a signal. The exit status is a
+//! This file parses the arguments and installs the log; `supervise` starts the service and waits for a signal. The exit status is a
 //! contract: 0 stopped cleanly, 1 failed while running, 2 refused to start.
+
+mod supervise;
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aethon::{Builder, LogFormat, Prepared, Service};
+use aethon::{Builder, LogFormat, Prepared};
 use anyhow::{Context, Result};
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// This allocator returns memory to the system after thousands of connections have come and gone; the default one keeps it.
 #[global_allocator]
@@ -84,7 +85,7 @@ fn run(arguments: Arguments) -> Result<()> {
     }
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
-    let outcome = runtime.block_on(serve(prepared));
+    let outcome = supervise::run(&runtime, prepared);
     // A thread that still blocks (in a DNS look-up, say) must not delay the exit.
     runtime.shutdown_background();
     outcome
@@ -107,79 +108,6 @@ fn builder(arguments: Arguments) -> Builder {
     }
     let level = arguments.log_level.map(|level| format!("logging.level={level}"));
     arguments.sets.into_iter().chain(level).fold(builder, Builder::set)
-}
-
-async fn serve(prepared: Prepared) -> Result<()> {
-    // Watched before the start, so that no signal during it is missed.
-    let mut signals = Signals::watch()?;
-    for warning in prepared.warnings() {
-        tracing::warn!("{warning}");
-    }
-    let service = Service::start(prepared).await?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", service.greeting()).and_then(|()| out.flush()).context("standard output")?;
-    drop(out);
-    let mut reload = service.reload();
-    let (asked, stop) = tokio::sync::oneshot::channel();
-    let running = tokio::spawn(service.run(async {
-        // The sender lives as long as this function.
-        let _ = stop.await;
-    }));
-    tokio::pin!(running);
-    loop {
-        let wish = tokio::select! {
-            ended = &mut running => return ended.context("the service failed")?.map_err(Into::into),
-            wish = signals.next() => wish,
-        };
-        match wish {
-            Wish::Stop => break,
-            // The result is in the log; a rejected configuration changes nothing.
-            Wish::Reload => drop(reload.reload().await),
-        }
-    }
-    let _ = asked.send(());
-    tokio::select! {
-        ended = &mut running => ended.context("the service failed")?.map_err(Into::into),
-        // Everything acknowledged is in the database; the next start resumes or closes running turns.
-        () = signals.stop() => Ok(()),
-    }
-}
-
-/// What a signal asks for.
-enum Wish {
-    Stop,
-    Reload,
-}
-
-/// SIGTERM and SIGINT, which stop the daemon, and SIGHUP, which reloads the configuration.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
-}
-
-impl Signals {
-    fn watch() -> Result<Self> {
-        let watch = |kind| signal(kind).context("signals cannot be watched");
-        Ok(Self {
-            terminate: watch(SignalKind::terminate())?,
-            interrupt: watch(SignalKind::interrupt())?,
-            hangup: watch(SignalKind::hangup())?,
-        })
-    }
-
-    async fn next(&mut self) -> Wish {
-        tokio::select! {
-            _ = self.terminate.recv() => Wish::Stop,
-            _ = self.interrupt.recv() => Wish::Stop,
-            _ = self.hangup.recv() => Wish::Reload,
-        }
-    }
-
-    /// Waits for the next signal to stop, ignoring reloads: during shutdown there is nothing to reload.
-    async fn stop(&mut self) {
-        while let Wish::Reload = self.next().await {}
-    }
 }
 
 async fn report(prepared: Prepared) -> Result<()> {

@@ -94,8 +94,7 @@ fn fill(store: &MemoryStore, session: &SessionId, messages: usize) {
 fn engine(store: &Arc<MemoryStore>, context_window: u64) -> Engine {
     let (clock, bus): (Arc<dyn Clock>, _) = (Arc::new(SystemClock), EventBus::default());
     let tools: Vec<Arc<dyn Tool>> = (0..6).map(|number| Arc::new(Nothing::new(number)) as _).collect();
-    let prompt =
-        PromptOptions { name: "Aethon".into(), workspace: std::env::temp_dir(), seen: None, persona: None };
+    let prompt = PromptOptions { name: "Aethon".into(), workspace: std::env::temp_dir(), persona: None };
     let price = Price::new(1.0, 5.0);
     let ledger = Arc::new(MemoryLedger::new(clock.clone()));
     let prices: Prices = Arc::new(move |_, _, _| Some(price));

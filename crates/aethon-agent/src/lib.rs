@@ -4,13 +4,15 @@
 //! The modules: `admission` (what is admitted, and in which form), `dispatcher` (which turn runs when), `engine` (one
 //! turn), `models` (which one is asked, in which order), `meter` (what that costs), `window` (what a model sees of a
 //! conversation), `hooks` (one file per concern), `shell_rules` (which commands are refused), `prompt` (the system
-//! prompt), `outbox` (delivering replies elsewhere), `sop` (workflows by name), `schedule` (scheduled jobs),
+//! prompt), `changes` (what the owner is told of changes to what instructs the model), `own_files` (reading files while
+//! turns wait), `outbox` (delivering replies elsewhere), `sop` (workflows by name), `schedule` (scheduled jobs),
 //! `specialists` (agents that the main one asks), `work` (what takes more than one turn). Models, tools and storage are
 //! traits of the core; this crate knows no other leaf.
 
 mod admission;
 mod agent;
 mod caught;
+pub mod changes;
 mod control;
 mod dispatcher;
 mod engine;
@@ -19,6 +21,7 @@ mod meter;
 mod models;
 mod options;
 pub mod outbox;
+mod own_files;
 mod patience;
 pub mod prompt;
 mod random;

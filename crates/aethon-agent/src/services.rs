@@ -14,6 +14,7 @@ use aethon_core::owner::Owners;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::StorageHealth;
 
+use crate::changes::Changes;
 use crate::hooks::Hooks;
 use crate::meter::Meter;
 use crate::outbox::DeliveryWake;
@@ -40,6 +41,8 @@ pub struct Services {
     pub hooks: Hooks,
     /// What each agent is doing now.
     pub board: AgentBoard,
+    /// What the owner is told of changes to what instructs the model, if that is kept.
+    pub changes: Option<Arc<Changes>>,
     /// Reviews an answer before it counts, if there is a reviewer.
     pub review: Option<Arc<dyn Review>>,
     /// The open questions to a person.
@@ -71,6 +74,7 @@ impl Services {
             meter,
             learned: Learned::default(),
             hooks: Hooks::default(),
+            changes: None,
             review: None,
             board: AgentBoard::default(),
             approvals: PendingApprovals::default(),

@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 
 use aethon_core::secret::Secret;
+use aethon_files::{Refusal, read_given};
 
 use crate::private_file;
 
 /// The maximum size. No key or certificate needs more; a larger file is a mistake.
-const LARGEST: u64 = 64 * 1024;
+const LARGEST: usize = 64 * 1024;
 
 /// Returns whether `name` can name a credential: up to 128 letters, digits, `.`, `_` and `-`, not all dots. No such name can
 /// escape the directory.
@@ -110,14 +111,19 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
     }
     let path = directory.join(name);
     let failed = |found: String| (found, format!("a file {} with the secret", path.display()));
-    let facts =
-        fs::metadata(&path).map_err(|error| failed(format!("{} cannot be read: {error}", path.display())))?;
-    // A FIFO would block the start; a directory or a device makes no sense.
-    if !facts.is_file() || facts.len() > LARGEST {
+    let unreadable = |why: String| failed(format!("{} cannot be read: {why}", path.display()));
+    // It may be a link, as secrets are that a container or a service is given.
+    let contents = read_given(&path, LARGEST).map_err(|refusal| match refusal {
+        Refusal::Failed(error) => unreadable(error.to_string()),
+        _ => failed(format!("{} is not a file of at most {LARGEST} bytes", path.display())),
+    })?;
+    let Some(contents) = contents else {
+        return Err(unreadable(io::Error::from(io::ErrorKind::NotFound).to_string()));
+    };
+    if !contents.is_whole {
         return Err(failed(format!("{} is not a file of at most {LARGEST} bytes", path.display())));
     }
-    let mut value = fs::read_to_string(&path)
-        .map_err(|error| failed(format!("{} cannot be read: {error}", path.display())))?;
+    let mut value = String::from_utf8(contents.bytes).map_err(|error| unreadable(error.to_string()))?;
     if value.ends_with('\n') {
         value.pop();
         if value.ends_with('\r') {

@@ -156,6 +156,7 @@ impl Aethon {
             folder: workflow_parts.specialists.clone(),
             guard,
             memory: shared_memory,
+            instructions: wiring::changes::instructions(&workflow_parts, &tools),
             recorder: recorded.hook(),
         };
         let engine = wiring::agent::engine(&prepared, &storage, common);
@@ -171,17 +172,16 @@ impl Aethon {
             deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &deps)?);
         }
         // Computing missing vectors is the daemon's job; a guest would do the work twice.
-        let is_daemon = mode == OpenMode::Daemon;
+        let (is_daemon, bus) = (mode == OpenMode::Daemon, prepared.shared.bus.clone());
         let memory = memory.map(|memory| MemoryParts { vectors: memory.start(is_daemon), memory });
-        let bus = prepared.shared.bus.clone();
         if let Some(docker) = prepared.shared.docker.clone() {
             crate::containers::offer(&prepared.shared.features, docker);
         }
         let containers = ContainerTask::start(prepared.shared.docker.clone(), &bus);
         bus.telemetry().keep(prepared.config.telemetry.enabled);
         let collector = Collector::of(&prepared.config.telemetry);
-        let redactor = prepared.shared.redactor.clone();
-        let telemetry = TelemetryTask::start(storage.telemetry.clone(), bus, redactor, collector);
+        let (log, redactor) = (storage.telemetry.clone(), prepared.shared.redactor.clone());
+        let telemetry = TelemetryTask::start(log, bus, redactor, collector);
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let transcriber = wiring::transcription::transcriber(&prepared, &meter);
         let Prepared { home, config, is_demo, source, shared, .. } = prepared;

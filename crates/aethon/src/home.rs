@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use aethon_config::private_file;
 use aethon_core::secret::Secret;
+use aethon_files::Subdirectory;
 
 use crate::error::{Error, Result};
 
@@ -46,13 +47,16 @@ impl Home {
 
     /// Creates missing directories.
     pub fn prepare(&self) -> Result<()> {
-        let folders = [self.0.clone(), self.credentials(), self.workspace(), self.sops(), self.recordings()];
+        let folders = [self.0.clone(), self.credentials(), self.workspace(), self.recordings()];
         for folder in folders.iter().chain([&self.logs(), &self.run()]) {
             make_private(folder).map_err(|source| {
                 let folder = folder.display();
                 Error::refused(format!("the folder {folder} cannot be made or used: {source}; choose another home with --home or AETHON_HOME, or mend its permissions"))
             })?;
         }
+        // Whatever else lies there leads elsewhere or is a mistake; it must not keep the assistant from starting, and what it
+        // leads to is none of ours. It is reported as a folder that is not used.
+        let _ = Subdirectory::new(self.sops()).open_or_new();
         Ok(())
     }
 

@@ -47,7 +47,7 @@ mod upkeep;
 mod view;
 mod wiring;
 
-pub use aethon_agent::sop::check_file as check_sop;
+pub use aethon_agent::sop::{check_file as check_sop, files_of as sop_files};
 pub use aethon_config as config;
 pub use aethon_core as core;
 pub use aethon_core::log::LogFormat;

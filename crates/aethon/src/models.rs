@@ -3,12 +3,11 @@
 //! A broken file never stops the service: the built-in catalogue is used, and `--check`, `doctor` and the log report the
 //! problem. The meaning of a row belongs to `aethon_providers::catalog`; this module only moves files and counts.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use aethon_config::private_file;
 use aethon_core::provider::Provider;
+use aethon_files::{Refusal, read_given};
 pub use aethon_providers::{Catalog, CatalogModel, EffortWord};
 use aethon_providers::{MOST_BYTES, MOST_TABLE_BYTES, ModelFacts, trim_models};
 use jiff::ToSpan;
@@ -56,24 +55,18 @@ fn ignored(path: &Path, fault: &str) -> String {
     format!("{} is ignored, and the built-in table of models holds: {fault}", path.display())
 }
 
-/// Reads a text file; `None` if it does not exist.
+/// Reads a text file, which the owner may have linked; `None` if it does not exist.
 fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("it cannot be opened: {error}")),
+    let contents = match read_given(path, most) {
+        Ok(None) => return Ok(None),
+        Ok(Some(contents)) => contents,
+        Err(Refusal::Failed(error)) => return Err(format!("it cannot be opened: {error}")),
+        Err(_) => return Err("it is not a file".to_owned()),
     };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err("it is not a file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    // Reading one byte more distinguishes a file that is too large from one that just fits.
-    let limit = most as u64 + 1;
-    file.take(limit).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
-    if bytes.len() > most {
+    if !contents.is_whole {
         return Err(format!("it has more than {most} bytes"));
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| "it is not text in UTF-8".to_owned())
+    String::from_utf8(contents.bytes).map(Some).map_err(|_| "it is not text in UTF-8".to_owned())
 }
 
 /// Checks a table and installs the part that Aethon reads as `HOME/models.json`, keeping the previous file as

@@ -46,9 +46,13 @@ fn initialized(message: &Value) -> Value {
 
 fn tools() -> Value {
     let tool = |name: &str| json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
+    let mut echo = tool("echo");
+    if let Ok(says) = std::env::var("ECHO_SAYS") {
+        echo["description"] = says.into();
+    }
     let mut environment = tool("environment");
     environment["annotations"] = json!({"readOnlyHint": true});
-    json!({"tools": [tool("echo"), environment, tool("die")]})
+    json!({"tools": [echo, environment, tool("die")]})
 }
 
 fn many_tools() -> Value {

@@ -8,9 +8,11 @@ use std::collections::BTreeMap;
 pub(crate) enum Floor {
     /// `crates/aethon-core`: words and traits.
     Core,
+    /// `crates/aethon-files`: how files are opened.
+    Files,
     /// `web`: the embedded pages.
     Web,
-    /// The other crates: each sees only the core.
+    /// The other crates: each sees only the core, and how files are opened.
     Leaf,
     /// `crates/aethon`: configuration in, object graph out.
     Facade,
@@ -27,6 +29,7 @@ impl Floor {
     pub(crate) fn of(folder: &str) -> Option<Self> {
         match folder {
             "crates/aethon-core" => Some(Self::Core),
+            "crates/aethon-files" => Some(Self::Files),
             "crates/aethon" => Some(Self::Facade),
             "web" => Some(Self::Web),
             "xtask" => Some(Self::Chores),
@@ -174,6 +177,7 @@ mod tests {
     fn a_folder_tells_the_floor() {
         for (folder, floor) in [
             ("crates/aethon-core", Some(Floor::Core)),
+            ("crates/aethon-files", Some(Floor::Files)),
             ("crates/aethon", Some(Floor::Facade)),
             ("crates/aethon-store", Some(Floor::Leaf)),
             ("bins/aethon-cli", Some(Floor::Program)),

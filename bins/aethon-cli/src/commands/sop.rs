@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use aethon::core::sop::{SopFault, SopName};
 use aethon::core::visible::readable;
 use aethon::json::{ListedSop, Sops};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::source::Source;
@@ -126,18 +126,8 @@ fn check(common: &Common, files: Vec<PathBuf>) -> Result<ExitCode> {
 }
 
 fn workspace_files(common: &Common) -> Result<Vec<PathBuf>> {
-    let folder = crate::prepared(common)?.home().workspace().join("sops");
-    if !folder.exists() {
-        return Ok(Vec::new());
-    }
-    let entries =
-        std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.to_string_lossy().ends_with(".sop.md"))
-        .collect();
-    files.sort();
-    Ok(files)
+    let folder = crate::prepared(common)?.home().sops();
+    aethon::sop_files(&folder).map_err(|why| anyhow!("{} is not used: {why}", folder.display()))
 }
 
 fn faults(path: &Path) -> Vec<SopFault> {

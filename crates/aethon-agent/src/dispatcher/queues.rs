@@ -320,6 +320,11 @@ impl SessionQueues {
         Some((job.turn.clone(), job.begin()))
     }
 
+    /// Returns whether a message of this session waits behind the running turn.
+    pub(crate) fn is_another_waiting(&self, session: &SessionId) -> bool {
+        self.lock().queues.get(session).is_some_and(|queue| !queue.waiting.is_empty())
+    }
+
     /// Records whether the next turn of a session has begun, and with which message.
     pub(crate) fn has_begun(&self, session: &SessionId, begun: Option<Begun>) {
         let mut all = self.lock();

@@ -54,7 +54,7 @@ impl Engine {
             let mut tools = main.tools.clone();
             tools.push(delegation.tool_source());
             Shared::new((main.with_tools(tools), Vec::new()), services, options)
-                .with_team(Box::new(delegation))
+                .with_team(Arc::new(delegation))
         }))
     }
 

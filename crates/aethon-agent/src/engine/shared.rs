@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use aethon_core::event::{Event, SessionChange};
-use aethon_core::ids::SessionId;
+use aethon_core::ids::{AgentName, SessionId};
 use aethon_core::learned::{ModelFact, ModelKey};
 use aethon_core::live::Live;
 use aethon_core::message::Message;
@@ -18,6 +18,7 @@ use crate::agent::{Agent, AgentModels};
 use crate::caught::caught;
 use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
+use crate::own_files::BoundedReads;
 use crate::services::{Learned, Services};
 use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
@@ -26,7 +27,9 @@ use crate::window::ContextWindows;
 pub(crate) struct Shared {
     agents: Live<Agents>,
     /// How specialists are asked, where there may be some.
-    team: Option<Box<dyn Team>>,
+    team: Option<Arc<dyn Team>>,
+    /// Where pages and specialists are read again between requests.
+    reads: BoundedReads,
     pub(super) services: Services,
     pub(super) options: Options,
     pub(super) queues: SessionQueues,
@@ -59,6 +62,7 @@ impl Shared {
         Self {
             agents: Live::new(agents),
             team: None,
+            reads: BoundedReads::new("pages and specialists"),
             ahead: Ahead::new(options.cache.sessions),
             reported_models: ReportedModels::default(),
             watch: BackgroundTask::default(),
@@ -74,7 +78,7 @@ impl Shared {
     }
 
     /// With specialists, which the main agent asks by tools.
-    pub(super) fn with_team(mut self, team: Box<dyn Team>) -> Self {
+    pub(super) fn with_team(mut self, team: Arc<dyn Team>) -> Self {
         self.team = Some(team);
         self.agents();
         self
@@ -93,6 +97,29 @@ impl Shared {
         self.services.board.introduce(agents.profiles());
         self.agents.set(agents);
         self.agents.get()
+    }
+
+    /// Reads again what has changed of the files that an agent's turn depends on: its pages, and the specialists. Takes no
+    /// longer than a deadline, after which what was read before stays in force.
+    pub(super) async fn refresh(&self, agent: &AgentName) {
+        let prompt = self.agents.get().get_or_main(agent).agent.prompt.clone();
+        let team = self.team.clone().filter(|team| team.is_from_files());
+        if team.is_none() && !prompt.is_from_files() {
+            return;
+        }
+        let read = move || {
+            if let Some(team) = team {
+                team.refresh();
+            }
+            prompt.refresh();
+        };
+        self.reads.run(read).await;
+    }
+
+    /// Returns what the owner is to be told of changes to what instructs the model.
+    pub(super) async fn news(&self) -> Option<String> {
+        let changes = self.services.changes.clone()?;
+        self.reads.run(move || changes.news()).await.flatten()
     }
 
     /// Has the main agent answer with other models from the next turn on.

@@ -25,6 +25,7 @@ impl Shared {
         surface: Arc<dyn Surface>,
     ) -> Result<Submitted> {
         self.services.health.check()?;
+        self.refresh(&inbound.agent).await;
         self.agents().find(&inbound.agent)?;
         keep_what_was_said(&*self.services.log, &mut inbound).await?;
         if self.options.marks_files {

@@ -10,8 +10,14 @@ use crate::specialists::Roster;
 
 /// Who can be asked, and by which tools.
 pub(super) trait Team: Send + Sync {
-    /// The current specialists.
+    /// The specialists as they were last read.
     fn roster(&self) -> Roster;
+
+    /// Reads them again if something has changed. Blocks.
+    fn refresh(&self);
+
+    /// Returns whether refreshing reads files.
+    fn is_from_files(&self) -> bool;
 
     /// The tools by which these agents are asked.
     fn tools(&self, agents: &[Agent]) -> Arc<[Arc<dyn Tool>]>;

@@ -66,8 +66,8 @@ pub(super) struct AnswerSoFar {
     pub(super) closing: Option<Arc<Message>>,
     /// The usage over all its requests.
     pub(super) usage: Usage,
-    /// What the person was told about changed pages. It is kept with the answer, for those who are not watching.
-    changed_pages: Option<Block>,
+    /// What the person was told about changed instructions. It is kept with the answer, for those who are not watching.
+    changed_instructions: Option<Block>,
     /// The turn's last message.
     last: Option<Message>,
     /// The model that answered last.
@@ -90,6 +90,9 @@ impl Shared {
                 Some(Cause::Shutdown) => return None,
                 None => {}
             }
+        }
+        if !matches!(job.stage, Stage::Begun(_)) {
+            self.refresh(&job.inbound.agent).await;
         }
         let Some(agent) = self.agents().get(&job.inbound.agent).cloned() else {
             self.end_without_agent(job).await;
@@ -180,7 +183,7 @@ impl<'e> Turn<'e> {
         let checked = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
         let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
         self.job.drop_content();
-        self.notify_changed_pages();
+        self.notify_changed_instructions().await;
         self.add_context(added).await?;
         let (mut pauses, mut was_cut, mut has_called, mut was_sent_back) = (0, false, false, false);
         for step in 1..=options.max_iterations {
@@ -247,15 +250,15 @@ impl<'e> Turn<'e> {
         caught(review.objection(&self.context, message)).await.ok().flatten()
     }
 
-    /// Tells the owner which of the pages that shape the assistant have changed, if the turn is the owner's own.
-    fn notify_changed_pages(&mut self) {
+    /// Tells the owner what has changed of that which instructs the model, if the turn is the owner's own.
+    async fn notify_changed_instructions(&mut self) {
         let inbound = &self.job.inbound;
         let is_owners = inbound.kind == WorkKind::Turn && inbound.person.is_owner();
         if inbound.is_from_outside() || !is_owners {
             return;
         }
-        if let Some(message) = self.agent.agent.prompt.news() {
-            self.answer.changed_pages = Some(Block::notice("prompt_changed", &message));
+        if let Some(message) = self.shared.news().await {
+            self.answer.changed_instructions = Some(Block::notice("prompt_changed", &message));
             let notice = TurnEvent::Notice { code: "prompt_changed".into(), message };
             self.job.surface.emit(&self.context.turn, notice);
         }
@@ -272,6 +275,8 @@ impl<'e> Turn<'e> {
         if let Some(results) = self.tools.results(self.shared.services.clock.now()) {
             self.append(results).await?;
         }
+        // A tool may have written a page or a specialist.
+        self.shared.refresh(&self.context.agent).await;
         self.tools.close()
     }
 
@@ -387,7 +392,7 @@ impl<'e> Turn<'e> {
         let long = self.shared.long_ends.enter(before_pause.len() + last.text_bytes()).await;
         let text = last.text();
         let said = if before_pause.is_empty() { text } else { before_pause + &text };
-        last.content.splice(0..0, self.answer.changed_pages.take());
+        last.content.splice(0..0, self.answer.changed_instructions.take());
         outcome.seal(&mut last);
         messages.push(last);
         let model = self.answer.model.take().unwrap_or(configured);
@@ -397,7 +402,8 @@ impl<'e> Turn<'e> {
         let deliveries = self.shared.deliveries(&self.job.inbound, &reply, seen);
         let delivers = !deliveries.is_empty();
         let session = &self.context.session;
-        let next = if self.conversation.is_whole {
+        let next = if self.conversation.is_whole && self.shared.queues.is_another_waiting(session) {
+            self.shared.refresh(&self.context.agent).await;
             self.shared.begin_next(session, &self.conversation.window)
         } else {
             None
@@ -444,7 +450,7 @@ impl<'e> Turn<'e> {
         let is_current =
             self.shared.agents().get(&self.context.agent).is_some_and(|now| Arc::ptr_eq(now, &self.agent));
         if !was_changed && is_current && self.conversation.is_whole && !self.job.inbound.oneshot {
-            let allowance = self.allowance(&self.agent.agent.prompt.last_text());
+            let allowance = self.allowance(&self.agent.agent.prompt.text());
             let who = (&self.agent, &self.context);
             self.shared.compact_ahead(who, &self.conversation.window, &allowance);
             let window = std::mem::take(&mut self.conversation.window);

@@ -6,8 +6,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aethon_files::Directory;
+
 use super::pages::Page;
-use super::seen::SeenPages;
+use crate::changes::{Instructions, Observations, Origin};
+use crate::own_files::Reported;
 
 /// The workspace page about current matters.
 pub const CONTEXT_PAGE: &str = "CONTEXT.md";
@@ -40,8 +43,6 @@ pub struct PromptOptions {
     /// The workspace, with the pages `SOUL.md` (who the assistant is), `TOOLS.md` (how tools are used here),
     /// `CONTEXT.md` (current matters) and `LEARNINGS.md` (what was learnt about working here).
     pub workspace: PathBuf,
-    /// The file that records which page contents the owner knows about; without it, changes are not reported.
-    pub seen: Option<PathBuf>,
     /// The instructions of an agent other than the assistant itself. They replace `SOUL.md`, and such an agent does not
     /// get the pages on current matters.
     pub persona: Option<Arc<str>>,
@@ -60,35 +61,42 @@ enum Source {
 
 struct Pages {
     options: PromptOptions,
+    /// Locked while files are read, which may take long; nobody on the path of a turn waits for it.
+    files: Mutex<Files>,
     current: Mutex<Current>,
 }
 
-struct Current {
+struct Files {
     soul: Page,
     tools: Page,
-    text: Arc<str>,
     context: Page,
     learnings: Page,
+    reported: Reported,
+}
+
+/// What was composed of the pages when they were last read.
+#[derive(Clone)]
+struct Current {
+    text: Arc<str>,
     context_text: Option<Arc<str>>,
-    seen: Option<SeenPages>,
+    observed: Arc<Observations>,
 }
 
 impl Prompt {
     /// Reads the pages and composes the prompt.
     pub fn new(options: PromptOptions) -> Self {
-        let mut soul = Page::new(&options.workspace, "SOUL.md");
-        let mut tools = Page::new(&options.workspace, "TOOLS.md");
-        soul.read();
-        tools.read();
-        let text = compose(&options, &soul, &tools);
-        let mut context = Page::new(&options.workspace, CONTEXT_PAGE);
-        let mut learnings = Page::new(&options.workspace, LEARNINGS_PAGE);
-        context.read();
-        learnings.read();
-        let context_text = changing(&context, &learnings);
-        let seen = options.seen.clone().map(SeenPages::new);
-        let current = Mutex::new(Current { soul, tools, text, context, learnings, context_text, seen });
-        Self(Source::Pages(Box::new(Pages { options, current })))
+        let page = Page::new;
+        let files = Files {
+            soul: page("SOUL.md"),
+            tools: page("TOOLS.md"),
+            context: page(CONTEXT_PAGE),
+            learnings: page(LEARNINGS_PAGE),
+            reported: Reported::default(),
+        };
+        let current = Mutex::new(files.current(&options, None));
+        let pages = Pages { options, files: Mutex::new(files), current };
+        pages.refresh();
+        Self(Source::Pages(Box::new(pages)))
     }
 
     /// A fixed prompt regardless of the workspace, for a specialist.
@@ -96,71 +104,81 @@ impl Prompt {
         Self(Source::Fixed(text.into()))
     }
 
-    /// Returns the current `CONTEXT.md` and the newest learnings, if any. They change, so they are not part of the
-    /// system prompt but accompany the next message of a person.
+    /// Rereads the pages that have changed. Blocks for as long as the file system does; the engine calls it before each
+    /// request, off its threads and with a deadline.
+    pub fn refresh(&self) {
+        if let Source::Pages(pages) = &self.0 {
+            pages.refresh();
+        }
+    }
+
+    /// Returns whether it is composed of files.
+    pub(crate) fn is_from_files(&self) -> bool {
+        matches!(self.0, Source::Pages(_))
+    }
+
+    /// Returns `CONTEXT.md` and the newest learnings as they were last read, if any. They change, so they are not part of
+    /// the system prompt but accompany the next message of a person.
     pub fn context(&self) -> Option<Arc<str>> {
         let Source::Pages(pages) = &self.0 else { return None };
         if pages.options.persona.is_some() {
             return None;
         }
-        let mut current = pages.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.context.has_changed() || current.learnings.has_changed() {
-            current.context.read();
-            current.learnings.read();
-            current.context_text = changing(&current.context, &current.learnings);
-        }
-        current.context_text.clone()
+        pages.current().context_text
     }
 
-    /// Returns a sentence naming the pages that have changed since the owner was last told. Each change is reported
-    /// once.
-    pub(crate) fn news(&self) -> Option<String> {
-        let Source::Pages(pages) = &self.0 else { return None };
-        // Rereads the pages that have changed.
-        self.text();
-        self.context();
-        let mut current = pages.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let Current { soul, tools, context, learnings, seen, .. } = &mut *current;
-        let named =
-            [("SOUL.md", soul), ("TOOLS.md", tools), (CONTEXT_PAGE, context), (LEARNINGS_PAGE, learnings)];
-        let texts =
-            named.iter().filter_map(|(name, page)| Some(((*name).to_owned(), page.text()?.to_owned())));
-        let changed = seen.as_mut()?.news(&texts.collect());
-        if changed.is_empty() {
-            return None;
-        }
-        let (names, workspace) = (changed.join(", "), pages.options.workspace.display());
-        tracing::warn!(
-            pages = names,
-            "pages that shape the assistant have changed since the owner was last told"
-        );
-        Some(format!(
-            "Changed since we last talked: {names} in {workspace}. What stands there shapes how I act; look at it if you did \
-             not change it yourself."
-        ))
-    }
-
-    /// Returns the current prompt. Rereads pages that have changed; they are small local files, so this is not worth a
-    /// hop to the blocking pool.
+    /// Returns the prompt as its pages were last read.
     pub fn text(&self) -> Arc<str> {
-        let pages = match &self.0 {
-            Source::Pages(pages) => pages,
-            Source::Fixed(text) => return text.clone(),
-        };
-        let mut current = pages.current.lock().unwrap_or_else(PoisonError::into_inner);
-        if current.soul.has_changed() || current.tools.has_changed() {
-            current.soul.read();
-            current.tools.read();
-            current.text = compose(&pages.options, &current.soul, &current.tools);
+        match &self.0 {
+            Source::Pages(pages) => pages.current().text,
+            Source::Fixed(text) => text.clone(),
         }
-        current.text.clone()
+    }
+}
+
+impl Instructions for Prompt {
+    fn observe(&self) -> Arc<Observations> {
+        match &self.0 {
+            Source::Pages(pages) => {
+                pages.refresh();
+                pages.current().observed
+            }
+            Source::Fixed(_) => Arc::new(Observations::none(Origin::Workspace)),
+        }
+    }
+}
+
+impl Pages {
+    fn current(&self) -> Current {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the prompt as it was when it was last asked for, without looking at the pages.
-    pub(crate) fn last_text(&self) -> Arc<str> {
-        match &self.0 {
-            Source::Pages(pages) => pages.current.lock().unwrap_or_else(PoisonError::into_inner).text.clone(),
-            Source::Fixed(text) => text.clone(),
+    fn refresh(&self) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        // Opened anew each time, because the owner may move it. The owner may also have linked it.
+        let directory = Directory::open(&self.options.workspace).ok();
+        let Files { soul, tools, context, learnings, reported } = &mut *files;
+        let workspace = (directory.as_ref(), self.options.workspace.as_path());
+        let mut has_changed = |page: &mut Page| page.refresh(workspace, reported);
+        let is_prompt_new = has_changed(soul) | has_changed(tools);
+        let is_context_new = has_changed(context) | has_changed(learnings);
+        if is_prompt_new || is_context_new {
+            let text = self.current().text;
+            let now = files.current(&self.options, Some(text).filter(|_| !is_prompt_new));
+            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        }
+    }
+}
+
+impl Files {
+    /// Composes everything; `text` is the prompt if its pages are unchanged.
+    fn current(&self, options: &PromptOptions, text: Option<Arc<str>>) -> Current {
+        let pages = [&self.soul, &self.tools, &self.context, &self.learnings];
+        let entries = pages.into_iter().filter_map(Page::observed).collect();
+        Current {
+            text: text.unwrap_or_else(|| compose(options, &self.soul, &self.tools)),
+            context_text: changing(&self.context, &self.learnings),
+            observed: Arc::new(Observations { origin: Origin::Workspace, entries }),
         }
     }
 }
@@ -207,12 +225,7 @@ mod tests {
     use super::*;
 
     fn prompt(workspace: &std::path::Path) -> Prompt {
-        Prompt::new(PromptOptions {
-            name: "Aethon".into(),
-            workspace: workspace.into(),
-            seen: None,
-            persona: None,
-        })
+        Prompt::new(PromptOptions { name: "Aethon".into(), workspace: workspace.into(), persona: None })
     }
 
     #[test]
@@ -225,12 +238,16 @@ mod tests {
 
         std::fs::write(workspace.path().join("SOUL.md"), "You are a lighthouse keeper.\n").unwrap();
         std::fs::write(workspace.path().join("TOOLS.md"), "Prefer small files.").unwrap();
+        assert!(Arc::ptr_eq(&first, &prompt.text()), "nobody has looked");
+        prompt.refresh();
         let second = prompt.text();
         assert!(second.starts_with("You are a lighthouse keeper."), "{second}");
         assert!(second.contains("Prefer small files."));
+        prompt.refresh();
         assert!(Arc::ptr_eq(&second, &prompt.text()));
 
         std::fs::remove_file(workspace.path().join("SOUL.md")).unwrap();
+        prompt.refresh();
         assert!(prompt.text().starts_with("You are Aethon"));
     }
 
@@ -241,9 +258,11 @@ mod tests {
         let text = prompt.text();
         assert_eq!(prompt.context(), None);
         std::fs::write(workspace.path().join(CONTEXT_PAGE), "The owner is in Lisbon this week.\n").unwrap();
+        prompt.refresh();
         assert_eq!(prompt.context().as_deref(), Some("The owner is in Lisbon this week."));
         assert!(Arc::ptr_eq(&text, &prompt.text()));
         std::fs::write(workspace.path().join(LEARNINGS_PAGE), "- 2026-11-20: answer briefly\n").unwrap();
+        prompt.refresh();
         let both = prompt.context().unwrap();
         assert!(both.starts_with("The owner is in Lisbon this week.\n\n## Learnt so far"), "{both}");
         assert!(
@@ -252,8 +271,51 @@ mod tests {
         );
         let many: String = (0..1_000).map(|number| format!("- learnt number {number}\n")).collect();
         std::fs::write(workspace.path().join(LEARNINGS_PAGE), many).unwrap();
+        prompt.refresh();
         let newest = prompt.context().unwrap();
         assert!(newest.ends_with("- learnt number 999") && newest.len() < MOST_LEARNINGS + 200, "{newest}");
         assert!(!newest.contains("number 5\n"), "{newest}");
+    }
+
+    #[test]
+    fn what_is_no_plain_file_is_no_page() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        use std::os::unix::fs::symlink;
+        let home = tempfile::tempdir().unwrap();
+        let (workspace, secret) = (home.path().join("workspace"), home.path().join("secret"));
+        std::fs::create_dir(&workspace).unwrap();
+        std::fs::write(&secret, "PRIVATE KEY").unwrap();
+        let fifo = |path: &std::path::Path| {
+            mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap()
+        };
+        let puts: [&dyn Fn(&std::path::Path); 5] = [
+            &|path| symlink(&secret, path).unwrap(),
+            &|path| symlink("/dev/zero", path).unwrap(),
+            &|path| std::fs::hard_link(&secret, path).unwrap(),
+            &|path| std::fs::create_dir(path).unwrap(),
+            &fifo,
+        ];
+        for name in ["SOUL.md", "TOOLS.md", CONTEXT_PAGE, LEARNINGS_PAGE] {
+            for put in puts {
+                let path = workspace.join(name);
+                put(&path);
+                let prompt = prompt(&workspace);
+                let seen = format!("{}{:?}", prompt.text(), prompt.context());
+                assert!(
+                    !seen.contains("PRIVATE KEY") && seen.starts_with("You are Aethon"),
+                    "{name}: {seen}"
+                );
+                let observed = prompt.observe();
+                assert!(matches!(observed.entries[name], crate::changes::Observed::Unusable(_)), "{name}");
+                std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
+                std::fs::write(&path, "A page.").unwrap();
+                prompt.refresh();
+                let seen = format!("{}{:?}", prompt.text(), prompt.context());
+                assert!(seen.contains("A page."), "it counts once it is a file: {name}: {seen}");
+                std::fs::remove_file(&path).unwrap();
+            }
+        }
+        std::fs::File::create(workspace.join("SOUL.md")).unwrap().set_len(20 << 30).unwrap();
+        assert!(prompt(&workspace).text().len() < 80_000, "a page has a bound");
     }
 }

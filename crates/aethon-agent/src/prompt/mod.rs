@@ -2,6 +2,5 @@
 
 mod compose;
 mod pages;
-mod seen;
 
 pub use compose::{CONTEXT_PAGE, Prompt, PromptOptions};

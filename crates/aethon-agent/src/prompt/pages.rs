@@ -1,60 +1,86 @@
 //! The workspace pages that the owner writes for the assistant, reread when they change.
+//!
+//! Every tool and command may put something else in their place at any moment: a link to a private key, a FIFO, a file
+//! without end. So a page is opened beneath the workspace and judged once it is open; what is no plain file is not used.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
+
+use aethon_files::{Directory, Stamp};
+
+use crate::changes::Observed;
+use crate::own_files::Reported;
 
 /// The most bytes of a page that are used.
-const LONGEST: u64 = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
-/// A page, and its text when it was last read.
+/// A page, and what it was when it was last read.
 #[derive(Debug)]
 pub(super) struct Page {
-    path: PathBuf,
+    name: &'static str,
     stamp: Option<Stamp>,
-    text: Option<String>,
+    found: Found,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
-    modified: Option<SystemTime>,
-    length: u64,
+#[derive(Debug)]
+enum Found {
+    Nothing,
+    Text(String),
+    /// Something that is not read, and what that is.
+    Unusable(String),
 }
 
 impl Page {
-    pub(super) fn new(workspace: &Path, name: &str) -> Self {
-        Self { path: workspace.join(name), stamp: None, text: None }
+    pub(super) fn new(name: &'static str) -> Self {
+        Self { name, stamp: None, found: Found::Nothing }
     }
 
-    /// Whether the file has changed since it was read. One metadata lookup, about a microsecond.
-    pub(super) fn has_changed(&self) -> bool {
-        self.stamp_on_disk() != self.stamp
-    }
-
-    /// Reads the page. An unreadable page counts as absent, and is logged.
-    pub(super) fn read(&mut self) {
-        self.stamp = self.stamp_on_disk();
-        self.text = None;
-        if self.stamp.is_none() {
-            return;
+    /// Reads the page again if something has changed; returns whether that was so. `workspace` is the open directory and
+    /// its path for the log. Usually one look at the file's state, about a microsecond.
+    pub(super) fn refresh(
+        &mut self,
+        workspace: (Option<&Directory>, &Path),
+        reported: &mut Reported,
+    ) -> bool {
+        let (directory, path) = workspace;
+        let stamp = directory.and_then(|directory| directory.stamp_of(self.name));
+        if stamp == self.stamp {
+            return false;
         }
-        let mut bytes = Vec::new();
-        match File::open(&self.path).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes)) {
-            Ok(_) => self.text = Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
-            Err(error) => {
-                tracing::warn!(path = %self.path.display(), %error, "a page of the workspace cannot be read");
+        self.stamp = stamp;
+        let path = path.join(self.name);
+        self.found = match directory.map(|directory| directory.read(self.name, MAX_BYTES)) {
+            None | Some(Ok(None)) => Found::Nothing,
+            Some(Ok(Some(contents))) => {
+                self.stamp = Some(contents.stamp);
+                if !contents.is_whole {
+                    reported.warn(&path, &format!("only the first {MAX_BYTES} bytes of this page are used"));
+                }
+                Found::Text(String::from_utf8_lossy(&contents.bytes).trim().to_owned())
             }
+            Some(Err(refusal)) => {
+                reported.warn(&path, &format!("this page is not used: {refusal}"));
+                Found::Unusable(refusal.to_string())
+            }
+        };
+        true
+    }
+
+    /// Returns its text; `None` if the page is absent, empty or not used.
+    pub(super) fn text(&self) -> Option<&str> {
+        match &self.found {
+            Found::Text(text) => Some(text.as_str()).filter(|text| !text.is_empty()),
+            Found::Nothing | Found::Unusable(_) => None,
         }
     }
 
-    /// Returns its text; `None` if the page is absent or empty.
-    pub(super) fn text(&self) -> Option<&str> {
-        self.text.as_deref().filter(|text| !text.is_empty())
-    }
-
-    fn stamp_on_disk(&self) -> Option<Stamp> {
-        let metadata = std::fs::metadata(&self.path).ok().filter(std::fs::Metadata::is_file)?;
-        Some(Stamp { modified: metadata.modified().ok(), length: metadata.len() })
+    /// Returns its name, and what an owner is told about.
+    pub(super) fn observed(&self) -> Option<(String, Observed)> {
+        let observed = match &self.found {
+            Found::Nothing => return None,
+            Found::Text(text) if text.is_empty() => return None,
+            Found::Text(text) => Observed::Text(text.clone()),
+            Found::Unusable(why) => Observed::Unusable(why.clone()),
+        };
+        Some((self.name.to_owned(), observed))
     }
 }

@@ -3,23 +3,23 @@
 //! The folder is listed on every request; a file is read again only if its time or size has changed. Nothing watches
 //! the folder, so no change can be missed.
 
-use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
 use aethon_core::memory::MemoryGuard;
 use aethon_core::redact::Redactor;
 use aethon_core::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopOrigin, SopRefusal};
+use aethon_files::{Contents, Directory, Refusal, Stamp, Subdirectory};
 use async_trait::async_trait;
 
 use super::builtin;
 use super::parse::{MOST_BYTES, parse};
+use crate::changes::{Instructions, Observations, Observed, Origin, digest};
+use crate::own_files::{BoundedReads, Reported};
 
 /// The file name ending of a SOP.
 const ENDING: &str = ".sop.md";
@@ -27,23 +27,41 @@ const ENDING: &str = ".sop.md";
 /// The most files of a folder that count.
 const MOST_FILES: usize = 500;
 
+/// The most entries of a folder that are looked at.
+const MAX_ENTRIES: usize = 50_000;
+
 /// A folder of SOPs on top of the built-in ones. Cheap to clone; clones share the folder.
 #[derive(Clone)]
 pub struct SopFolder(Arc<Inner>);
 
 struct Inner {
-    folder: PathBuf,
+    folder: Subdirectory,
     /// Knows the secrets that must not be written into a SOP.
     redactor: Live<Redactor>,
+    reads: BoundedReads,
+    read: Mutex<Read>,
+}
+
+/// What was read of the folder.
+#[derive(Default)]
+struct Read {
     /// The parsed files.
-    read: Mutex<BTreeMap<PathBuf, Known>>,
+    files: BTreeMap<PathBuf, Known>,
+    reported: Reported,
+    /// The digests of the files as the owner saved them through the program, and the files that the owner removed.
+    of_owner: BTreeMap<String, String>,
+    removed: BTreeSet<SopName>,
+    /// What was observed last.
+    observed: Option<Arc<Observations>>,
 }
 
 /// A file as it was when it was last read.
 #[derive(Clone)]
 struct Known {
-    mark: (Option<SystemTime>, u64),
+    stamp: Stamp,
     outcome: Outcome,
+    /// The digest of its content; the error says why it is not read.
+    digest: std::result::Result<String, String>,
 }
 
 type Outcome = std::result::Result<Arc<Sop>, Vec<SopFault>>;
@@ -51,7 +69,12 @@ type Outcome = std::result::Result<Arc<Sop>, Vec<SopFault>>;
 impl SopFolder {
     /// The SOPs of this folder, which need not exist. Secrets that the redactor knows are refused when saving.
     pub fn new(folder: impl Into<PathBuf>, redactor: Live<Redactor>) -> Self {
-        Self(Arc::new(Inner { folder: folder.into(), redactor, read: Mutex::default() }))
+        Self(Arc::new(Inner {
+            folder: Subdirectory::new(folder),
+            redactor,
+            reads: BoundedReads::new("the SOPs"),
+            read: Mutex::default(),
+        }))
     }
 
     async fn run_blocking<T: Send + 'static>(
@@ -59,9 +82,12 @@ impl SopFolder {
         work: impl FnOnce(&Inner) -> T + Send + 'static,
     ) -> Result<T> {
         let inner = self.0.clone();
-        tokio::task::spawn_blocking(move || work(&inner))
-            .await
-            .map_err(|error| Error::internal("the SOPs could not be read").because(error))
+        let done = self.0.reads.run(move || work(&inner)).await;
+        done.ok_or_else(|| {
+            Error::unavailable(
+                "the SOPs cannot be read now: the file system of the workspace does not answer",
+            )
+        })
     }
 }
 
@@ -81,8 +107,8 @@ impl SopCatalog for SopFolder {
     async fn sop(&self, name: &SopName) -> Result<Option<Arc<Sop>>> {
         let name = name.clone();
         self.run_blocking(move |inner| {
-            let path = inner.path(&name);
-            match inner.file(&path) {
+            let directory = inner.folder.open().ok().flatten();
+            match directory.and_then(|directory| inner.file(&directory, OsStr::new(&file_name(&name)))) {
                 Some(Ok(sop)) => Some(sop),
                 // A broken file does not remove the built-in SOP.
                 Some(Err(_)) | None => builtin::find(&name).cloned(),
@@ -116,99 +142,214 @@ impl SopCatalog for SopFolder {
     }
 }
 
+impl Instructions for SopFolder {
+    fn observe(&self) -> Arc<Observations> {
+        self.0.observe()
+    }
+}
+
 impl Inner {
-    fn path(&self, name: &SopName) -> PathBuf {
-        self.folder.join(format!("{name}{ENDING}"))
+    fn path(&self, name: &OsStr) -> PathBuf {
+        self.folder.path().join(name)
     }
 
-    /// The files of the folder, by name.
+    fn read(&self) -> std::sync::MutexGuard<'_, Read> {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The files of the folder, by name. If the folder itself is not used, it is the only entry.
     fn files(&self) -> Vec<(PathBuf, Outcome)> {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
-        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        let mut paths: Vec<PathBuf> =
-            paths.filter(|path| path.to_string_lossy().ends_with(ENDING)).take(MOST_FILES).collect();
-        paths.sort();
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).retain(|path, _| paths.contains(path));
-        paths.into_iter().filter_map(|path| Some((path.clone(), self.file(&path)?))).collect()
+        match self.listed() {
+            Ok(Some((directory, names))) => names
+                .iter()
+                .filter_map(|name| Some((self.path(name), self.file(&directory, name)?)))
+                .collect(),
+            Ok(None) => Vec::new(),
+            Err(refusal) => {
+                let message = format!("the SOPs of this folder are not used: {refusal}");
+                self.read().reported.warn(self.folder.path(), &message);
+                vec![(self.folder.path().to_owned(), Err(vec![SopFault { line: 1, message }]))]
+            }
+        }
+    }
+
+    /// Opens the folder and lists its files; forgets those that are gone.
+    fn listed(&self) -> std::result::Result<Option<(Directory, Vec<std::ffi::OsString>)>, Refusal> {
+        let Some(directory) = self.folder.open()? else {
+            self.read().files.clear();
+            return Ok(None);
+        };
+        let names = directory.names(ENDING, (MOST_FILES, MAX_ENTRIES))?;
+        let is_listed =
+            |path: &Path| path.file_name().is_some_and(|name| names.iter().any(|one| one == name));
+        self.read().files.retain(|path, _| is_listed(path));
+        Ok(Some((directory, names)))
     }
 
     /// Reads a file; `None` if it does not exist.
-    fn file(&self, path: &Path) -> Option<Outcome> {
-        // Symbolic links do not count: the assistant could link to a file that is none of its business.
-        let about = fs::symlink_metadata(path).ok()?;
-        let mark = (about.modified().ok(), about.len());
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = read.get(path).filter(|known| known.mark == mark) {
+    fn file(&self, directory: &Directory, name: &OsStr) -> Option<Outcome> {
+        let (path, stamp) = (self.path(name), directory.stamp_of(name)?);
+        let mut read = self.read();
+        if let Some(known) = read.files.get(&path).filter(|known| known.stamp == stamp) {
             return Some(known.outcome.clone());
         }
-        let outcome = read_file(path, about.is_file());
-        if let Err(faults) = &outcome {
-            for SopFault { line, message } in faults {
-                tracing::warn!("{}:{line}: {message}", path.display());
+        let known = match directory.read(name, MOST_BYTES) {
+            Ok(contents) => {
+                let contents = contents?;
+                let (digest, stamp) = (Ok(digest(&contents.bytes)), contents.stamp);
+                Known { stamp, outcome: understood(&path, contents), digest }
             }
+            Err(refusal) => {
+                let outcome = Err(vec![SopFault { line: 1, message: refusal.to_string() }]);
+                Known { stamp, outcome, digest: Err(refusal.to_string()) }
+            }
+        };
+        for SopFault { line, message } in known.outcome.as_ref().err().into_iter().flatten() {
+            read.reported.warn(&path, &format!("line {line}: {message}"));
         }
-        read.insert(path.to_owned(), Known { mark, outcome: outcome.clone() });
+        let outcome = known.outcome.clone();
+        read.files.insert(path, known);
         Some(outcome)
     }
 
+    /// What the owner is told of, by name. Files that no name of a SOP fits instruct nobody.
+    fn observe(&self) -> Arc<Observations> {
+        let refusal = self.listed().map(|listed| {
+            if let Some((directory, names)) = listed {
+                names.iter().for_each(|name| drop(self.file(&directory, name)));
+            }
+        });
+        let mut read = self.read();
+        let mut entries = BTreeMap::new();
+        if let Err(refusal) = refusal {
+            // The files are not gone: the folder is hidden, perhaps for a moment.
+            let before = read.observed.iter().flat_map(|observed| observed.entries.keys());
+            let names = before.cloned().chain(["sops".to_owned()]);
+            entries.extend(names.map(|name| (name, Observed::Unusable(refusal.to_string()))));
+        }
+        for (path, known) in &read.files {
+            let Some(name) = sop_name(path) else { continue };
+            let observed = match &known.digest {
+                Ok(digest) if read.of_owner.get(name.as_str()) == Some(digest) => {
+                    Observed::OfOwner(digest.clone())
+                }
+                Ok(digest) => Observed::Text(digest.clone()),
+                Err(why) => Observed::Unusable(why.clone()),
+            };
+            entries.insert(shown(&name), observed);
+        }
+        for name in &read.removed {
+            entries.entry(shown(name)).or_insert(Observed::RemovedByOwner);
+        }
+        let now = Observations { origin: Origin::Workspace, entries };
+        if let Some(observed) = read.observed.as_ref().filter(|observed| ***observed == now) {
+            return observed.clone();
+        }
+        let now = Arc::new(now);
+        read.observed = Some(now.clone());
+        now
+    }
+
     fn save(&self, name: &SopName, content: &str) -> std::result::Result<Arc<Sop>, SopRefusal> {
-        let path = self.path(name);
+        let file_name = file_name(name);
+        let path = self.path(OsStr::new(&file_name));
         let sop = parse(name.clone(), SopOrigin::File(path.clone()), content).map_err(SopRefusal::Faults)?;
         if let Some(kind) = MemoryGuard::new(self.redactor.clone(), &[])?.find(content) {
             return Err(SopRefusal::Secret(kind.to_owned()));
         }
-        self.write(&path, content).map_err(|error| {
+        let directory = self.folder.open_or_new().map_err(|refusal| self.unusable(refusal))?;
+        directory.write(&file_name, content.as_bytes()).map_err(|error| {
             Error::internal(format!("{} cannot be written: {error}", path.display())).because(error)
         })?;
+        let mut read = self.read();
         // The next look reads the file again, whatever its time says.
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).remove(&path);
+        read.files.remove(&path);
+        read.of_owner.insert(name.to_string(), digest(content.as_bytes()));
+        read.removed.remove(name);
         Ok(Arc::new(sop))
     }
 
-    /// Writes a file completely or not at all.
-    fn write(&self, path: &Path, content: &str) -> io::Result<()> {
-        make_folder(&self.folder)?;
-        let partial = path.with_extension("partial");
-        // Left over from an interrupted write.
-        if partial.exists() {
-            fs::remove_file(&partial)?;
-        }
-        let mut file = private_file(&partial)?;
-        file.write_all(content.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&partial, path)
-    }
-
     fn remove(&self, name: &SopName) -> std::result::Result<(), SopRefusal> {
-        let path = self.path(name);
-        match fs::remove_file(&path) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(match builtin::find(name) {
+        let file_name = file_name(name);
+        let directory = self.folder.open().map_err(|refusal| self.unusable(refusal))?;
+        match directory.map_or(Ok(false), |directory| directory.remove(&file_name)) {
+            Ok(true) => {
+                self.read().removed.insert(name.clone());
+                Ok(())
+            }
+            Ok(false) => Err(match builtin::find(name) {
                 Some(_) => SopRefusal::BuiltIn(name.clone()),
                 None => SopRefusal::Unknown(name.clone()),
             }),
-            Err(error) => Err(Error::internal(format!("{} cannot be removed: {error}", path.display()))
-                .because(error)
-                .into()),
+            Err(error) => {
+                let path = self.path(OsStr::new(&file_name));
+                let message = format!("{} cannot be removed: {error}", path.display());
+                Err(Error::internal(message).because(error).into())
+            }
         }
     }
+
+    fn unusable(&self, refusal: Refusal) -> SopRefusal {
+        match refusal {
+            Refusal::Failed(error) => {
+                let message = format!("{} cannot be used: {error}", self.folder.path().display());
+                Error::internal(message).because(error).into()
+            }
+            refusal => SopRefusal::Folder(format!(
+                "{} is not used: {refusal}; make it a plain directory",
+                self.folder.path().display()
+            )),
+        }
+    }
+}
+
+fn file_name(name: &SopName) -> String {
+    format!("{name}{ENDING}")
+}
+
+/// Lists the files of a folder that are named like SOPs; none if the folder does not exist.
+///
+/// # Errors
+///
+/// The folder is a link or no directory, or it cannot be read.
+pub fn files_of(folder: &Path) -> std::result::Result<Vec<PathBuf>, String> {
+    let Some(directory) = Subdirectory::new(folder).open().map_err(|refusal| refusal.to_string())? else {
+        return Ok(Vec::new());
+    };
+    let names = directory.names(ENDING, (usize::MAX, MAX_ENTRIES)).map_err(|error| error.to_string())?;
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
 /// Reads a file as the catalog would, wherever it is.
 pub fn check_file(path: &Path) -> std::result::Result<Sop, Vec<SopFault>> {
-    read_file(path, path.is_file()).map(|sop| (*sop).clone())
+    let fault = |message: String| vec![SopFault { line: 1, message }];
+    let outer = path.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default();
+    let contents =
+        match Directory::open(outer).map_err(Refusal::from).and_then(|outer| outer.read(name, MOST_BYTES)) {
+            Ok(Some(contents)) => contents,
+            Ok(None) => return Err(fault("there is no such file".into())),
+            Err(Refusal::Failed(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(fault("there is no such file".into()));
+            }
+            Err(refusal) => return Err(fault(refusal.to_string())),
+        };
+    understood(path, contents).map(|sop| (*sop).clone())
 }
 
-fn read_file(path: &Path, is_file: bool) -> Outcome {
+/// Returns the name of a SOP's file as the owner is told it.
+fn shown(name: &SopName) -> String {
+    let shadows = builtin::find(name).map_or("", |_| " (in place of the built-in SOP)");
+    format!("sops/{name}{ENDING}{shadows}")
+}
+
+/// Returns the name of the SOP in a file of this path.
+fn sop_name(path: &Path) -> Option<SopName> {
+    SopName::parse(path.file_name()?.to_str()?.strip_suffix(ENDING)?).ok()
+}
+
+fn understood(path: &Path, contents: Contents) -> Outcome {
     let fault = |line, message: String| Err(vec![SopFault { line, message }]);
-    if !is_file {
-        let why = if path.exists() {
-            "this is no plain file; copy it here instead of linking it"
-        } else {
-            "there is no such file"
-        };
-        return fault(1, why.into());
-    }
     let file_name = path.file_name().unwrap_or_default().to_string_lossy();
     let Some(name) = file_name.strip_suffix(ENDING) else {
         return fault(1, format!("the name of the file must end with `{ENDING}`"));
@@ -219,13 +360,11 @@ fn read_file(path: &Path, is_file: bool) -> Outcome {
             format!("the name {name:?} is not valid: use 1 to 64 lower-case letters, digits and hyphens"),
         );
     };
-    let mut bytes = Vec::new();
-    // One byte more than allowed, so that a file that is too large is recognised.
-    let most = MOST_BYTES as u64 + 1;
-    if let Err(error) = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {
-        return fault(1, format!("the file cannot be read: {error}"));
+    if !contents.is_whole {
+        let most = MOST_BYTES / 1024;
+        return fault(1, format!("the file is larger than {most} KiB; a SOP must fit into a prompt"));
     }
-    match String::from_utf8(bytes) {
+    match String::from_utf8(contents.bytes) {
         Ok(text) => parse(name, SopOrigin::File(path.to_owned()), &text).map(Arc::new),
         Err(error) => {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -234,16 +373,10 @@ fn read_file(path: &Path, is_file: bool) -> Outcome {
     }
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-fn private_file(path: &Path) -> io::Result<File> {
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const TEXT: &str = "# T\n## Overview\nx\n## Steps\n### 1. a\n";

@@ -13,7 +13,7 @@ mod input;
 mod parse;
 mod record;
 
-pub use catalog::{SopFolder, check_file};
+pub use catalog::{SopFolder, check_file, files_of};
 pub use door::{SopDoor, Sops};
 pub use input::{SopInput, read_input};
 pub use parse::{MOST_BYTES, parse};

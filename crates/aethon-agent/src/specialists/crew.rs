@@ -18,10 +18,18 @@ pub struct Roster {
     pub agents: Arc<[Agent]>,
 }
 
-/// Provides an engine with its specialists. Called often, so it must be cheap.
+/// Provides an engine with its specialists.
 pub trait SpecialistSource: Send + Sync {
-    /// Returns the current specialists.
+    /// Returns the specialists as they were last read. Called often, so it must be cheap and read nothing.
     fn roster(&self) -> Roster;
+
+    /// Reads them again if something has changed. Blocks for as long as the file system does.
+    fn refresh(&self) {}
+
+    /// Returns whether refreshing reads files.
+    fn is_from_files(&self) -> bool {
+        false
+    }
 }
 
 /// The built-in specialists, and those of a folder.
@@ -29,33 +37,46 @@ pub struct Crew {
     fixed: Vec<Definition>,
     folder: Option<Arc<SpecialistFolder>>,
     recipe: Recipe,
-    now: RwLock<Option<(u64, Roster)>>,
+    now: RwLock<(u64, Roster)>,
 }
 
 impl Crew {
-    /// Combines these with those of the folder, if there is one. `recipe` turns them into agents.
+    /// Combines these with those of the folder, if there is one. `recipe` turns them into agents. Reads the folder.
     pub fn new(fixed: Vec<Definition>, folder: Option<Arc<SpecialistFolder>>, recipe: Recipe) -> Self {
-        Self { fixed, folder, recipe, now: RwLock::default() }
+        let crew = Self { fixed, folder, recipe, now: RwLock::default() };
+        crew.refresh();
+        crew
     }
 }
 
 impl SpecialistSource for Crew {
     fn roster(&self) -> Roster {
+        self.now.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
+
+    fn refresh(&self) {
         let (version, added) = match &self.folder {
-            Some(folder) => folder.definitions(),
+            Some(folder) => {
+                folder.refresh();
+                folder.definitions()
+            }
             None => (0, Arc::default()),
         };
-        let known = self.now.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((of, roster)) = known.filter(|(of, _)| *of == version) {
-            debug_assert_eq!(of, version);
-            return roster;
+        let (known, before) = {
+            let now = self.now.read().unwrap_or_else(PoisonError::into_inner);
+            (now.0, now.1.version)
+        };
+        if before > 0 && known == version {
+            return;
         }
+        // Made before anybody is kept waiting: a recipe reads pages.
         let all = self.fixed.iter().chain(added.iter());
         let agents = all.map(|definition| (self.recipe)(definition)).collect();
-        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
-        let before = now.as_ref().map_or(0, |(_, roster)| roster.version);
         let roster = Roster { version: before + 1, agents };
-        *now = Some((version, roster.clone()));
-        roster
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = (version, roster);
+    }
+
+    fn is_from_files(&self) -> bool {
+        self.folder.is_some()
     }
 }

@@ -79,7 +79,11 @@ impl Tool for ManageSpecialists {
         let arguments: Arguments = self.spec.parse(input)?;
         match arguments.action {
             Action::List => {
-                let (_, all) = self.on_disk(|folder| Ok(folder.definitions())).await?;
+                let all = self.on_disk(|folder| {
+                    folder.refresh();
+                    Ok(folder.definitions())
+                });
+                let (_, all) = all.await?;
                 let entry = |one: &Definition| json!({"name": one.name, "description": one.role, "tools": one.tools, "model": one.model});
                 let listed: Vec<Value> = all.iter().map(entry).collect();
                 let text = if listed.is_empty() {

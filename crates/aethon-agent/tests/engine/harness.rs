@@ -104,7 +104,7 @@ impl House {
         hooks.push(Arc::new(OutputCap::default()));
         let ledger = plan.ledger.unwrap_or_else(|| Arc::new(MemoryLedger::new(clock.clone())));
         let workspace = plan.workspace.unwrap_or_else(|| "/nonexistent".into());
-        let prompt = PromptOptions { name: "Aethon".into(), workspace, seen: None, persona: None };
+        let prompt = PromptOptions { name: "Aethon".into(), workspace, persona: None };
         let price = plan.price;
         let prices = plan.prices.unwrap_or_else(|| Arc::new(move |_, _, _| price));
         let meter = Meter::new(ledger.clone(), prices, plan.budget, clock.clone(), bus.clone());

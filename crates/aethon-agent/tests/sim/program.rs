@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aethon_agent::outbox::Worker;
-use aethon_agent::prompt::{Prompt, PromptOptions};
+use aethon_agent::prompt::Prompt;
 use aethon_agent::schedule::{BookOptions, JobBook, Scheduler, SchedulerParts};
 use aethon_agent::{Agent, Engine, Meter, Models, Options, Services};
 use aethon_core::assistant::Assistant;
@@ -47,12 +47,10 @@ impl Program {
         let budget = Budget { daily_usd: 1_000.0, ..Budget::default() };
         let prices = Arc::new(|_: &str, _: &str, _| Some(Price::new(2.0, 10.0)));
         let meter = Meter::new(ledger, prices, budget, clock.clone(), bus);
-        let prompt =
-            PromptOptions { name: "Sim".into(), workspace: "/nonexistent".into(), seen: None, persona: None };
         let model = Arc::new(FaultyModel { world: world.clone(), life: life.clone() });
         let tools = FixedTools::new("sim", FaultyTool::both(world, &life));
-        let agent =
-            Agent::main(Models::one(model), Arc::new(Prompt::new(prompt))).with_tools(vec![Arc::new(tools)]);
+        let agent = Agent::main(Models::one(model), Arc::new(Prompt::fixed("You are Sim.")))
+            .with_tools(vec![Arc::new(tools)]);
         let services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         let wake = services.wake.clone();
         let is_short = world.seed.is_multiple_of(4);

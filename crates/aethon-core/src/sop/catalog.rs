@@ -65,6 +65,9 @@ pub enum SopRefusal {
     /// There is none with this name.
     #[error("there is no SOP named {0}")]
     Unknown(SopName),
+    /// The folder of SOPs is not used, because it is a link or no directory.
+    #[error("{0}")]
+    Folder(String),
     /// The file could not be written or removed.
     #[error(transparent)]
     Failed(#[from] Error),

@@ -195,6 +195,7 @@ fn refused(refusal: SopRefusal) -> Problem {
             Problem::invalid("content", refusal.to_string()).with_code("secret_detected")
         }
         SopRefusal::BuiltIn(_) => Problem::new(StatusCode::CONFLICT, "builtin_sop", refusal.to_string()),
+        SopRefusal::Folder(_) => Problem::new(StatusCode::CONFLICT, "sops_folder", refusal.to_string()),
         SopRefusal::Unknown(name) => unknown(name.as_str()),
         SopRefusal::Failed(error) => Problem::from(error),
     }

@@ -46,6 +46,9 @@ impl ServerState {
     }
 }
 
+/// The tools of each server that has any.
+pub type ToolsByServer = BTreeMap<String, Vec<Arc<dyn Tool>>>;
+
 struct Entry {
     state: ServerState,
     tools: Vec<Arc<dyn Tool>>,
@@ -88,6 +91,14 @@ impl Board {
     pub(super) fn states(&self) -> Vec<(String, ServerState)> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.by_name.iter().map(|(name, entry)| (name.clone(), entry.state.clone())).collect()
+    }
+
+    /// Returns the tools of each server that has any, and a number that changes with them.
+    pub(super) fn tools_by_server(&self) -> (u64, ToolsByServer) {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let with_tools = entries.by_name.iter().filter(|(_, entry)| !entry.tools.is_empty());
+        let all = with_tools.map(|(name, entry)| (name.clone(), entry.tools.clone())).collect();
+        (entries.snapshot.version, all)
     }
 
     /// Waits until every server is connected or failing.

@@ -23,6 +23,6 @@ mod stderr;
 mod tool;
 mod words;
 
-pub use board::ServerState;
+pub use board::{ServerState, ToolsByServer};
 pub use options::{Address, Options, ServerOptions};
 pub use servers::Servers;

@@ -8,7 +8,7 @@ use aethon_core::tool::ToolSource;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::board::{Board, ServerState};
+use super::board::{Board, ServerState, ToolsByServer};
 use super::keeper::Keeper;
 use super::options::{OfferRules, Options, ServerOptions};
 
@@ -60,6 +60,11 @@ impl Servers {
     /// Returns the source of their tools.
     pub fn source(&self) -> Arc<dyn ToolSource> {
         self.board.clone()
+    }
+
+    /// Returns the tools of each server that has any, and a number that changes with them.
+    pub fn tools_by_server(&self) -> (u64, ToolsByServer) {
+        self.board.tools_by_server()
     }
 
     /// Returns the state of each server, by name.

@@ -10,12 +10,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::Clock;
 use aethon_core::tool::Tool;
+use aethon_files::{Directory, Refusal, Subdirectory};
 
 use super::manifest::{Manifest, check_name};
 use super::program::{Executor, Program};
 
 /// Maximum number of tools: each is part of every model request.
 const MOST: usize = 32;
+/// Maximum number of entries of the folder that are looked at, and maximum size of a file in bytes.
+const MAX_ENTRIES: usize = 1_000;
+const MAX_BYTES: usize = 4 << 20;
 const MANIFEST: &str = "manifest.json";
 const PROGRAM: &str = "program";
 
@@ -64,7 +68,9 @@ impl ToolStore {
     /// Returns a tool and its program.
     pub(super) fn find(&self, name: &str) -> Result<(Manifest, String), String> {
         check_name(name)?;
-        load(&self.folder.join(name)).map_err(|_| format!("there is no tool `{name}` that was made here"))
+        let tools = Subdirectory::new(&self.folder).open().ok().flatten();
+        let found = tools.ok_or_else(|| io::ErrorKind::NotFound.into()).and_then(|tools| load(&tools, name));
+        found.map_err(|_| format!("there is no tool `{name}` that was made here"))
     }
 
     /// Adds a tool, or replaces the one with the same name.
@@ -96,14 +102,18 @@ impl ToolStore {
 
     /// Reloads the folder.
     fn read(&self) {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let tools = Subdirectory::new(&self.folder).open().unwrap_or_else(|refusal| {
+            tracing::warn!(folder = %self.folder.display(), %refusal, "the tools of the home are left out");
+            None
+        });
+        let names = tools.as_ref().and_then(|tools| tools.names("", (MAX_ENTRIES, MAX_ENTRIES)).ok());
         let mut found: Vec<(Manifest, Arc<dyn Tool>)> = Vec::new();
-        for entry in entries {
-            let name = entry.file_name().to_string_lossy().into_owned();
+        for (tools, name) in names.into_iter().flatten().filter_map(|name| Some((tools.as_ref()?, name))) {
+            let name = name.to_string_lossy().into_owned();
             if name.starts_with('.') {
                 continue;
             }
-            match load(&entry.path()) {
+            match load(tools, &name) {
                 Ok((manifest, code)) if manifest.name == name && manifest.check(&code).is_ok() => {
                     let tool = Program::new(manifest.clone(), code, self.executor.clone());
                     found.push((manifest, Arc::new(tool)));
@@ -130,10 +140,18 @@ impl ToolStore {
     }
 }
 
-fn load(folder: &Path) -> io::Result<(Manifest, String)> {
-    let manifest = fs::read_to_string(folder.join(MANIFEST))?;
-    let manifest = serde_json::from_str(&manifest).map_err(io::Error::other)?;
-    Ok((manifest, fs::read_to_string(folder.join(PROGRAM))?))
+fn load(tools: &Directory, name: &str) -> io::Result<(Manifest, String)> {
+    let folder = tools.inner(name).map_err(Refusal::into_io)?.ok_or(io::ErrorKind::NotFound)?;
+    let read = |name: &str| -> io::Result<String> {
+        let contents =
+            folder.read(name, MAX_BYTES).map_err(Refusal::into_io)?.ok_or(io::ErrorKind::NotFound)?;
+        if !contents.is_whole {
+            return Err(io::Error::other(format!("{name} has more than {MAX_BYTES} bytes")));
+        }
+        String::from_utf8(contents.bytes).map_err(io::Error::other)
+    };
+    let manifest = serde_json::from_str(&read(MANIFEST)?).map_err(io::Error::other)?;
+    Ok((manifest, read(PROGRAM)?))
 }
 
 /// Writes a tool to a temporary folder and renames it, so that no half-written tool ever exists.

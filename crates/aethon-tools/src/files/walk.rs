@@ -12,10 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use aethon_files::beneath;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Dir, FileType};
 
-use super::beneath;
 use super::blocklist::ClosedNow;
 use super::workspace::{OpenedDirectory, Workspace};
 

@@ -2,7 +2,7 @@
 //!
 //! A path is checked three times. As written: it must be in a directory that is open to tools, so that `/proc` and
 //! `/etc` are not even touched. With symlinks resolved. And after opening: the real path of the open file, its type and
-//! its identity, because between check and use a name can be replaced. Opening goes step by step ([`super::beneath`])
+//! its identity, because between check and use a name can be replaced. Opening goes step by step ([`aethon_files::beneath`])
 //! and never through a symlink. Writing goes through [`super::writable`], which starts with the same checks.
 
 use std::fs::{File, Metadata};
@@ -14,9 +14,9 @@ use std::sync::Arc;
 use aethon_core::sandbox::Sandbox;
 use aethon_core::tool::ToolError;
 use aethon_core::turn::Trust;
+use aethon_files::beneath;
 use rustix::fs::Mode;
 
-use super::beneath;
 use super::blocklist::Blocklist;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;

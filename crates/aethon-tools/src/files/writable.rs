@@ -13,9 +13,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use aethon_core::tool::ToolError;
+use aethon_files::beneath;
 use rustix::fs::{AtFlags, Mode, fchmod, fsync, renameat, statat, unlinkat};
 
-use super::beneath;
 use super::paths::LONGEST_PATH;
 use super::workspace::{Opened, Resolved, Workspace, failed};
 

@@ -17,6 +17,7 @@ use aethon_core::error::{Error, Result};
 use aethon_core::ids::SessionId;
 use aethon_core::tool::OutputStore;
 use async_trait::async_trait;
+use rustix::fs::OFlags;
 
 /// Prefix of a handle.
 const PREFIX: &str = "output:";
@@ -56,7 +57,7 @@ impl KeptOutputs {
         if !is_plain {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         OpenOptions::new().read(true).custom_flags(flags).open(self.path_of(session, letters))
     }
 

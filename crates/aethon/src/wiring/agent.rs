@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use aethon_agent::changes::Instructions;
 use aethon_agent::hooks::{
     ApprovalRule, AutoRecall, CommandRules, InputLimits, NoSecretsKept, OutputCap, RedactOutput, Taint,
     Unmarked, WatchAgents,
@@ -41,27 +42,29 @@ pub(crate) struct Common<'s> {
     pub(crate) board: AgentBoard,
     /// The folder of specialists created at run time.
     pub(crate) folder: Option<Arc<SpecialistFolder>>,
+    /// What instructs the model besides pages, for telling the owner of changes.
+    pub(crate) instructions: Vec<Arc<dyn Instructions>>,
     /// Records turns, if enabled.
     pub(crate) recorder: Option<Arc<dyn Hook>>,
 }
 
 pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>) -> Arc<Engine> {
-    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board, folder, recorder } =
-        common;
-    let prompt = Prompt::new(PromptOptions {
+    let Common { models, meter, approvals, wake, tools, guard, memory, sops, board, folder, .. } = common;
+    let (instructions, recorder) = (common.instructions, common.recorder);
+    let prompt = Arc::new(Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
-        seen: Some(prepared.home.run().join("pages.json")),
         persona: None,
-    });
+    }));
     prepared.shared.features.offer(crate::features::tools(tools.clone()));
     let crew = super::specialists::crew(prepared, &models, (&tools, folder));
-    let agent = Agent::main(models.models, Arc::new(prompt)).with_small(models.small).with_tools(tools);
+    let agent = Agent::main(models.models, prompt.clone()).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
     let mut services = Services::new(log, owners, transcripts, meter, prepared.clock());
     services.health = storage.health.clone();
     services.learned = models.learned;
+    services.changes = Some(super::changes::changes(prepared, prompt, instructions));
     let verify = super::verification::hook(prepared);
     services.review = verify.clone().map(|verify| verify as Arc<dyn Review>);
     services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()), recorder);

@@ -1,6 +1,7 @@
 //! Maps the configuration to each leaf's own options. The whole configuration meets the leaves only here.
 
 pub(crate) mod agent;
+pub(crate) mod changes;
 pub(crate) mod channels;
 pub(crate) mod deliveries;
 pub(crate) mod embedding;

@@ -48,7 +48,6 @@ pub(crate) fn crew(
         let prompt = Prompt::new(PromptOptions {
             name: definition.name.to_string(),
             workspace: workspace.clone(),
-            seen: None,
             persona: Some(definition.prompt.as_str().into()),
         });
         let own = definition.model.as_deref().and_then(&by_id);

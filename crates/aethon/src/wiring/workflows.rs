@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aethon_agent::changes::Instructions;
 use aethon_agent::schedule::{BookOptions, JobBook, StrangerJobs};
 use aethon_agent::sop::{SopDoor, SopFolder, Sops};
 use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
@@ -28,6 +29,8 @@ pub(crate) struct WorkflowParts {
     pub(crate) board: AgentBoard,
     /// The folder of specialists created at run time.
     pub(crate) specialists: Option<Arc<SpecialistFolder>>,
+    /// The files of SOPs and specialists, as instructions whose changes the owner is told of.
+    pub(crate) instructions: Vec<Arc<dyn Instructions>>,
     /// Multi-turn work.
     pub(crate) works: Works,
     /// Ends multi-turn work in the middle of a turn.
@@ -48,6 +51,7 @@ impl WorkflowParts {
     pub(crate) fn of(prepared: &Prepared, storage: &Storage) -> Self {
         let folder = prepared.home.workspace().join("sops");
         let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
+        let instructions: Arc<dyn Instructions> = catalog.clone();
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
         let (runs, turns) = (storage.workflows.sop_runs.clone(), storage.turns.clone());
         let scheduler = &prepared.config.scheduler;
@@ -66,7 +70,9 @@ impl WorkflowParts {
         let strangers = StrangerJobs::new(storage.channel_records.clone(), scheduler.max_stranger_jobs);
         let book = JobBook::new(stored, catalog, options, (clock, bus)).with_stranger_limit(strangers);
         let specialists = super::specialists::folder(prepared);
-        Self { sops, book, board, specialists, works, limits }
+        let files = specialists.clone().map(|folder| folder as Arc<dyn Instructions>);
+        let instructions = files.into_iter().chain([instructions]).collect();
+        Self { sops, book, board, specialists, instructions, works, limits }
     }
 
     /// The tools of SOPs and jobs.

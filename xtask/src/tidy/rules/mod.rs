@@ -9,6 +9,7 @@ mod lock;
 mod manifests;
 mod names;
 mod openings;
+mod own_reads;
 mod ownership;
 mod purity;
 mod shapes;
@@ -22,7 +23,7 @@ use super::tree::Tree;
 /// A rule: returns its findings in a tree.
 pub(crate) type Rule = fn(&Tree) -> Vec<Finding>;
 
-/// All rules, the five invariants first.
+/// All rules, the six invariants first.
 pub(crate) const RULES: &[Rule] = &[
     layers::leaves_see_only_the_core,
     purity::core_does_no_io,
@@ -30,6 +31,7 @@ pub(crate) const RULES: &[Rule] = &[
     layers::only_the_facade_sees_the_configuration,
     ownership::names_stay_in_their_home,
     ownership::dependencies_stay_in_their_home,
+    own_reads::files_are_opened_by_one_crate,
     sql::statements_stay_in_the_store,
     includes::nothing_from_outside_the_package,
     includes::targets_stay_in_the_package,

@@ -34,6 +34,14 @@ impl Team for Delegation {
         self.source.roster()
     }
 
+    fn refresh(&self) {
+        self.source.refresh();
+    }
+
+    fn is_from_files(&self) -> bool {
+        self.source.is_from_files()
+    }
+
     fn tools(&self, agents: &[Agent]) -> Arc<[Arc<dyn Tool>]> {
         let tool = |agent: &Agent| {
             Arc::new(Ask::new(agent, self.shared.clone(), self.conversations.clone())) as Arc<dyn Tool>

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use aethon_core::secret::Secret;
+use aethon_files::read_given;
 
 use super::Credentials;
 use crate::options::AwsEnvironment;
 
 /// The largest file that is read.
-const LARGEST: u64 = 1024 * 1024;
+const LARGEST: usize = 1024 * 1024;
 
 /// The settings of a profile, from both files.
 type Profile = HashMap<String, String>;
@@ -80,9 +81,8 @@ fn profile(environment: &AwsEnvironment) -> Option<Profile> {
 
 /// Returns a file's text. A missing, unreadable or absurdly large file counts as absent.
 fn read(path: &Path) -> Option<String> {
-    let is_sane =
-        std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LARGEST);
-    is_sane.then(|| std::fs::read(path).ok())?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    let contents = read_given(path, LARGEST).ok()??;
+    contents.is_whole.then(|| String::from_utf8_lossy(&contents.bytes).into_owned())
 }
 
 /// Parses the sections, with keys in lower case. Indented lines belong to the key before them and are skipped.

@@ -16,7 +16,7 @@ const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCT
 
 /// Opens a directory by its real path, which must be `base` or below it. With `make`, missing directories are created
 /// with this mode.
-pub(super) fn directory(base: &Path, real: &Path, make: Option<Mode>) -> io::Result<OwnedFd> {
+pub fn directory(base: &Path, real: &Path, make: Option<Mode>) -> io::Result<OwnedFd> {
     let below = real.strip_prefix(base).map_err(io::Error::other)?;
     let mut handle = openat(CWD, base, DIRECTORY, Mode::empty())?;
     for part in below.components() {
@@ -41,31 +41,31 @@ fn step(handle: &OwnedFd, name: &OsStr, make: Option<Mode>) -> io::Result<OwnedF
 }
 
 /// Opens an entry of a directory as a directory.
-pub(super) fn inner(handle: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+pub fn inner(handle: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(openat(handle, name, DIRECTORY, Mode::empty())?)
 }
 
 /// Opens an entry of a directory for reading, whatever it is.
-pub(super) fn readable(handle: impl AsFd, name: &OsStr) -> io::Result<File> {
+pub fn readable(handle: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(File::from(openat(handle, name, OFlags::RDONLY.union(FILE), Mode::empty())?))
 }
 
 /// Creates a new file in a directory.
-pub(super) fn created(handle: impl AsFd, name: &OsStr, mode: Mode) -> io::Result<File> {
+pub fn created(handle: impl AsFd, name: &OsStr, mode: Mode) -> io::Result<File> {
     let flags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(FILE);
     Ok(File::from(openat(handle, name, flags, mode)?))
 }
 
 /// Returns the operating system's path of an open file.
 #[cfg(target_os = "linux")]
-pub(super) fn real_path(file: impl AsFd) -> io::Result<PathBuf> {
+pub fn real_path(file: impl AsFd) -> io::Result<PathBuf> {
     use std::os::fd::AsRawFd;
     std::fs::read_link(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
 /// Returns the operating system's path of an open file.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn real_path(file: impl AsFd) -> io::Result<PathBuf> {
+pub fn real_path(file: impl AsFd) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let path = rustix::fs::getpath(file)?;
     Ok(PathBuf::from(std::ffi::OsString::from_vec(path.into_bytes())))
