@@ -31,7 +31,7 @@ fn start(daemon: &Dockerd, more: &[&str]) -> Server {
 fn ran(chat: &mut Socket, id: &str, command: &str, seconds: u64) -> String {
     let input = json!({"command": command, "timeout_seconds": seconds});
     let frames = chat.say(id, &format!("!tool shell {input}"));
-    let tool = of_type(&frames, "tool").last().expect("a tool frame").clone();
+    let tool = (*of_type(&frames, "tool").last().expect("a tool frame")).clone();
     tool["output"].as_str().expect("an output").to_owned()
 }
 

@@ -24,7 +24,7 @@ fn has_kernel() -> bool {
 fn ran(chat: &mut Socket, id: &str, command: &str) -> String {
     let input = json!({"command": command, "timeout_seconds": 30});
     let frames = chat.say(id, &format!("!tool shell {input}"));
-    let tool = of_type(&frames, "tool").last().expect("a tool frame").clone();
+    let tool = (*of_type(&frames, "tool").last().expect("a tool frame")).clone();
     tool["output"].as_str().expect("an output").to_owned()
 }
 

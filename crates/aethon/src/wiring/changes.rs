@@ -62,7 +62,7 @@ impl Instructions for ServerWords {
 fn words(tools: &[Arc<dyn Tool>]) -> String {
     let word = |tool: &Arc<dyn Tool>| {
         let spec = tool.spec();
-        format!("{}\n{}\n{}\n{}\n", spec.name, spec.description, spec.parameters, spec.acts_outside)
+        format!("{}\n{}\n{}\n{:?}\n", spec.name, spec.description, spec.parameters, spec.effects)
     };
     let mut all: Vec<String> = tools.iter().map(word).collect();
     all.sort();
