@@ -410,7 +410,7 @@ fn swapped(plan: &Plan) {
     assert_eq!(status.code(), Some(0));
     health.sort();
     let at = |share: usize| health[(health.len() - 1) * share / 1_000];
-    println!(
+    eprintln!(
         "{} turns, {} swaps: threads {} then {}, /health {} times: half within {:?}, 99 % within {:?}, 99.9 % within {:?}, all within {:?}; ended {ended:?} after SIGTERM",
         plan.turns,
         swaps.load(Ordering::Relaxed),
@@ -436,7 +436,7 @@ fn clients(server: &Server, turns: u64) -> Vec<Duration> {
             if number >= turns {
                 return;
             }
-            if number % 5 == 0 {
+            if number.is_multiple_of(5) {
                 let answer = server.post("/webhook/x", &json!({"text": "!say outside"}));
                 assert_eq!(answer.json()["response"], "outside", "{}", answer.text());
             } else {
@@ -479,7 +479,7 @@ fn swap(workspace: &Path, is_over: &AtomicBool, swaps: &AtomicU64) {
             put(path, things[(number + number / paths.len()) % things.len()]);
         }
         swaps.store(number as u64, Ordering::Relaxed);
-        if number % 800 == 0 {
+        if number.is_multiple_of(800) {
             // The folders themselves.
             for name in ["sops", "agents"] {
                 let (folder, moved) = (workspace.join(name), workspace.join("moved"));

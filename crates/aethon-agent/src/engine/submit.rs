@@ -25,7 +25,10 @@ impl Shared {
         surface: Arc<dyn Surface>,
     ) -> Result<Submitted> {
         self.services.health.check()?;
-        self.refresh(&inbound.agent).await;
+        if self.agents().get(&inbound.agent).is_none() {
+            // Its file may have come since somebody looked.
+            self.refresh(&inbound.agent).await;
+        }
         self.agents().find(&inbound.agent)?;
         keep_what_was_said(&*self.services.log, &mut inbound).await?;
         if self.options.marks_files {
@@ -54,6 +57,7 @@ impl Shared {
     ) {
         let turn = job.turn.clone();
         if position == Position::First {
+            self.refresh(&job.inbound.agent).await;
             self.put_context_to(&mut job);
         }
         let begin = (position == Position::First).then(|| job.begin());
