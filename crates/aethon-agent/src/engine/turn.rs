@@ -249,7 +249,7 @@ impl<'e> Turn<'e> {
     /// Tells the owner which of the pages that shape the assistant have changed, if the turn is the owner's own.
     fn notify_changed_pages(&mut self) {
         let inbound = &self.job.inbound;
-        let is_owners = inbound.kind == WorkKind::Turn && inbound.person.is_owner();
+        let is_owners = inbound.kind == WorkKind::Turn && inbound.behalf.person.is_owner();
         if inbound.is_from_outside() || !is_owners {
             return;
         }
