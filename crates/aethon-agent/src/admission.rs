@@ -39,9 +39,9 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
     };
     let repeated = earlier(log, inbound, &turn).await?.inbound;
     // What the program or a model wrote for a stranger needs no markers when it is repeated either.
-    inbound.outside |= repeated.is_from_outside();
-    inbound.untrusted |= repeated.untrusted || repeated.is_from_outside() && !repeated.outside;
-    inbound.person = repeated.person;
+    inbound.behalf.outside |= repeated.is_from_outside();
+    inbound.untrusted |= repeated.untrusted || repeated.is_from_outside() && !repeated.behalf.outside;
+    inbound.behalf.person = repeated.behalf.person;
     if inbound.effort.is_none() {
         inbound.effort = repeated.effort;
     }

@@ -34,12 +34,6 @@ pub trait Hook: Send + Sync {
     /// Runs after a model has answered or failed, with the usage of the call so far.
     async fn after_model(&self, _turn: &TurnContext, _outcome: Result<&Message, &Failure>, _usage: &Usage) {}
 
-    /// Returns whether the model of a turn is offered a tool. No, if this hook refuses every call of it in such a turn:
-    /// then the model need not try. Only asked for turns that the owner's own words did not begin.
-    fn offers(&self, _turn: &TurnContext, _spec: &ToolSpec) -> bool {
-        true
-    }
-
     /// Runs before a tool does.
     async fn before_tool(&self, _context: &ToolContext, _spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
         ToolDecision::Allow

@@ -27,9 +27,9 @@ pub struct Inbound {
     pub channel: String,
     /// Its sender there.
     pub sender: String,
-    /// The person it is for: whose memories may be recalled, and for whom new ones are made.
-    #[serde(default, skip_serializing_if = "Person::is_owner")]
-    pub person: Person,
+    /// Whose wish it is.
+    #[serde(flatten)]
+    pub behalf: Behalf,
     /// The sender's own id for it, by which duplicate deliveries are recognised. A turn with such an id is resumed
     /// after a crash; one without is closed as interrupted, because its sender saw the connection break and will ask
     /// again.
@@ -50,10 +50,6 @@ pub struct Inbound {
     /// Whether the text is untrusted and put between markers before a model sees it.
     #[serde(default)]
     pub untrusted: bool,
-    /// Whether a stranger is behind it although the text needs no markers, because the program or a model wrote it: the
-    /// task of a specialist or of work that a stranger's text asked for.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub outside: bool,
     /// Whether the session is used only once and may be removed after `session.oneshot_keep_days`.
     #[serde(default)]
     pub oneshot: bool,
@@ -74,7 +70,7 @@ impl Inbound {
             agent: AgentName::default(),
             kind: WorkKind::default(),
             sender: "owner".into(),
-            person: Person::default(),
+            behalf: Behalf::default(),
             dedupe: None,
             intent: Intent::Say,
             text: text.into(),
@@ -82,7 +78,6 @@ impl Inbound {
             attachments: Vec::new(),
             effort: None,
             untrusted: false,
-            outside: false,
             oneshot: false,
             deliver_to: None,
             handling: Handling::Model,
@@ -132,18 +127,18 @@ impl Inbound {
     /// Returns whether a stranger may have written it or have caused it: the words of somebody who is not trusted, what
     /// another program sends, or what such a text asked for. Independent of `security.mark_untrusted_content`.
     pub fn is_from_outside(&self) -> bool {
-        self.untrusted || self.outside || self.channel == "webhook"
+        self.untrusted || self.behalf.outside || self.channel == "webhook"
     }
 
     /// Returns how far its turn may go.
     pub fn trust(&self) -> Trust {
-        Trust::of(&self.person, self.is_from_outside())
+        Trust::of(&self.behalf.person, self.is_from_outside())
     }
 
     /// Sets the person it is for.
     #[must_use]
     pub fn for_person(self, person: Person) -> Self {
-        Self { person, ..self }
+        Self { behalf: Behalf { person, ..self.behalf }, ..self }
     }
 
     /// Sets the sender's own id.
@@ -183,7 +178,7 @@ impl Inbound {
     /// Sets whether a stranger is behind it although its text needs no markers.
     #[must_use]
     pub fn with_outside(self, outside: bool) -> Self {
-        Self { outside, ..self }
+        Self { behalf: Behalf { outside, ..self.behalf }, ..self }
     }
 
     /// Sets whether the session is used only once.
@@ -203,6 +198,18 @@ impl Inbound {
     pub fn delivered_to(self, destination: impl Into<Option<Destination>>) -> Self {
         Self { deliver_to: destination.into(), ..self }
     }
+}
+
+/// Whose wish a message is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Behalf {
+    /// The person it is for: whose memories may be recalled, and for whom new ones are made.
+    #[serde(default, skip_serializing_if = "Person::is_owner")]
+    pub person: Person,
+    /// Whether a stranger is behind it although the text needs no markers, because the program or a model wrote it: the
+    /// task of a specialist or of work that a stranger's text asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
 }
 
 /// A file that comes with a message.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 pub use crate::failure::{EndReason, Failure};
 use crate::ids::{MessageId, SessionId, TurnId};
-pub use crate::inbound::{Attachment, Dedupe, Destination, Handling, Inbound, Intent};
+pub use crate::inbound::{Attachment, Behalf, Dedupe, Destination, Handling, Inbound, Intent};
 use crate::model::Usage;
 pub use crate::tool::ToolResult;
 use crate::untrusted;

@@ -71,7 +71,7 @@ impl TurnContext {
             turn,
             channel: inbound.channel.clone(),
             sender: inbound.sender.clone(),
-            person: inbound.person.clone(),
+            person: inbound.behalf.person.clone(),
             reply_to: inbound.deliver_to.clone(),
             agent: inbound.agent.clone(),
             kind: inbound.kind,

@@ -253,7 +253,7 @@ impl<'e> Turn<'e> {
     /// Tells the owner what has changed of that which instructs the model, if the turn is the owner's own.
     async fn notify_changed_instructions(&mut self) {
         let inbound = &self.job.inbound;
-        let is_owners = inbound.kind == WorkKind::Turn && inbound.person.is_owner();
+        let is_owners = inbound.kind == WorkKind::Turn && inbound.behalf.person.is_owner();
         if inbound.is_from_outside() || !is_owners {
             return;
         }

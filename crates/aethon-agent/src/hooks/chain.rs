@@ -4,7 +4,6 @@
 //! after an action cannot change what happened: a panic is only logged.
 
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,19 +15,29 @@ use aethon_core::tool::{ToolContext, ToolSpec};
 use futures_util::future::poll_immediate;
 use tokio::time::timeout;
 
+use super::strangers::StrangerBounds;
 use crate::caught::caught;
 
 /// How long a hook may spend on what has already happened; nothing else bounds it.
 const LONGEST_NOTE: Duration = Duration::from_secs(10);
 
-/// Hooks in order. Cheap to clone.
+/// Hooks in order, behind the bounds of turns that the owner did not begin. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Hooks(Arc<[Arc<dyn Hook>]>);
+pub struct Hooks {
+    hooks: Arc<[Arc<dyn Hook>]>,
+    bounds: Arc<StrangerBounds>,
+}
 
 impl Hooks {
     /// Creates the chain with these hooks, in this order.
     pub fn new(hooks: Vec<Arc<dyn Hook>>) -> Self {
-        Self(hooks.into())
+        Self { hooks: hooks.into(), bounds: Arc::default() }
+    }
+
+    /// Opens to people who are not the owner what these bounds say; without, nothing is opened.
+    #[must_use]
+    pub fn with_bounds(self, bounds: StrangerBounds) -> Self {
+        Self { bounds: Arc::new(bounds), ..self }
     }
 
     /// Collects what all hooks add, in order.
@@ -38,7 +47,7 @@ impl Hooks {
         inbound: &Inbound,
     ) -> Result<Vec<AddedContext>, Failure> {
         let mut added = Vec::new();
-        for hook in &*self.0 {
+        for hook in &*self.hooks {
             added.extend(refusing(hook.name(), hook.before_turn(turn, inbound)).await?);
         }
         Ok(added)
@@ -49,7 +58,7 @@ impl Hooks {
         turn: &TurnContext,
         request: &ModelRequest,
     ) -> Result<(), Failure> {
-        for hook in &*self.0 {
+        for hook in &*self.hooks {
             refusing(hook.name(), hook.before_model(turn, request)).await?;
         }
         Ok(())
@@ -61,23 +70,14 @@ impl Hooks {
         outcome: Result<&Message, &Failure>,
         usage: &Usage,
     ) {
-        for hook in &*self.0 {
+        for hook in &*self.hooks {
             logging(hook.name(), hook.after_model(turn, outcome, usage)).await;
         }
     }
 
-    /// Returns whether every hook lets the model of a turn be offered a tool; one that panics does not.
+    /// Returns whether the model of a turn is offered a tool, which it is unless every call would be refused.
     pub(crate) fn offer(&self, turn: &TurnContext, spec: &ToolSpec) -> bool {
-        self.0.iter().all(|hook| {
-            catch_unwind(AssertUnwindSafe(|| hook.offers(turn, spec))).unwrap_or_else(|_| {
-                tracing::error!(
-                    hook = hook.name(),
-                    tool = spec.name,
-                    "a hook panicked before a tool was offered"
-                );
-                false
-            })
-        })
+        self.bounds.refusal(turn.trust(), &turn.person, spec).is_none()
     }
 
     /// Asks every hook, so that one which wants a person's approval does not hide another one's refusal.
@@ -87,8 +87,11 @@ impl Hooks {
         spec: &ToolSpec,
         call: &ToolCall,
     ) -> ToolDecision {
+        if let Some(reason) = self.bounds.refusal(context.trust(), &context.person, spec) {
+            return ToolDecision::Deny(reason);
+        }
         let mut decision = ToolDecision::Allow;
-        for hook in &*self.0 {
+        for hook in &*self.hooks {
             match caught(hook.before_tool(context, spec, call)).await {
                 Ok(ToolDecision::Allow) => {}
                 Ok(ToolDecision::Deny(reason)) => return ToolDecision::Deny(reason),
@@ -104,7 +107,7 @@ impl Hooks {
     }
 
     pub(crate) async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
-        for hook in &*self.0 {
+        for hook in &*self.hooks {
             if let Err(panic) = caught(hook.after_tool(context, call, result)).await {
                 tracing::error!(hook = hook.name(), panic, "a hook panicked after a tool call");
                 // The hook may have been about to remove something that must not be seen.
@@ -116,7 +119,7 @@ impl Hooks {
     }
 
     pub(crate) async fn after_turn(&self, turn: &TurnContext, reply: &Reply) {
-        for hook in &*self.0 {
+        for hook in &*self.hooks {
             logging(hook.name(), hook.after_turn(turn, reply)).await;
         }
     }

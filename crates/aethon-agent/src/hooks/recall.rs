@@ -60,7 +60,7 @@ impl Hook for AutoRecall {
         if text.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let reach = Reach::of(&inbound.person);
+        let reach = Reach::of(&inbound.behalf.person);
         let query = MemoryQuery::new(text, self.top_k).of(reach).for_purpose(Purpose::Recall);
         let hits = match timeout(PATIENCE, self.memory.search(query)).await {
             Ok(Ok(hits)) => hits,

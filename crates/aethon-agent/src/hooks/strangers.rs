@@ -4,16 +4,13 @@
 //! decides, not its name: [`ToolSpec::open_to`] says whose turns may call it, and an argument that is kept for later
 //! conversations ([`ToolSpec::keeps_for_later`]) makes it one of memory. Guests and members of the household get the tools
 //! that reach no further than the workspace, the conversation, the public web and their own things, and those that the
-//! owner opens to them.
+//! owner opens to them. [`super::Hooks`] checks this before every hook, and by it chooses what a model is offered.
 
 use std::collections::BTreeMap;
 
-use aethon_core::hook::{Hook, ToolDecision, TurnContext};
-use aethon_core::message::ToolCall;
 use aethon_core::person::Person;
-use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::tool::ToolSpec;
 use aethon_core::turn::Trust;
-use async_trait::async_trait;
 
 use super::approval::fits;
 
@@ -29,7 +26,7 @@ pub struct StrangerBounds {
 
 impl StrangerBounds {
     /// Returns why a turn with this trust, for this person, may not call the tool.
-    fn refusal(&self, trust: Trust, person: &Person, spec: &ToolSpec) -> Option<String> {
+    pub(super) fn refusal(&self, trust: Trust, person: &Person, spec: &ToolSpec) -> Option<String> {
         let name = &spec.name;
         if trust <= spec.open_to && !(trust == Trust::Outside && spec.keeps_for_later()) {
             return None;
@@ -57,24 +54,6 @@ impl StrangerBounds {
             "`{name}` is not open to {}; the owner can open it with {keys}",
             if *person == Person::everybody() { "groups and shared conversations" } else { person.as_str() }
         ))
-    }
-}
-
-#[async_trait]
-impl Hook for StrangerBounds {
-    fn name(&self) -> &'static str {
-        "strangers"
-    }
-
-    fn offers(&self, turn: &TurnContext, spec: &ToolSpec) -> bool {
-        self.refusal(turn.trust(), &turn.person, spec).is_none()
-    }
-
-    async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
-        match self.refusal(context.trust(), &context.person, spec) {
-            Some(reason) => ToolDecision::Deny(reason),
-            None => ToolDecision::Allow,
-        }
     }
 }
 

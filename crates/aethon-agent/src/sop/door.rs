@@ -493,7 +493,7 @@ impl SopRunner for SopDoor {
         let before = before.map(|turn| turn.inbound);
         let outside = before.as_ref().is_some_and(Inbound::is_from_outside);
         let inbound = Inbound::say(run.session_id.clone(), text)
-            .for_person(before.map(|inbound| inbound.person).unwrap_or_default())
+            .for_person(before.map(|inbound| inbound.behalf.person).unwrap_or_default())
             .with_outside(outside)
             .with_attachments(vec![brief::reminder(&sop, &input, run.step, run.steps_done)])
             .with_dedupe(dedupe(run_id))

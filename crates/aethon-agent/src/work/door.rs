@@ -48,7 +48,7 @@ impl WorkDoor {
             return Ok(None);
         }
         let words: Vec<&str> = rest.split_whitespace().collect();
-        let person = &inbound.person;
+        let person = &inbound.behalf.person;
         let said = match words.as_slice() {
             [] | ["list"] => Ok(self.list(person).await?),
             ["pause"] | ["resume"] if !person.is_owner() => Ok(NOT_YOURS.to_owned()),

@@ -88,11 +88,10 @@ fn hooks(
 ) -> Hooks {
     let approval = &prepared.config.approval;
     let blocked = &prepared.config.security.blocked_commands;
-    let built_in: [Arc<dyn Hook>; 11] = [
+    let built_in: [Arc<dyn Hook>; 10] = [
         Arc::new(prepared.shared.model_health.clone()),
         Arc::new(WatchAgents(board.clone())),
         Arc::new(InputLimits::default()),
-        Arc::new(super::household::bounds(&prepared.config)),
         Arc::new(work),
         Arc::new(CommandRules::new(blocked, prepared.flags.user_home.as_deref())),
         Arc::new(NoSecretsKept(guard)),
@@ -114,7 +113,8 @@ fn hooks(
     let verify = verify.map(|verify| verify as Arc<dyn Hook>);
     let brought = prepared.parts.hooks.iter().cloned();
     // The recorder must see the results of all others.
-    Hooks::new(verify.into_iter().chain(built_in).chain(last).chain(brought).chain(recorder).collect())
+    let hooks = verify.into_iter().chain(built_in).chain(last).chain(brought).chain(recorder);
+    Hooks::new(hooks.collect()).with_bounds(super::household::bounds(&prepared.config))
 }
 
 /// The hook that shows relevant memories to the model, if enabled.
