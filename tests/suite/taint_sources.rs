@@ -111,11 +111,8 @@ fn the_descriptions_of_an_mcp_server_taint_unless_the_owner_vouches_for_it() {
         assert_eq!(is_asked(&mut chat, &say("m1", &[])), expected, "trusted: {trusted}");
         // What its tools return is data in any case.
         let both = format!("!tool fake__environment {{}}\n!then\n{RUN}");
-        let reading = json!({"type": "message", "id": "m2", "text": both});
-        chat.send_json(&reading);
-        let question = chat.until("approval").pop().unwrap();
-        chat.send_json(&json!({"type": "approval", "id": question["id"], "decision": "deny"}));
-        chat.until("done");
+        let reading = json!({"type": "message", "id": "m1", "text": both});
+        assert!(is_asked(&mut server.chat("fresh"), &reading), "trusted: {trusted}");
     }
 }
 
