@@ -2,6 +2,7 @@
 
 mod approvals;
 mod commands;
+mod crowding;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -292,25 +293,6 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     stage.assistant.refuse(1);
     let refused = intake.arrive(stage.arrival("7:3", "hi")).await;
     assert!(refused.is_err(), "what is not stored is not confirmed");
-}
-
-#[tokio::test]
-async fn a_guest_for_whom_there_is_no_room_holds_up_nobody_and_the_owner_is_not_dropped() {
-    let stage = Stage::new(Rules { owners: Some(vec!["2".into()]), ..known() });
-    let intake = stage.intake();
-    stage.assistant.crowd(2);
-    for _ in 0..2 {
-        // Were it an error, the messages behind it would wait until it succeeds.
-        intake.arrive(stage.arrival("7:1", "hi")).await.unwrap();
-    }
-    assert_eq!(stage.said(), [super::intake::CROWDED], "told once");
-    assert!(stage.submitted().is_empty());
-    let stage = Stage::new(known());
-    let intake = stage.intake();
-    stage.assistant.crowd(1);
-    assert!(intake.arrive(stage.arrival("7:2", "hi")).await.is_err(), "the owner's comes again");
-    intake.arrive(stage.arrival("7:2", "hi")).await.unwrap();
-    assert_eq!(stage.submitted().len(), 1);
 }
 
 #[tokio::test]

@@ -1,5 +1,8 @@
 //! The log file: one per day, at most `logging.keep_files`, the oldest removed first.
 //!
+//! What others do is logged as well, so a file has a largest size. One that reaches it becomes the day's earlier file, in
+//! place of the one before, and a new one begins: the newest records are always there.
+//!
 //! It is opened at the first record, so that startup pays nothing, and with mode 0600, because logs reveal what the owner
 //! does. Records logged before a new home has its folder are held back until it exists. If the file cannot be written, that is
 //! reported once on stderr and the program continues.
@@ -13,22 +16,38 @@ use aethon_core::log::LogRecord;
 
 /// How many lines are held back until a new home has its folder.
 const MOST_WAITING: usize = 200;
+/// The largest size of a file. A day has at most two.
+const MAX_BYTES: u64 = 64 << 20;
 
 pub(super) struct LogFile {
     folder: PathBuf,
     keep: usize,
     open: Option<(String, File)>,
+    /// How large the open file is, and how large it may become.
+    bytes: u64,
+    max_bytes: u64,
     waiting: Vec<String>,
     broken: bool,
 }
 
 impl LogFile {
     pub(super) fn new(folder: PathBuf, keep: usize) -> Self {
-        Self { folder, keep: keep.max(1), open: None, waiting: Vec::new(), broken: false }
+        Self {
+            folder,
+            keep: keep.max(1),
+            open: None,
+            bytes: 0,
+            max_bytes: MAX_BYTES,
+            waiting: Vec::new(),
+            broken: false,
+        }
     }
 
     pub(super) fn write(&mut self, record: &LogRecord, line: &str) {
         let day = record.ts.strftime("%Y-%m-%d").to_string();
+        if self.bytes >= self.max_bytes && self.open.as_ref().is_some_and(|(open_day, _)| *open_day == day) {
+            self.put_aside(&day);
+        }
         if self.open.as_ref().is_none_or(|(open_day, _)| *open_day != day) {
             self.open = self.start(day);
         }
@@ -39,6 +58,7 @@ impl LogFile {
             return;
         };
         let early = std::mem::take(&mut self.waiting).concat();
+        self.bytes += (early.len() + line.len()) as u64;
         if let Err(error) = file.write_all(early.as_bytes()).and_then(|()| file.write_all(line.as_bytes())) {
             self.report(&error);
         }
@@ -48,6 +68,7 @@ impl LogFile {
         let path = self.folder.join(format!("aethon-{day}.log"));
         match private_file::open(&path, OpenOptions::new().append(true)) {
             Ok(file) => {
+                self.bytes = file.metadata().map_or(0, |metadata| metadata.len());
                 self.remove_old();
                 Some((day, file))
             }
@@ -56,6 +77,16 @@ impl LogFile {
                 self.report(&error);
                 None
             }
+        }
+    }
+
+    /// Makes the open file the day's earlier one.
+    fn put_aside(&mut self, day: &str) {
+        self.open = None;
+        let path = |name: String| self.folder.join(name);
+        let (from, to) = (path(format!("aethon-{day}.log")), path(format!("aethon-{day}.0.log")));
+        if let Err(error) = std::fs::rename(from, to) {
+            self.report(&error);
         }
     }
 
@@ -104,6 +135,25 @@ mod tests {
             message: "m".into(),
             fields: Default::default(),
         }
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_makes_room_for_the_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = LogFile { max_bytes: 100, ..LogFile::new(folder.path().to_owned(), 5) };
+        for n in 0..100 {
+            file.write(&record("2026-11-01T10:00:00Z"), &format!("line {n:02} of many\n"));
+        }
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        let (earlier, newest) = (read("aethon-2026-11-01.0.log"), read("aethon-2026-11-01.log"));
+        assert!(earlier.len() < 120 && newest.len() < 120 && newest.ends_with("line 99 of many\n"));
+        let lines = (earlier + &newest).lines().count();
+        let first = 100 - lines;
+        assert!(
+            read("aethon-2026-11-01.0.log").starts_with(&format!("line {first:02}")),
+            "none is missing between"
+        );
+        assert_eq!(log_files(folder.path()).len(), 2);
     }
 
     #[test]
