@@ -15,6 +15,7 @@
 //! lock, listener, delivery. The shared vocabulary is in [`core`].
 
 mod aethon;
+mod arguments;
 pub mod attack;
 pub mod audit;
 mod builder;
@@ -33,6 +34,7 @@ mod messengers;
 mod model_health;
 pub mod model_test;
 pub mod models;
+mod other_accounts;
 mod preflight;
 mod quota;
 pub mod reach;
@@ -54,6 +56,7 @@ pub use aethon_http::ws::frames_of;
 pub use aethon_tools::step;
 
 pub use crate::aethon::Aethon;
+pub use crate::arguments::without_secrets;
 pub use crate::builder::{Builder, Prepared};
 pub use crate::error::{Error, Result};
 pub use crate::harden::harden_process;

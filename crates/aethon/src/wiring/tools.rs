@@ -111,7 +111,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.own = own.chain(prepared.file.clone()).collect();
     options.blocked_paths = security.blocked_paths.clone();
     options.allowed_paths = security.allowed_paths.clone();
-    options.port = webchat.enabled.then_some(webchat.port);
+    options.port = webchat.tcp_port().filter(|_| webchat.enabled);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     options.docker = prepared.shared.docker.clone();
