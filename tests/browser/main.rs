@@ -15,6 +15,7 @@ mod accessibility;
 mod approvals;
 mod away;
 mod chat;
+mod config_confirm;
 mod conversations;
 mod editing;
 mod effort;

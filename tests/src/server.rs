@@ -105,6 +105,11 @@ impl Server {
         std::fs::read_to_string(self.home.path().with_extension("stderr")).unwrap_or_default()
     }
 
+    /// The id of its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its current memory in KiB.
     pub fn resident(&self) -> u64 {
         self.memory("VmRSS:")

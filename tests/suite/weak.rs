@@ -34,6 +34,7 @@ enum Weakness {
     SideDoor,
     Folder,
     Webhook,
+    Loosening,
     TwoReadings,
     Body,
     Head,
@@ -46,7 +47,7 @@ enum Weakness {
 use Weakness::*;
 
 /// Each, and the words by which its finding is known.
-const PLANTED: [(Weakness, &str); 16] = [
+const PLANTED: [(Weakness, &str); 17] = [
     (Host, "a name of another site that points here (DNS rebinding)"),
     (Origin, "a post that a page of another site sends"),
     (CrossSite, "a post that a browser marks as cross-site"),
@@ -56,6 +57,7 @@ const PLANTED: [(Weakness, &str); 16] = [
     (SideDoor, "addresses written in other ways"),
     (Folder, "files outside the folder of the pages"),
     (Webhook, "a webhook without a signature"),
+    (Loosening, "a change that loosens protection, without the token shown again"),
     (TwoReadings, "requests that two servers would read in two ways"),
     (Body, "bodies and headers without measure"),
     (Head, "bodies and headers without measure"),
@@ -188,7 +190,8 @@ impl Listener {
             ("/ws/chat", _) => 101,
             ("/api/memory/search", Some("text/plain")) if !self.breaks(Form) => 415,
             ("/api/status" | "/api/memory/search", _) => 200,
-            (path, _) if path.starts_with("/api/sessions/") => 200,
+            ("/api/config?dry_run=true", _) if !self.breaks(Loosening) => 403,
+            (path, _) if path.starts_with("/api/sessions/") || path.starts_with("/api/config") => 200,
             _ => 404,
         }
     }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { lineDiff, shortened } from "../assets/js/components/line-diff.js";
 import { labelled, points, ticks } from "../assets/js/components/scale.js";
 import { sorted, windowOf } from "../assets/js/components/table-math.js";
-import { asToml, configEntries, fieldText, parsedValue, sectionsOf } from "../assets/js/dashboard/config-model.js";
+import { asToml, configEntries, fieldText, parsedValue, sectionsOf, terminalCommand } from "../assets/js/dashboard/config-model.js";
 import { ranked } from "../assets/js/dashboard/matching.js";
 import { share, troubles } from "../assets/js/dashboard/problems.js";
 import { hrefOf, parseRoute } from "../assets/js/dashboard/route.js";
@@ -74,6 +74,16 @@ test("of the configuration every key is told, with what it would be by itself", 
   assert.deepEqual(told, [["model.effort", true, false, "string"], ["model.key", true, true, "string"], ["model.retries", false, false, "integer"], ["odd", false, false, "number"]]);
   assert.deepEqual(sectionsOf(entries).map(({ name }) => name), ["", "model"]);
   assert.equal(asToml({ a: [1, "x"], "b c": { d: true } }), '{ a = [1, "x"], "b c" = { d = true } }');
+});
+
+test("a value is changed in a terminal by a command that a shell takes as it is", () => {
+  const check = (key, value, expected) => assert.equal(terminalCommand({ key }, value), expected);
+  check("approval.enabled", false, "aethon-cli config set approval.enabled false");
+  check("model.host", "https://a.example/v1", "aethon-cli config set model.host https://a.example/v1");
+  check("a.b", "it's; rm -rf ~", "aethon-cli config set a.b 'it'\\''s; rm -rf ~'");
+  check("a.list", ["x", "$y"], `aethon-cli config set a.list '["x", "$y"]'`);
+  check('budget.pricing."gpt 5".input', 1, `aethon-cli config set 'budget.pricing."gpt 5".input' 1`);
+  check("a.b", null, "aethon-cli config unset a.b");
 });
 
 test("a field of the configuration says what it means, there and back", () => {

@@ -42,7 +42,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text", value_parser = log_format())]
     pub(crate) log_format: LogFormat,
     /// Use the aethon-server at this address instead of the one that runs on this home.
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, value_name = "URL|unix:PATH")]
     pub(crate) connect: Option<String>,
 }
 

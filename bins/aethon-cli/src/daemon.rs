@@ -1,10 +1,14 @@
 //! The client of the running daemon: its address and its JSON API.
 
+use std::path::Path;
 use std::time::Duration;
 
 use aethon::{Home, Prepared};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
+use ureq::unversioned::resolver::DefaultResolver;
+
+use crate::unix_socket::UnixConnector;
 
 /// The time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -15,8 +19,10 @@ const MOST_BODY: u64 = 1 << 30;
 /// A reachable daemon.
 #[derive(Debug, Clone)]
 pub(crate) struct Daemon {
-    /// Its base address, without a trailing slash.
+    /// Its base address, without a trailing slash: of http, or `unix:PATH`.
     pub(crate) base: String,
+    /// The same as the HTTP client wants it.
+    url: String,
     token: String,
     agent: ureq::Agent,
 }
@@ -56,8 +62,21 @@ impl Finder {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
-            .proxy(None);
-        Ok(base.map(|base| Daemon { base, token: self.token.clone(), agent: config.build().into() }))
+            .max_redirects(0)
+            .proxy(None)
+            .build();
+        Ok(base.map(|base| {
+            let (url, agent) = match socket_of(&base) {
+                None => (base.clone(), config.into()),
+                Some(path) => {
+                    let connector = UnixConnector(path.to_owned());
+                    let agent = ureq::Agent::with_parts(config, connector, DefaultResolver::default());
+                    // The address of the request does not matter, but its host must be one of this machine.
+                    ("http://127.0.0.1".to_owned(), agent)
+                }
+            };
+            Daemon { base, url, token: self.token.clone(), agent }
+        }))
     }
 }
 
@@ -65,6 +84,16 @@ impl Daemon {
     /// Returns the daemon at `connect`, or the one running on this home, if any.
     pub(crate) fn find(prepared: &Prepared, connect: Option<&str>) -> Result<Option<Self>> {
         Finder::new(prepared, connect).find()
+    }
+
+    /// The path of its Unix socket, if it has no port.
+    pub(crate) fn socket(&self) -> Option<&Path> {
+        socket_of(&self.base)
+    }
+
+    /// The address of a WebSocket of it.
+    pub(crate) fn socket_address(&self, path: &str) -> String {
+        format!("{}{path}", self.url.replacen("http", "ws", 1))
     }
 
     /// The token as a header value, if set.
@@ -117,7 +146,7 @@ impl Daemon {
     }
 
     fn call_blocking(&self, method: &str, path: &str) -> Result<String> {
-        let address = format!("{}{path}", self.base);
+        let address = format!("{}{path}", self.url);
         let response = match method {
             "DELETE" => self.with_token(self.agent.delete(&address)).call(),
             _ => self.with_token(self.agent.get(&address)).call(),
@@ -126,7 +155,7 @@ impl Daemon {
     }
 
     fn post_blocking(&self, path: &str, body: &str) -> Result<String> {
-        let request = self.with_token(self.agent.post(format!("{}{path}", self.base)));
+        let request = self.with_token(self.agent.post(format!("{}{path}", self.url)));
         self.answer(request.header("Content-Type", "application/json").send(body))
     }
 
@@ -178,6 +207,9 @@ impl Unanswered {
             ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
                 format!("no aethon-server listens at {base}; start it, or correct --connect")
             }
+            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                format!("there is no socket at {base}; start aethon-server, or correct --connect")
+            }
             ureq::Error::HostNotFound => {
                 format!("the name of the host in {base} is not known; correct --connect")
             }
@@ -223,7 +255,15 @@ pub(crate) fn encoded(text: &str) -> String {
         .collect()
 }
 
+/// The path in `unix:PATH`.
+fn socket_of(base: &str) -> Option<&Path> {
+    base.strip_prefix("unix:").filter(|path| !path.is_empty()).map(Path::new)
+}
+
 fn checked(address: &str) -> Result<String> {
+    if socket_of(address).is_some() {
+        return Ok(address.to_owned());
+    }
     let base = address.trim_end_matches('/');
     let is_plain = !base.contains(['?', '#', '@']);
     if is_plain && (base.starts_with("http://") || base.starts_with("https://")) {
@@ -231,7 +271,9 @@ fn checked(address: &str) -> Result<String> {
     }
     // Query and fragment are not shown: people put tokens there.
     let shown = address.split(['?', '#']).next().unwrap_or_default();
-    let words = format!("--connect {shown:?} is not an address: use one like http://127.0.0.1:18790");
+    let words = format!(
+        "--connect {shown:?} is not an address: use one like http://127.0.0.1:18790 or unix:/run/user/1000/aethon.sock"
+    );
     Err(aethon::Error::refused(words).into())
 }
 

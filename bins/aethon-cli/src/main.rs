@@ -9,6 +9,7 @@ mod commands;
 mod daemon;
 mod environment;
 mod render;
+mod unix_socket;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -23,13 +24,14 @@ use args::{Cli, Command, Common, ModelCommand};
 
 fn main() -> ExitCode {
     // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(code) = aethon::step(&arguments) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = aethon::step(arguments.get(1..).unwrap_or_default()) {
         return code;
     }
+    // Before anything else, so that a secret among them stands in the list of processes for a moment only.
+    let arguments = aethon::without_secrets(arguments);
     aethon::harden_process();
-    let cli = Cli::parse();
-    let outcome = run(cli);
+    let outcome = arguments.map_err(Into::into).and_then(|arguments| run(Cli::parse_from(arguments)));
     match outcome {
         Ok(code) => code,
         Err(error) => {

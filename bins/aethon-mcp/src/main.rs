@@ -38,15 +38,17 @@ struct Arguments {
 
 fn main() -> ExitCode {
     // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(code) = aethon::step(&arguments) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if let Some(code) = aethon::step(arguments.get(1..).unwrap_or_default()) {
         return code;
     }
+    // Before anything else, so that a secret among them stands in the list of processes for a moment only.
+    let arguments = aethon::without_secrets(arguments);
     aethon::harden_process();
-    if let Some(code) = aethon::run_as_init() {
+    if let Some(code) = arguments.as_deref().ok().and_then(aethon::run_as_init) {
         return code;
     }
-    match run(Arguments::parse()) {
+    match arguments.map_err(Into::into).and_then(|arguments| run(Arguments::parse_from(arguments))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let refused = error.downcast_ref::<aethon::Error>().is_some_and(aethon::Error::is_refusal);

@@ -1,7 +1,9 @@
 //! Changes several keys of the file at once: checked as a whole, shown as a diff, and written only on request.
 //!
 //! Edits from the page go through here. Secrets do not: they belong in `credentials/`, and the page only ever sees a mask.
-//! Everything but the changed values stays as it is in the file, comments and order included.
+//! Everything but the changed values stays as it is in the file, comments and order included. Which of the changes loosen
+//! protection is judged here (`guard`), by what is in force and by the file alone: a variable may hide a key of the file today
+//! and be gone tomorrow.
 
 use std::fs;
 use std::io;
@@ -11,9 +13,12 @@ use aethon_core::secret::MASK;
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Value as Toml};
 
+use crate::addressed_keys::{AddressedKeys, addressed_keys, is_nameable};
+use crate::decode::decode;
 use crate::edit::{with, without};
+use crate::guard;
 use crate::layers::{Layers, Origin};
-use crate::load::finish;
+use crate::load::{self, finish};
 use crate::mask::MASKED_NAMES;
 use crate::origins::known;
 use crate::path::KeyPath;
@@ -44,6 +49,12 @@ pub struct Edited {
     pub warnings: Vec<String>,
     /// Changed keys that a higher layer overrides, and that layer: there the change has no effect.
     pub overridden: Vec<(String, String)>,
+    /// Changed keys that loosen protection, or say where keys are sent or which programs run.
+    pub loosened: Vec<String>,
+    /// Keys that are removed because the address that they are sent to changes.
+    pub cleared: Vec<String>,
+    /// Keys that would be sent to another address than before, and cannot be removed here.
+    pub misdirected: Vec<EditFault>,
 }
 
 impl Edited {
@@ -76,9 +87,34 @@ pub fn edit(sources: &Sources, changes: &[(String, Value)]) -> Result<Edited, Ve
     if !faults.is_empty() {
         return Err(faults);
     }
-    let after = document.to_string();
-    let layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+    let earlier = Layers::read_with(sources, before.clone()).map_err(|error| told(&error))?;
+    let mut after = document.to_string();
+    let mut layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+    let (was, faulty) = forgiving(&earlier, sources);
+    let (cleared, misdirected) = {
+        let known = addressed_keys(&was);
+        let moved = moved(&forgiving(&layers, sources).0, &known, &paths);
+        let cleared = clear(&mut document, &moved);
+        if !cleared.is_empty() {
+            after = document.to_string();
+            layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+        }
+        let left = self::moved(&forgiving(&layers, sources).0, &known, &paths);
+        (cleared, left.iter().map(|keys| still_keyed(keys, &layers)).collect())
+    };
     let loaded = finish(&layers, sources).map_err(|error| told(&error))?;
+    let mut loosened = guard::loosened(&was, &loaded.config, &paths);
+    let alone = |text: &str| {
+        let layers = Layers::of_file(&file, text.to_owned()).map_err(|error| told(&error))?;
+        Ok::<Config, Vec<EditFault>>(forgiving(&layers, sources).0)
+    };
+    loosened.extend(guard::loosened(&alone(&before)?, &alone(&after)?, &paths));
+    // What a secret was is not compared; and what a wrong value protected is not known.
+    let is_unsure = |path: &&KeyPath| {
+        let is_faulty = faulty.iter().any(|fault| fault.is_within(path) || path.is_within(fault));
+        known(path) == Some(true) || (is_faulty && !guard::is_free(path))
+    };
+    loosened.extend(paths.iter().filter(is_unsure).map(ToString::to_string));
     let overridden = paths.iter().filter_map(|path| match layers.origin_of(path) {
         Some(origin @ (Origin::Variable { .. } | Origin::Set(_))) => {
             Some((path.to_string(), origin.place(path)))
@@ -89,10 +125,55 @@ pub fn edit(sources: &Sources, changes: &[(String, Value)]) -> Result<Edited, Ve
         overridden: overridden.collect(),
         warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
         config: loaded.config,
+        loosened: loosened.into_iter().collect(),
+        cleared,
+        misdirected,
         file,
         before,
         after,
     })
+}
+
+/// The configuration of these layers without what is wrong in it, and where that is.
+fn forgiving(layers: &Layers, sources: &Sources) -> (Config, Vec<KeyPath>) {
+    let credentials = sources.credentials_directory();
+    let references = load::references(sources, &credentials);
+    let mut decoded = decode(layers, references);
+    load::complete(&mut decoded.config, references);
+    (decoded.config, decoded.faulty)
+}
+
+/// The addresses that would get keys which another one got before, where the change does not name these keys again.
+fn moved(config: &Config, before: &[AddressedKeys], named: &[KeyPath]) -> Vec<AddressedKeys> {
+    let all = addressed_keys(config).into_iter();
+    let is_named = |keys: &AddressedKeys| keys.keys.iter().any(|key| named.contains(key));
+    all.filter(|keys| keys.are_sent_elsewhere(before) && !is_named(keys)).collect()
+}
+
+/// Removes these keys from the file, and returns those that were in there.
+fn clear(document: &mut DocumentMut, moved: &[AddressedKeys]) -> Vec<String> {
+    let mut cleared = Vec::new();
+    for key in moved.iter().flat_map(|keys| &keys.keys) {
+        let next = without(document, key).and_then(|text| text.parse::<DocumentMut>().ok());
+        if let Some(next) = next.filter(|next| next.to_string() != document.to_string()) {
+            *document = next;
+            cleared.push(key.to_string());
+        }
+    }
+    cleared
+}
+
+fn still_keyed(keys: &AddressedKeys, layers: &Layers) -> EditFault {
+    let key = keys.keys.first().cloned().unwrap_or_default();
+    let place = match layers.origin_of(&key) {
+        Some(origin) => origin.place(&key),
+        None => "the provider's usual environment variable".to_owned(),
+    };
+    let message = format!(
+        "the key of the address before would be sent to the new one: it comes from {place}; name the key of the new address in \
+         the same change, as {{\"{key}\": \"${{credential:NAME}}\"}}, or edit the file"
+    );
+    fault(&keys.address_key, message)
 }
 
 fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath, DocumentMut), String> {
@@ -100,6 +181,7 @@ fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath,
     let path = path.ok_or("must be a dotted key such as model.provider")?;
     match known(&path) {
         None => return Err("is no key of the configuration".to_owned()),
+        Some(true) if is_nameable(&path) && is_credential(value) => {}
         Some(true) => {
             let sentence = "is a secret or holds some; store it with `aethon-cli secrets set NAME`, and write \
                             \"${credential:NAME}\" into the file";
@@ -107,7 +189,7 @@ fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath,
         }
         Some(false) => {}
     }
-    if is_masked(value) {
+    if is_masked(value) && !is_credential(value) {
         return Err("holds a masked value or the name of a secret; edit the file for it".to_owned());
     }
     let text = match value {
@@ -117,6 +199,15 @@ fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath,
     let text = text.ok_or("stands below a value that is no table")?;
     let next = text.parse().map_err(|_| "cannot be written into the file".to_owned())?;
     Ok((path, next))
+}
+
+/// Returns whether a value names a credential and nothing else, or no key at all.
+fn is_credential(value: &Value) -> bool {
+    let is_name = |text: &str| {
+        let name = text.strip_prefix("${credential:").and_then(|rest| rest.strip_suffix('}'));
+        text.is_empty() || name.is_some_and(|name| !name.contains(['$', '{', '}']))
+    };
+    value.is_null() || value.as_str().is_some_and(is_name)
 }
 
 /// Returns whether a value is a mask, which the page shows for a secret, or contains one.

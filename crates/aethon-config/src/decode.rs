@@ -61,7 +61,7 @@ pub(crate) fn decode(layers: &Layers, references: References<'_>) -> Decoded {
                 let key = fault.key.unwrap_or_default();
                 problems.push(Problem {
                     place: layers.place(&key),
-                    key: key.to_string(),
+                    key: key.shown(),
                     found: fault.found,
                     allowed: fault.allowed,
                 });

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value as Toml};
 
+use crate::echo::shown;
 use crate::load::load_text;
 use crate::mask::dump;
 use crate::path::KeyPath;
@@ -91,7 +92,11 @@ impl Opened {
     fn new(sources: &Sources, key: &str) -> Result<Self, Error> {
         let (file, before) = (sources.config_file(), file_text(sources)?);
         let path = KeyPath::parse(key).filter(|path| path.steps().len() > 1).ok_or_else(|| {
-            Error::one(file.display(), format!("the key {key:?}"), "a dotted key such as model.provider")
+            Error::one(
+                file.display(),
+                format!("the key {:?}", shown(key)),
+                "a dotted key such as model.provider",
+            )
         })?;
         let document: DocumentMut = match before.parse() {
             Ok(document) => document,
@@ -184,7 +189,7 @@ fn problems<T>(outcome: Result<T, Error>) -> Vec<Problem> {
 fn new_problems<T>(known: &[Problem], outcome: Result<T, Error>, path: &KeyPath) -> Option<Error> {
     let error = outcome.err()?;
     let is_old = |problem: &Problem| {
-        problem.key != path.to_string()
+        problem.key != path.shown()
             && known.iter().any(|old| {
                 (&old.key, &old.found, &old.allowed) == (&problem.key, &problem.found, &problem.allowed)
             })

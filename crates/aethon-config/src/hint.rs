@@ -36,7 +36,7 @@ fn distance_to(wanted: &str, candidate: &str) -> usize {
 }
 
 /// The number of characters to insert, remove, replace or swap with a neighbour (the Damerau-Levenshtein distance).
-fn edits(from: &str, to: &str) -> usize {
+pub(crate) fn edits(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
     let mut before_last: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();

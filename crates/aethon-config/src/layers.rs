@@ -12,6 +12,7 @@ use figment::value::{Dict, Map, Tag, Value};
 use figment::{Figment, Metadata, Profile, Provider};
 use toml::de::{DeTable, DeValue};
 
+use crate::echo::shown;
 use crate::path::{KeyPath, Step};
 use crate::problem::{Error, Problem};
 use crate::sources::Sources;
@@ -67,7 +68,7 @@ impl Origin {
                 None => path.display().to_string(),
             },
             Self::Variable { name, .. } => format!("environment variable {name}"),
-            Self::Set(assignment) => format!("--set {}", assignment.key),
+            Self::Set(assignment) => format!("--set {}", assignment.key.shown()),
         }
     }
 }
@@ -216,7 +217,7 @@ impl Gathered {
             let Some((key, text)) = parts else {
                 let name = set.split('=').next().unwrap_or_default();
                 self.problems.push(Problem {
-                    place: format!("--set {name}"),
+                    place: format!("--set {}", shown(name)),
                     key: String::new(),
                     found: "no dotted key with a value".to_owned(),
                     allowed: "key=value, as in --set model.provider=ollama".to_owned(),

@@ -9,12 +9,15 @@
 //! and pages, and [`set_in_file`] changes one while keeping the comments. Only the facade and the programs see the whole
 //! [`Config`]; each leaf gets its own small options.
 
+mod addressed_keys;
 mod batch;
 mod changes;
 mod decode;
+mod echo;
 mod edit;
 #[cfg(test)]
 mod fuzz;
+mod guard;
 mod hint;
 mod json_schema;
 mod layers;
@@ -37,10 +40,12 @@ pub mod schema;
 
 pub use crate::batch::{EditFault, Edited, difference, edit};
 pub use crate::changes::changed_keys;
+pub use crate::echo::shown;
 pub use crate::edit::{file_text, get, replace_file, set_in_file, unset_in_file};
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};
+pub use crate::origins::may_hold_secret;
 pub use crate::origins::origins;
 pub use crate::problem::{Error, Problem, Warning};
 pub use crate::schema::Config;

@@ -41,12 +41,9 @@ pub(crate) fn load_text(path: &Path, text: String, sources: &Sources) -> Result<
 
 pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error> {
     let credentials = sources.credentials_directory();
-    let references = References { environment: &sources.environment, credentials: &credentials };
+    let references = references(sources, &credentials);
     let Decoded { mut config, mut problems, faulty, unknown } = decode(layers, references);
-    let environment = |name: &str| references.variable(name).map(str::to_owned);
-    config.model.complete(&environment);
-    config.memory.embedding.complete(&environment);
-    config.transcription.complete(&environment);
+    complete(&mut config, references);
 
     let mut warnings = unknown_keys(layers, &unknown);
     warnings.extend(switched_off(layers, &config));
@@ -57,10 +54,10 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
             Remark::Problem { key, .. }
                 if faulty.iter().any(|fault| fault.is_within(&key) || key.is_within(fault)) => {}
             Remark::Problem { key, found, allowed } => {
-                problems.push(Problem { place: layers.place(&key), key: key.to_string(), found, allowed });
+                problems.push(Problem { place: layers.place(&key), key: key.shown(), found, allowed });
             }
             Remark::Warning { key, message } => {
-                warnings.push(Warning { place: layers.place(&key), key: key.to_string(), message });
+                warnings.push(Warning { place: layers.place(&key), key: key.shown(), message });
             }
         }
     }
@@ -70,6 +67,19 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
     let file = layers.file().map(|(path, _)| path.to_owned());
     let names_a_model = names_a_model(layers, &config);
     Ok(Loaded { config, warnings, home: sources.home.clone(), file, names_a_model })
+}
+
+/// What references in these sources can refer to.
+pub(crate) fn references<'a>(sources: &'a Sources, credentials: &'a Path) -> References<'a> {
+    References { environment: &sources.environment, credentials }
+}
+
+/// Fills in what depends on other keys and on the environment.
+pub(crate) fn complete(config: &mut Config, references: References<'_>) {
+    let environment = |name: &str| references.variable(name).map(str::to_owned);
+    config.model.complete(&environment);
+    config.memory.embedding.complete(&environment);
+    config.transcription.complete(&environment);
 }
 
 /// Returns whether a layer names a model. Setting the host or the model id is as much a choice as setting the provider.
@@ -90,7 +100,7 @@ fn unknown_keys(layers: &Layers, unknown: &[KeyPath]) -> Vec<Warning> {
     let warning = |key: &KeyPath| {
         let hint = hint::nearest(key, &known).unwrap_or_default();
         let message = format!("unknown key, ignored; the nearest known key is {hint}");
-        Warning { place: layers.place(key), key: key.to_string(), message }
+        Warning { place: layers.place(key), key: key.shown(), message }
     };
     unknown.iter().map(warning).collect()
 }

@@ -73,6 +73,21 @@ pub(crate) fn known(key: &KeyPath) -> Option<bool> {
     part(&whole, &steps).map(|part| holds_secret(&whole, part, 0))
 }
 
+/// Returns whether this value of a key on a command line may be or contain a secret. Judged by words and without the schema,
+/// because it is asked at every start.
+pub fn may_hold_secret(key: &str, value: &str) -> bool {
+    const NAMES: [&str; 6] = ["token", "secret", "password", "key", "env", "headers"];
+    let is_secret =
+        |step: &str| NAMES.iter().any(|name| step.trim().trim_matches(['"', '\'']).ends_with(name));
+    let is_structured = || value.trim_start().starts_with('{') || key.ends_with("fallbacks");
+    let has_password = || value.contains("://") && value.contains('@');
+    let is_reference =
+        value.trim().trim_matches('"').starts_with("${") && value.trim().trim_matches('"').ends_with('}');
+    !value.trim().is_empty()
+        && !is_reference
+        && (key.split('.').any(is_secret) || is_structured() || has_password())
+}
+
 fn is_secret(whole: &Value, steps: &[&str]) -> bool {
     part(whole, steps).is_some_and(|part| holds_secret(whole, part, 0))
 }
@@ -142,5 +157,32 @@ mod tests {
         assert!(!find("agent.loop_limit").description.is_empty());
         assert_eq!(known(&KeyPath::of(["mcp", "servers", "x"])), Some(true));
         assert_eq!(known(&KeyPath::of(["nothing"])), None);
+    }
+
+    #[test]
+    fn every_secret_of_the_schema_is_recognised_on_a_command_line() {
+        let whole = schema();
+        for known in known_keys() {
+            let steps: Vec<&str> = known.name.split('.').collect();
+            if is_secret(&whole, &steps) {
+                let value = if known.name == "mcp.servers" { "{x={}}" } else { "v" };
+                assert!(
+                    may_hold_secret(&known.name, value) || known.name.ends_with("servers"),
+                    "{}",
+                    known.name
+                );
+            }
+        }
+        for (key, value, expected) in [
+            ("model.provider", "ollama", false),
+            ("channels.webchat.port", "0", false),
+            ("mcp.servers.x.env.\"A\"", "v", true),
+            ("mcp.servers.x", "{command=\"x\"}", true),
+            ("model.host", "https://user:pw@a.example", true),
+            ("dashboard.auth_token", "${credential:x}", false),
+            ("dashboard.auth_token", "", false),
+        ] {
+            assert_eq!(may_hold_secret(key, value), expected, "{key}={value}");
+        }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::echo::shown;
+
 /// One step towards a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
@@ -68,6 +70,15 @@ impl KeyPath {
     /// Returns whether it is `other` or lies below it.
     pub(crate) fn is_within(&self, other: &KeyPath) -> bool {
         self.0.starts_with(&other.0)
+    }
+
+    /// The path for a message, without a key that may be a credential in the wrong place.
+    pub(crate) fn shown(&self) -> String {
+        let steps = self.0.iter().map(|step| match step {
+            Step::Key(key) => Step::Key(shown(key).to_owned()),
+            Step::Index(index) => Step::Index(*index),
+        });
+        Self(steps.collect()).to_string()
     }
 
     /// The path extended by one step.

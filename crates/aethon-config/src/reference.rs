@@ -9,6 +9,7 @@ use std::path::Path;
 use aethon_core::secret::Secret;
 
 use crate::credentials;
+use crate::echo::shown;
 
 /// What references can refer to.
 #[derive(Clone, Copy)]
@@ -80,9 +81,12 @@ impl References<'_> {
 
     fn resolve(&self, body: &str, taken: &mut Vec<Secret>) -> Result<String, Unresolved> {
         if let Some(name) = body.strip_prefix("credential:") {
-            let value = credentials::read(self.credentials, name).map_err(|(found, allowed)| Unresolved {
-                found: format!("${{{body}}}, but {found}"),
-                allowed,
+            let value = credentials::read(self.credentials, name).map_err(|(found, allowed)| {
+                // The name of a credential is shown; what does not look like a name may be a credential itself.
+                let without =
+                    |text: String| if name.is_empty() { text } else { text.replace(name, shown(name)) };
+                let found = format!("${{credential:{}}}, but {}", shown(name), without(found));
+                Unresolved { found, allowed: without(allowed) }
             })?;
             taken.push(Secret::new(value.as_str()));
             return Ok(value);
@@ -93,7 +97,7 @@ impl References<'_> {
         };
         if !is_variable_name(name) {
             return Err(Unresolved {
-                found: format!("${{{body}}}, which names no variable"),
+                found: format!("${{{}}}, which names no variable", shown(body)),
                 allowed: "${NAME} with letters, digits and underscores; a literal `${` is written `$${`"
                     .to_owned(),
             });
@@ -103,8 +107,8 @@ impl References<'_> {
             (Some(""), Some(fallback)) | (None, Some(fallback)) => Ok(fallback.replace("$$", "$")),
             (Some(value), _) => Ok(value.to_owned()),
             (None, None) => Err(Unresolved {
-                found: format!("${{{body}}}, but the environment variable {name} is not set"),
-                allowed: format!("a variable that is set, or a fallback as in ${{{name}:-value}}"),
+                found: format!("${{{0}}}, but the environment variable {0} is not set", shown(name)),
+                allowed: format!("a variable that is set, or a fallback as in ${{{}:-value}}", shown(name)),
             }),
         }
     }

@@ -80,7 +80,7 @@ fn a_change_that_would_not_load_is_refused_and_changes_nothing() {
             assert_eq!(home.file(), before);
         }
     };
-    check("", "channels.webchat.port", "abc", "a whole number from 0 to 65535");
+    check("", "channels.webchat.port", "abc", "a whole number from -1 to 65535");
     check("# x\n", "model.provider", "nope", "one of openai");
     check("", "model.host", "http://10.0.0.1", "allow_http");
     check("", "dashboard.auth_token", "${NOPE}", "${NOPE}");

@@ -141,7 +141,7 @@ fn every_default_is_the_one_of_the_contract() {
     check("model.extra", json!({}));
     check(
         "channels.webchat",
-        json!({"enabled": true, "host": "127.0.0.1", "port": 18790, "allowed_origins": [], "allowed_hosts": []}),
+        json!({"enabled": true, "host": "127.0.0.1", "port": 18790, "socket": "", "allowed_origins": [], "allowed_hosts": []}),
     );
     for messenger in ["telegram", "discord", "slack", "whatsapp", "matrix", "email"] {
         check(&format!("channels.{messenger}.enabled"), json!(false));

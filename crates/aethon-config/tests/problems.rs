@@ -24,12 +24,12 @@ fn a_wrong_value_in_the_file_names_line_key_found_and_allowed() {
     check(
         "[channels.webchat]\nport = \"abc\"\n",
         &[
-            "config.toml:2: channels.webchat.port: found the string \"abc\"; allowed: a whole number from 0 to 65535",
+            "config.toml:2: channels.webchat.port: found the string \"abc\"; allowed: a whole number from -1 to 65535",
         ],
     );
     check(
         "# one\n[channels]\nwebchat.port = 70000\n",
-        &["config.toml:3: channels.webchat.port: found 70000; allowed: a whole number from 0 to 65535"],
+        &["config.toml:3: channels.webchat.port: found 70000; allowed: a number from -1 to 65535"],
     );
     check(
         "[dashboard]\nenabled = \"yes\"\n",
@@ -149,7 +149,7 @@ fn a_wrong_value_elsewhere_names_its_source() {
         problems(&home),
         [
             "environment variable AETHON_CHANNELS__WEBCHAT__PORT: channels.webchat.port: found the string \"abc\"; \
-         allowed: a whole number from 0 to 65535",
+         allowed: a whole number from -1 to 65535",
             "--set model.provider: model.provider: found the string \"nope\"; allowed: one of openai, anthropic, ollama, \
          bedrock, gemini, litellm, mistral, fake, echo",
             "environment variable AETHON_MODEL__TEMPERATURE: model.temperature: found the string \"warm\"; \

@@ -56,6 +56,8 @@ pub struct ConfigEdit {
     pub changes: Map<String, Value>,
     /// Whether to report the change only.
     pub is_dry_run: bool,
+    /// Whether the owner has confirmed that protection may be loosened.
+    pub is_confirmed: bool,
     /// Who wants it, for the audit log.
     pub by: String,
 }
@@ -73,8 +75,19 @@ pub struct ConfigEdited {
     pub needs_restart: Vec<String>,
     /// Keys that the environment or a flag sets as well, so that the file has no effect on them.
     pub overridden: Vec<String>,
+    /// Keys whose change loosens protection, or says where keys are sent or which programs run.
+    pub loosened: Vec<String>,
     /// Things worth knowing.
     pub warnings: Vec<String>,
+}
+
+/// A change that loosens protection and is not confirmed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UnconfirmedChange {
+    /// The keys for which that is so.
+    pub keys: Vec<String>,
+    /// What would change.
+    pub change: ConfigEdited,
 }
 
 /// Why keys were not changed.
@@ -83,6 +96,9 @@ pub enum ConfigRefusal {
     /// Keys and what is wrong with them.
     #[error("{}", in_one_line(.0))]
     Keys(Vec<(String, String)>),
+    /// Protection is loosened only if the owner confirms it.
+    #[error("the change must be confirmed: {}", .0.keys.join(", "))]
+    Unconfirmed(Box<UnconfirmedChange>),
     /// It could not be done.
     #[error(transparent)]
     Failed(#[from] Error),

@@ -146,6 +146,7 @@ parts! {
     Arc<SignIns>: sign_ins;
     Arc<UsedSignatures>: used_signatures;
     Arc<Traffic>: traffic;
+    Arc<Attempts>: attempts;
 }
 
 /// Parts that a reload replaces.

@@ -11,6 +11,7 @@ use percent_encoding::percent_decode_str;
 use crate::app::{App, FromApp};
 use crate::limits::Strike;
 use crate::request::Request;
+use crate::unix_peer;
 
 /// Writes the HTTP side's entries to the audit log and the log.
 #[derive(Clone)]
@@ -50,11 +51,16 @@ impl AuditNotes {
         self.note(AuditAction::Pairing, subject, outcome, address);
     }
 
+    /// Records that a change of these keys of the configuration was refused, because it was not confirmed.
+    pub(crate) fn unconfirmed(&self, keys: &[String], outcome: &'static str, address: IpAddr) {
+        self.note(AuditAction::Config, &keys.join(", "), outcome, address);
+    }
+
     fn note(&self, action: AuditAction, subject: &str, outcome: &'static str, address: IpAddr) {
-        let is_kept = self
-            .rows
-            .note(AuditEntry::new(self.clock.now(), action, subject, outcome).by(address.to_string()));
-        tracing::info!(action = action.as_str(), subject, outcome, %address, is_kept, "audit");
+        let address = unix_peer::shown(address);
+        let row = AuditEntry::new(self.clock.now(), action, subject, outcome).by(address.as_str());
+        let is_kept = self.rows.note(row);
+        tracing::info!(action = action.as_str(), subject, outcome, address, is_kept, "audit");
     }
 }
 

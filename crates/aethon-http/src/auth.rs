@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use aethon_core::secret::Secret;
 use http::header::{HeaderMap, HeaderValue};
-use percent_encoding::percent_decode_str;
+use percent_encoding::{percent_decode, percent_decode_str};
 use ring::hmac;
 
 pub(crate) use register::{Register, SignInRecord};
 pub(crate) use sign_in::{SignIn, SignIns};
 
-use carriers::{COOKIE_NAME, bearer, cookie, query_token};
+use carriers::{CONFIRM, COOKIE_NAME, bearer, cookie, query_token};
 
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
 
@@ -64,6 +64,19 @@ impl TokenCheck {
     pub(crate) fn is_bearer(self) -> bool {
         self == Self::Granted(Carrier::Bearer)
     }
+}
+
+/// Whether a request confirms what it wants by showing the token once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confirmation {
+    /// There is no token that could be shown.
+    Impossible,
+    /// It does not.
+    Missing,
+    /// It shows a wrong one.
+    Wrong,
+    /// It shows the right one.
+    Given,
 }
 
 /// Where a token was found.
@@ -127,15 +140,35 @@ impl TokenAuth {
         self.check(headers, query)
     }
 
-    /// Returns whether the request could be a guess: it carries a credential, but no valid sign-in cookie. Nobody can
+    /// Returns whether the request could be a guess: it carries a credential, but no valid sign-in cookie, or shows a
+    /// token to confirm a change. Nobody can
     /// guess such a cookie, because it is signed with a key only this server has. A cookie that holds the token
     /// itself counts as a guess like any other.
     pub(crate) fn may_be_guess(&self, headers: &HeaderMap, query: Option<&str>) -> bool {
         let Some(keys) = &self.keys else { return false };
+        if headers.contains_key(CONFIRM) {
+            return true;
+        }
         match (cookie(headers), bearer(headers)) {
             (Some(cookie), _) if self.sign_ins.named(&keys.cookies, cookie).is_some() => false,
             (Some(_), _) | (None, None | Some(Some(_))) => true,
             (None, Some(None)) => query.and_then(query_token).is_some(),
+        }
+    }
+
+    /// Checks the header in which a request shows the token once more. The value may be percent-encoded, because a page
+    /// cannot send every character in a header.
+    pub(crate) fn confirmation(&self, headers: &HeaderMap) -> Confirmation {
+        let Some(keys) = &self.keys else { return Confirmation::Impossible };
+        let mut all = headers.get_all(CONFIRM).iter();
+        match (all.next().map(|value| value.as_bytes().trim_ascii()), all.next()) {
+            (None | Some([]), _) => Confirmation::Missing,
+            (Some(shown), None)
+                if keys.is_token(shown) | keys.is_token(&percent_decode(shown).collect::<Vec<u8>>()) =>
+            {
+                Confirmation::Given
+            }
+            _ => Confirmation::Wrong,
         }
     }
 
@@ -165,10 +198,10 @@ impl TokenAuth {
     }
 
     /// Starts a new sign-in for a browser and returns its `Set-Cookie`.
-    pub(crate) fn sign_in_cookie(&self, address: IpAddr, is_https: bool) -> Option<HeaderValue> {
+    pub(crate) async fn sign_in_cookie(&self, address: IpAddr, is_https: bool) -> Option<HeaderValue> {
         let keys = self.keys.as_ref()?;
         let secure = if is_https { "; Secure" } else { "" };
-        let cookie = self.sign_ins.begin(&keys.cookies, address);
+        let cookie = self.sign_ins.begin(&keys.cookies, address).await;
         let value = format!("{COOKIE_NAME}={}; {ATTRIBUTES}{secure}", cookie.expose());
         let mut value = HeaderValue::try_from(value).ok()?;
         value.set_sensitive(true);

@@ -9,9 +9,9 @@ use http::header::{CONNECTION, HeaderValue};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+use crate::accepted::Accepted;
 use crate::app::App;
 use crate::body::Response;
 use crate::connections::ConnectionSlot;
@@ -33,7 +33,7 @@ pub(crate) enum Phase {
 
 /// Serves one connection until it closes or becomes a WebSocket.
 pub(crate) async fn serve(
-    stream: TcpStream,
+    stream: Accepted,
     peer: IpAddr,
     slot: ConnectionSlot,
     app: Arc<App>,

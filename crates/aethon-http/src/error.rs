@@ -9,6 +9,7 @@ use std::io;
 use http::StatusCode;
 use http::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::body::Response;
 
@@ -36,17 +37,22 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Error {
     message: String,
     #[source]
-    source: io::Error,
+    source: Option<io::Error>,
 }
 
 impl Error {
     pub(crate) fn new(message: impl Into<String>, source: io::Error) -> Self {
-        Self { message: message.into(), source }
+        Self { message: message.into(), source: Some(source) }
+    }
+
+    /// An error whose message says everything.
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
     }
 
     /// Returns whether another program already listens on the address.
     pub fn is_address_in_use(&self) -> bool {
-        self.source.kind() == io::ErrorKind::AddrInUse
+        self.source.as_ref().is_some_and(|source| source.kind() == io::ErrorKind::AddrInUse)
     }
 }
 
@@ -60,6 +66,8 @@ struct Content {
     code: &'static str,
     detail: Cow<'static, str>,
     fields: Vec<Field>,
+    /// What the code alone does not say, as further members of the document.
+    extra: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -79,12 +87,15 @@ struct Document<'a> {
     code: &'a str,
     #[serde(skip_serializing_if = "<[Field]>::is_empty")]
     errors: &'a [Field],
+    #[serde(flatten)]
+    extra: &'a Map<String, Value>,
 }
 
 impl Problem {
     /// Creates a problem from its status, its stable code and a sentence.
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Content { status, code, detail: detail.into(), fields: Vec::new(), header: None }))
+        let (detail, extra) = (detail.into(), Map::new());
+        Self(Box::new(Content { status, code, detail, fields: Vec::new(), extra, header: None }))
     }
 
     /// 400: the request is malformed.
@@ -140,6 +151,12 @@ impl Problem {
         problem
     }
 
+    /// 429: too many wrong tokens.
+    pub(crate) fn too_many_attempts(seconds: u64) -> Self {
+        let detail = "too many requests with a wrong token; wait, and check `dashboard.auth_token`";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_attempts", detail).retry_after(seconds)
+    }
+
     /// 500: an internal error.
     pub(crate) fn internal() -> Self {
         Self::new(
@@ -160,6 +177,13 @@ impl Problem {
     #[must_use]
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         self.with_header(RETRY_AFTER, HeaderValue::from(seconds.max(1)))
+    }
+
+    /// Adds a member to the document.
+    #[must_use]
+    pub(crate) fn with_member(mut self, name: &str, value: Value) -> Self {
+        self.0.extra.insert(name.to_owned(), value);
+        self
     }
 
     /// Adds a header.
@@ -183,7 +207,7 @@ impl Problem {
 
     /// Returns the head of the response and its body as bytes.
     pub(crate) fn into_parts(self) -> (http::Response<()>, Vec<u8>) {
-        let Content { status, code, detail, fields, header } = *self.0;
+        let Content { status, code, detail, fields, extra, header } = *self.0;
         let document = Document {
             r#type: "about:blank",
             title: status.canonical_reason().unwrap_or("Error"),
@@ -191,6 +215,7 @@ impl Problem {
             detail: &detail,
             code,
             errors: &fields,
+            extra: &extra,
         };
         // Serialising strings and a number cannot fail; even an empty body would still carry the status.
         let body = serde_json::to_vec(&document).unwrap_or_default();

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
+use crate::accepted::Accepted;
 use crate::app::App;
 use crate::connections::ConnectionSlot;
 use crate::error::Problem;
@@ -47,8 +47,9 @@ enum Awaited {
     Next,
 }
 
-/// Sets the options of an accepted socket.
-pub(crate) fn set_options(stream: &TcpStream) {
+/// Sets the options of an accepted socket. A Unix socket has none of them.
+pub(crate) fn set_options(stream: &Accepted) {
+    let Accepted::Tcp(stream) = stream else { return };
     // Small responses must not wait for more data. An error means that the peer is gone, which reading reveals too.
     let _ = stream.set_nodelay(true);
     #[cfg(target_os = "linux")]
@@ -57,7 +58,7 @@ pub(crate) fn set_options(stream: &TcpStream) {
 
 /// The guarded socket. It keeps its slot, even after becoming a WebSocket.
 pub(crate) struct GuardedStream {
-    stream: TcpStream,
+    stream: Accepted,
     app: Arc<App>,
     progress: Arc<Progress>,
     awaited: Awaited,
@@ -79,7 +80,7 @@ pub(crate) struct GuardedStream {
 
 impl GuardedStream {
     /// Guards a socket and holds its slot.
-    pub(crate) fn new(stream: TcpStream, app: Arc<App>, slot: ConnectionSlot) -> Self {
+    pub(crate) fn new(stream: Accepted, app: Arc<App>, slot: ConnectionSlot) -> Self {
         Self {
             stream,
             idle: app.options.limits.idle_unknown,
@@ -333,7 +334,7 @@ fn unparsable(head: &[u8]) -> Option<Problem> {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
     use tokio::sync::Semaphore;
 
     use super::*;
@@ -344,7 +345,7 @@ mod tests {
     async fn guarded(socket: TcpStream) -> GuardedStream {
         let permit = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
         let slot = Arc::new(Connections::new(100)).add("127.0.0.1".parse().unwrap(), permit, false);
-        GuardedStream::new(socket, crate::service::tests::app(), slot)
+        GuardedStream::new(Accepted::Tcp(socket), crate::service::tests::app(), slot)
     }
 
     /// Returns what a client reads when these bytes are written at this stage.

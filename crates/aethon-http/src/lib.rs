@@ -6,6 +6,7 @@
 //! those it needs. [`options::Options`] has the settings, and [`json`] defines how conversations look as JSON. No
 //! other crate uses hyper.
 
+mod accepted;
 mod access_lease;
 pub mod app;
 mod assets;
@@ -48,6 +49,8 @@ pub mod server;
 mod service;
 mod signature;
 mod traffic;
+mod unix_peer;
+mod unix_socket;
 mod webhook;
 pub mod ws;
 

@@ -21,7 +21,8 @@ pub(crate) struct Row {
     pub(crate) is_gated: bool,
     /// Whether it takes a JSON document.
     pub(crate) takes_json: bool,
-    /// The hand-written description: `[tag, summary, responses, query parameters, body]`.
+    /// The hand-written description: `[tag, summary, responses, query parameters, body]`. A parameter whose name begins
+    /// with `header ` is a header.
     pub(crate) description: &'static str,
 }
 
@@ -103,9 +104,10 @@ fn parameters(route: &Row, query: &Value) -> Vec<Value> {
     let path = names.map(|name| {
         json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "minLength": 1 } })
     });
-    let query = query.as_object().into_iter().flatten().map(
-        |(name, form)| json!({ "name": name, "in": "query", "required": false, "schema": schema_of(form) }),
-    );
+    let query = query.as_object().into_iter().flatten().map(|(name, form)| {
+        let (place, name) = name.split_once(' ').unwrap_or(("query", name));
+        json!({ "name": name, "in": place, "required": false, "schema": schema_of(form) })
+    });
     path.chain(query).collect()
 }
 
@@ -137,7 +139,7 @@ fn response(status: &str, form: &Value) -> Value {
     let words = number.and_then(|status| status.canonical_reason()).unwrap_or("What went wrong");
     let (media, schema) = match form.as_str() {
         Some("") => return json!({ "description": words }),
-        Some("Problem") => ("application/problem+json", schema_of(form)),
+        Some("Problem" | "UnconfirmedProblem") => ("application/problem+json", schema_of(form)),
         Some(media) if media.contains('/') => (media, json!({})),
         _ => ("application/json", schema_of(form)),
     };

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,10 +15,8 @@ use aethon_core::usage::Budget;
 /// The settings of the application.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The host to bind: a name or an address.
-    pub host: String,
-    /// The port to bind; 0 takes a free one.
-    pub port: u16,
+    /// Where to listen.
+    pub listen: Listen,
     /// The shared access token (`dashboard.auth_token`). Empty or blank means no authentication.
     pub token: Secret,
     /// Signs the cookies of browsers. The home keeps it, so that a restart signs nobody out. If empty, a new key is
@@ -45,6 +44,23 @@ pub struct Options {
     pub version: &'static str,
     /// Whether the offline model stands in because no model is configured (`--demo`).
     pub demo: bool,
+}
+
+/// Where the application listens: on a port, on a Unix socket, or on both.
+#[derive(Debug, Clone)]
+pub struct Listen {
+    /// The host to bind: a name or an address.
+    pub host: String,
+    /// The port to bind; 0 takes a free one. `None`: only the socket is served.
+    pub port: Option<u16>,
+    /// The path of the Unix socket.
+    pub socket: Option<PathBuf>,
+}
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self { host: "127.0.0.1".into(), port: Some(18790), socket: None }
+    }
 }
 
 /// Settings of the webhook routes.
@@ -87,8 +103,7 @@ pub struct Limits {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            host: "127.0.0.1".into(),
-            port: 18790,
+            listen: Listen::default(),
             token: Secret::default(),
             sign_in_key: Secret::default(),
             sign_ins: None,

@@ -22,7 +22,10 @@ pub(crate) fn chat(_: (), request: &Request) -> HandlerResult {
 /// `GET /dashboard`, for those with access. If opened with the token in the query or the Authorization header, it
 /// signs the browser in. A navigation is redirected to the plain address, so that the token leaves the address bar
 /// and the history.
-pub(crate) fn dashboard((auth, notes): (Arc<TokenAuth>, AuditNotes), request: &Request) -> HandlerResult {
+pub(crate) async fn dashboard(
+    (auth, notes): (Arc<TokenAuth>, AuditNotes),
+    request: Request,
+) -> HandlerResult {
     let is_signed_in = !matches!(request.token, TokenCheck::Granted(Carrier::Query | Carrier::Bearer));
     if is_signed_in {
         return Ok(page(aethon_web::dashboard_page(), &request.head.headers));
@@ -36,7 +39,7 @@ pub(crate) fn dashboard((auth, notes): (Arc<TokenAuth>, AuditNotes), request: &R
         // Never a 304 here, because the cookie must arrive.
         _ => assets::whole(aethon_web::dashboard_page(), &request.head.headers, Caching::Never),
     };
-    sign_in(&auth, &notes, request, &mut answer);
+    sign_in(&auth, &notes, &request, &mut answer).await;
     Ok(answer)
 }
 
@@ -54,9 +57,9 @@ pub(crate) fn sign_in_page(headers: &HeaderMap) -> Response {
 }
 
 /// Signs the browser in by adding the cookie to a response.
-pub(crate) fn sign_in(auth: &TokenAuth, notes: &AuditNotes, request: &Request, answer: &mut Response) {
+pub(crate) async fn sign_in(auth: &TokenAuth, notes: &AuditNotes, request: &Request, answer: &mut Response) {
     let Client { address, is_https } = request.client;
-    if let Some(cookie) = auth.sign_in_cookie(address, is_https) {
+    if let Some(cookie) = auth.sign_in_cookie(address, is_https).await {
         notes.signed("in", address);
         answer.headers_mut().insert(SET_COOKIE, cookie);
     }

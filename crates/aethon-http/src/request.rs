@@ -21,6 +21,7 @@ use crate::intake::{Intake, Room};
 use crate::options::{Limits, Network};
 use crate::pattern::Params;
 use crate::progress::Progress;
+use crate::unix_peer;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -80,6 +81,11 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// Returns where the client is, for the log and the audit log.
+    pub(crate) fn shown(&self) -> String {
+        unix_peer::shown(self.address)
+    }
+
     /// Determines the client of a request from this peer.
     pub(crate) fn of(peer: IpAddr, headers: &HeaderMap, proxies: &[Network]) -> Self {
         let is_proxy = |address: IpAddr| proxies.iter().any(|network| network.contains(address));

@@ -132,7 +132,7 @@ fn unless_guessed(app: &Arc<App>, rules: &Rules, request: Request) -> Step {
         return dispatch(app, rules, request);
     }
     let Some(place) = app.attempts.queue(address) else {
-        return Step::Done(Err(too_many_attempts(limits::WAIT.as_secs())));
+        return Step::Done(Err(Problem::too_many_attempts(limits::WAIT.as_secs())));
     };
     let app = Arc::clone(app);
     Step::Pending(Box::pin(async move {
@@ -303,18 +303,9 @@ fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {
         return Ok(());
     }
     let address = request.client.address;
-    let strike = app.attempts.count(address, Instant::now()).map_err(too_many_attempts)?;
+    let strike = app.attempts.count(address, Instant::now()).map_err(Problem::too_many_attempts)?;
     app.part::<AuditNotes>().wrong_token(strike, address);
     Ok(())
-}
-
-fn too_many_attempts(seconds: u64) -> Problem {
-    Problem::new(
-        StatusCode::TOO_MANY_REQUESTS,
-        "too_many_attempts",
-        "too many requests with a wrong token; wait, and check `dashboard.auth_token`",
-    )
-    .retry_after(seconds)
 }
 
 /// Returns the socket that a well-formed upgrade requests.

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use aethon_core::secret::Secret;
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_http::options::Listen;
 use aethon_http::{Options, Server};
 use common::{get, post, start, within};
 
@@ -376,7 +377,8 @@ async fn an_address_in_use_is_told_from_other_failures() {
     let server = start(Options::default()).await;
     let bind = async |host: &str, port: u16| {
         let (_stop, shutdown) = ShutdownTrigger::pair();
-        let options = Options { host: host.into(), port, ..Options::default() };
+        let listen = Listen { host: host.into(), port: Some(port), socket: None };
+        let options = Options { listen, ..Options::default() };
         Server::bind(options, common::deps(&Arc::default(), shutdown)).await.err().expect("refused")
     };
     let taken = bind("127.0.0.1", server.address.port()).await;

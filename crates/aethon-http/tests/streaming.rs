@@ -20,6 +20,7 @@ use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_http::options::Listen;
 use aethon_http::{Options, Server};
 use async_trait::async_trait;
 use common::{deps, get, within};
@@ -127,8 +128,10 @@ async fn exporting(breaks: Breaks) -> (Arc<LongTranscript>, ShutdownTrigger, Tcp
     let (stop, shutdown) = ShutdownTrigger::pair();
     let mut deps = deps(&Arc::new(FakeAssistant::default()), shutdown.clone());
     deps.chat.transcripts = transcript.clone();
-    let server = Server::bind(Options { port: 0, ..Options::default() }, deps).await.expect("a free port");
-    let mut client = TcpStream::connect(server.local_addr()).await.expect("it listens");
+    let listen = Listen { port: Some(0), ..Listen::default() };
+    let server = Server::bind(Options { listen, ..Options::default() }, deps).await.expect("a free port");
+    let mut client =
+        TcpStream::connect(server.local_addr().expect("it has a port")).await.expect("it listens");
     tokio::spawn(server.serve(shutdown));
     client.write_all(get("/api/sessions/webchat:a/export").as_bytes()).await.expect("it listens");
     (transcript, stop, client)

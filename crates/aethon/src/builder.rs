@@ -353,6 +353,14 @@ impl Prepared {
         }
     }
 
+    /// The port and the socket that would be served.
+    fn addresses(&self, host: &str) -> String {
+        let port = self.config.channels.webchat.tcp_port().map(|port| format!("http://{host}:{port}"));
+        let socket = wiring::http::socket(&self.config, &self.home);
+        let socket = socket.map(|path| format!("unix:{}", path.display()));
+        port.into_iter().chain(socket).collect::<Vec<String>>().join(" and ")
+    }
+
     /// Describes what would run, for `--check`.
     pub async fn summary(&self) -> String {
         let (config, webchat) = (&self.config, &self.config.channels.webchat);
@@ -361,8 +369,7 @@ impl Prepared {
         // An IPv6 address needs brackets before a port.
         let is_bare = webchat.host.contains(':') && !webchat.host.starts_with('[');
         let host = if is_bare { format!("[{}]", webchat.host) } else { webchat.host.clone() };
-        let listener =
-            if webchat.enabled { format!("http://{host}:{}", webchat.port) } else { "none".into() };
+        let listener = if webchat.enabled { self.addresses(&host) } else { "none".into() };
         let is_near = matches!(aethon_http::is_loopback_host(&webchat.host).await, Ok(true));
         let has_webhooks = webchat.enabled && wiring::http::webhooks(config).exist(is_near);
         let access =

@@ -105,6 +105,8 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     }));
     findings.push(database(&prepared).await);
     findings.push(port(&prepared));
+    let others = crate::other_accounts::warning(&prepared.config);
+    findings.extend(others.map(|message| Finding::warning("accounts", message, crate::other_accounts::FIX)));
     findings.push(model(&prepared).await);
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
@@ -278,13 +280,14 @@ fn port(prepared: &Prepared) -> Finding {
     if !webchat.enabled {
         return Finding::ok("port", "channels.webchat.enabled is false: nothing listens");
     }
+    let Some(port) = webchat.tcp_port() else {
+        let path = wiring::http::socket(&prepared.config, &prepared.home).unwrap_or_default();
+        return Finding::ok("port", format!("no port: only the socket {} is served", path.display()));
+    };
     let host = webchat.host.trim_matches(['[', ']']);
     let host = if host == "localhost" { "127.0.0.1" } else { host };
-    let Ok(address) = host.parse().map(|host| SocketAddr::new(host, webchat.port)) else {
-        return Finding::ok(
-            "port",
-            format!("{}:{} is bound when the server starts", webchat.host, webchat.port),
-        );
+    let Ok(address) = host.parse().map(|host| SocketAddr::new(host, port)) else {
+        return Finding::ok("port", format!("{}:{port} is bound when the server starts", webchat.host));
     };
     match std::net::TcpListener::bind(address) {
         Ok(_) => Finding::ok("port", format!("{address} is free")),

@@ -5,7 +5,7 @@
 //! it waits itself. So process 1 starts the program once more, passes signals on, collects whatever ends, and ends as the
 //! program does.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -23,24 +23,25 @@ const PASSED_ON: [(fn() -> SignalKind, Signal); 6] = [
     (SignalKind::user_defined2, Signal::USR2),
 ];
 
-/// If this is process 1, runs the program in a child, looks after everything that ends, and returns the program's exit code.
-/// Call this early in `main`.
-pub fn run_as_init() -> Option<ExitCode> {
+/// If this is process 1, runs the program with these arguments (its own name first) in a child, looks after everything that
+/// ends, and returns the program's exit code. Call this early in `main`, with what [`crate::without_secrets`] returned: the
+/// arguments in the list of processes no longer hold the secrets.
+pub fn run_as_init(arguments: &[OsString]) -> Option<ExitCode> {
     (std::process::id() == 1).then(|| {
-        supervise().unwrap_or_else(|error| {
+        supervise(arguments).unwrap_or_else(|error| {
             complain(&error);
             ExitCode::FAILURE
         })
     })
 }
 
-fn supervise() -> io::Result<ExitCode> {
+fn supervise(arguments: &[OsString]) -> io::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Watched before the program starts, so that no signal is missed.
         let mut ended = signal(SignalKind::child())?;
         let passed_on = PASSED_ON.map(|(kind, what)| (signal(kind()), what));
-        let program = start()?;
+        let program = start(arguments)?;
         for (watched, what) in passed_on {
             let mut watched = watched?;
             tokio::spawn(async move {
@@ -61,14 +62,12 @@ fn supervise() -> io::Result<ExitCode> {
 
 /// Starts the program in a process group of its own: what a terminal sends to the group reaches it once, through process 1.
 #[expect(clippy::disallowed_methods, reason = "process 1 starts the very program that it is")]
-fn start() -> io::Result<Pid> {
-    let mut arguments = std::env::args_os();
-    let name = arguments.next().unwrap_or_default();
+fn start(arguments: &[OsString]) -> io::Result<Pid> {
     let mut command = Command::new("/proc/self/exe");
-    if !name.is_empty() {
-        command.arg0::<&OsStr>(&name);
+    if let Some((name, arguments)) = arguments.split_first() {
+        command.arg0(name).args(arguments);
     }
-    Ok(Pid::from_child(&command.args(arguments).process_group(0).spawn()?))
+    Ok(Pid::from_child(&command.process_group(0).spawn()?))
 }
 
 /// Collects all processes that have ended. Returns the exit code if the program is among them.

@@ -15,6 +15,7 @@
 //! lock, listener, delivery. The shared vocabulary is in [`core`].
 
 mod aethon;
+mod arguments;
 pub mod attack;
 pub mod audit;
 mod builder;
@@ -34,6 +35,7 @@ mod messengers;
 mod model_health;
 pub mod model_test;
 pub mod models;
+mod other_accounts;
 mod places;
 mod preflight;
 mod quota;
@@ -57,6 +59,7 @@ pub use aethon_http::ws::frames_of;
 pub use aethon_tools::step;
 
 pub use crate::aethon::Aethon;
+pub use crate::arguments::without_secrets;
 pub use crate::builder::{Builder, Prepared};
 pub use crate::error::{Error, Result};
 pub use crate::harden::harden_process;

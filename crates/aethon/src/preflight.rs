@@ -62,7 +62,8 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     for proxy in &config.server.trusted_proxies {
         if Network::parse(proxy).is_none() {
             problems.push(format!(
-                "server.trusted_proxies has {proxy:?}, which is no address or network; write it like \"10.0.0.2\" or \"10.0.0.0/8\""
+                "server.trusted_proxies has {:?}, which is no address or network; write it like \"10.0.0.2\" or \"10.0.0.0/8\"",
+                aethon_config::shown(proxy)
             ));
         }
     }

@@ -66,6 +66,9 @@ impl Service {
         for warning in crate::preflight::warnings(&prepared.config).await {
             tracing::warn!("{warning}");
         }
+        if let Some(warning) = crate::other_accounts::warning(&prepared.config) {
+            tracing::warn!("{warning}");
+        }
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
         if let Some(docker) = &prepared.shared.docker {
@@ -191,7 +194,14 @@ fn tell_what_answers(aethon: &Aethon) {
 fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let Some(server) = server else { return Ok(format!("aethon {version} running without a listener")) };
-    let address = format!("http://{}", server.local_addr());
+    let address = match (server.local_addr(), server.socket_path()) {
+        (Some(address), _) => format!("http://{address}"),
+        (None, Some(path)) => format!("unix:{}", path.display()),
+        (None, None) => return Ok(format!("aethon {version} running without a listener")),
+    };
+    if let (Some(_), Some(path)) = (server.local_addr(), server.socket_path()) {
+        tracing::info!(socket = %path.display(), "also serving on the Unix socket");
+    }
     lock.publish_address(&address).map_err(|error| {
         Error::failed("the address cannot be written under the home's run/").because(error)
     })?;
@@ -244,8 +254,10 @@ async fn listen(
         return Ok(None);
     }
     let sign_ins = register.map(Arc::new);
-    let options = Options { sign_in_key, sign_ins, ..wiring::http::options(&aethon.config, aethon.is_demo) };
-    let (host, port) = (options.host.clone(), options.port);
+    let mut options =
+        Options { sign_in_key, sign_ins, ..wiring::http::options(&aethon.config, aethon.is_demo) };
+    options.listen.socket = wiring::http::socket(&aethon.config, &aethon.home);
+    let (host, port) = (options.listen.host.clone(), options.listen.port.unwrap_or_default());
     let deps = Deps {
         chat: aethon.chat(hub),
         activity: Activity {

@@ -9,7 +9,9 @@ use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
-use aethon_core::service::{ConfigEdit, ConfigEdited, ConfigKey, ConfigRefusal, ConfigView};
+use aethon_core::service::{
+    ConfigEdit, ConfigEdited, ConfigKey, ConfigRefusal, ConfigView, UnconfirmedChange,
+};
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -79,14 +81,20 @@ impl ConfigView for MaskedConfig {
         take_over(&mut reached, &wanted);
         let redactor = self.redactor.get();
         let diff = redactor.redact(&difference(&edited.before, &edited.after)).into_owned();
+        let keys = edited.loosened.clone();
         let mut outcome = ConfigEdited {
             saved: false,
             diff,
             taken_over: changed_keys(&running, &reached),
             needs_restart: changed_keys(&reached, &wanted),
             overridden: edited.overridden.iter().map(|(key, place)| format!("{key}: {place}")).collect(),
-            warnings: edited.warnings.clone(),
+            loosened: keys.clone(),
+            warnings: edited.warnings.iter().cloned().chain(edited.cleared.iter().map(cleared)).collect(),
         };
+        if !keys.is_empty() && !edit.is_confirmed {
+            return Err(ConfigRefusal::Unconfirmed(Box::new(UnconfirmedChange { keys, change: outcome })));
+        }
+        self.check(&edit, &edited).await?;
         if edit.is_dry_run || edited.before == edited.after {
             return Ok(outcome);
         }
@@ -106,7 +114,7 @@ impl ConfigView for MaskedConfig {
 }
 
 impl MaskedConfig {
-    /// The edited file, if the service would start with it.
+    /// The edited file, if it can be read.
     async fn checked(&self, edit: &ConfigEdit) -> Result<Edited, ConfigRefusal> {
         let sources = self.source.sources().clone();
         let changes: Vec<(String, Value)> = edit.changes.clone().into_iter().collect();
@@ -115,22 +123,29 @@ impl MaskedConfig {
         let edited = done.map_err(|faults| {
             ConfigRefusal::Keys(faults.into_iter().map(|fault| (fault.key, fault.message)).collect())
         })?;
+        Ok(edited)
+    }
+
+    /// Refuses a file with which the service would not start, or that sends a key elsewhere than before.
+    async fn check(&self, edit: &ConfigEdit, edited: &Edited) -> Result<(), ConfigRefusal> {
         let flags = Prepared::read(self.source.clone(), Shared::default())
             .map_err(|error| Error::invalid(error.to_string()))?
             .flags;
         let problems = crate::preflight::problems(&edited.config, &flags).await;
-        if problems.is_empty() {
-            return Ok(edited);
-        }
         let key = edit.changes.keys().next().cloned().unwrap_or_default();
-        Err(ConfigRefusal::Keys(problems.into_iter().map(|problem| (key.clone(), problem)).collect()))
+        let misdirected = edited.misdirected.iter().map(|fault| (fault.key.clone(), fault.message.clone()));
+        let faults: Vec<(String, String)> =
+            problems.into_iter().map(|problem| (key.clone(), problem)).chain(misdirected).collect();
+        if faults.is_empty() { Ok(()) } else { Err(ConfigRefusal::Keys(faults)) }
     }
 
     async fn note(&self, edit: &ConfigEdit, outcome: &ConfigEdited) {
         let keys: Vec<&str> = edit.changes.keys().map(String::as_str).collect();
         let keys = keys.join(", ");
-        tracing::info!(keys, by = edit.by, "the configuration file was changed");
-        let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, keys, "changed");
+        // What loosens protection got here only because the token was shown once more.
+        let outcome_word = if outcome.loosened.is_empty() { "changed" } else { "confirmed" };
+        tracing::info!(keys, by = edit.by, outcome = outcome_word, "the configuration file was changed");
+        let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, keys, outcome_word);
         let entry = entry.by(&edit.by).with_detail(&outcome.diff);
         if let Err(error) = self.audit.record(entry).await {
             tracing::warn!(%error, "a row of the audit could not be stored");
@@ -143,6 +158,13 @@ impl MaskedConfig {
         self.reload.try_send(request).map_err(|_| busy())?;
         timeout(PATIENCE, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
     }
+}
+
+fn cleared(key: &String) -> String {
+    format!(
+        "{key} is removed, because its address changes: a new address never gets the key of the one before; name the key of \
+         the new one, as \"${{credential:NAME}}\""
+    )
 }
 
 /// Returns whether a new value of this key is applied at run time.

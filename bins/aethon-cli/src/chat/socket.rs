@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{Sink, SinkExt, Stream, StreamExt};
 use serde_json::Value;
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message, http::HeaderValue};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async};
 
 use crate::daemon::Daemon;
 
@@ -41,17 +41,23 @@ impl Broken {
     }
 }
 
+/// The stream of frames, over whichever connection.
+trait Frames: Stream<Item = Result<Message, Error>> + Sink<Message, Error = Error> + Send + Sync + Unpin {}
+
+impl Frames for WebSocketStream<MaybeTlsStream<TcpStream>> {}
+
+impl Frames for WebSocketStream<UnixStream> {}
+
 /// An open connection.
 pub(super) struct Socket {
-    inner: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    inner: Box<dyn Frames>,
     heard: Instant,
 }
 
 impl Socket {
     /// Connects, and waits until the server is ready.
     pub(super) async fn open(daemon: &Daemon, session: &str) -> Result<Self, Broken> {
-        let base = daemon.base.replacen("http", "ws", 1);
-        let address = format!("{base}/ws/chat?session={}", crate::daemon::encoded(session));
+        let address = daemon.socket_address(&format!("/ws/chat?session={}", crate::daemon::encoded(session)));
         let refused = |error: &dyn std::fmt::Display| Broken::Refused(error.to_string());
         let mut request = address.as_str().into_client_request().map_err(|error| refused(&error))?;
         request.headers_mut().insert("Sec-WebSocket-Protocol", HeaderValue::from_static("aethon.chat.v1"));
@@ -60,7 +66,14 @@ impl Socket {
                 .map_err(|_| refused(&"dashboard.auth_token cannot be sent in a header"))?;
             request.headers_mut().insert("Authorization", value);
         }
-        let (inner, _) = tokio_tungstenite::connect_async(request).await.map_err(|error| {
+        let connected: Result<Box<dyn Frames>, Error> = match daemon.socket() {
+            None => tokio_tungstenite::connect_async(request).await.map(|(inner, _)| Box::new(inner) as _),
+            Some(path) => match UnixStream::connect(path).await {
+                Ok(stream) => client_async(request, stream).await.map(|(inner, _)| Box::new(inner) as _),
+                Err(error) => Err(error.into()),
+            },
+        };
+        let inner = connected.map_err(|error| {
             Broken::lost(format!("the chat of aethon-server at {} cannot be opened: {error}", daemon.base))
         })?;
         let mut socket = Self { inner, heard: Instant::now() };
@@ -110,6 +123,6 @@ impl Socket {
 
     /// Closes the connection. If that fails, the server sees it end all the same.
     pub(super) async fn close(&mut self) {
-        let _ = timeout(Duration::from_secs(1), self.inner.close(None)).await;
+        let _ = timeout(Duration::from_secs(1), self.inner.close()).await;
     }
 }

@@ -41,7 +41,7 @@ impl Fault {
     pub(super) fn or_at(self, node: &Node<'_>) -> Self {
         match self.key {
             Some(_) => self,
-            None => Self::wrong(node, node.described(), &self.allowed),
+            None => Self::wrong(node, node.described(&self.allowed), &self.allowed),
         }
     }
 

@@ -4,6 +4,7 @@ use figment::value::Value;
 
 use super::fault::Fault;
 use super::{DATE, Node};
+use crate::echo;
 use crate::limits;
 
 impl Node<'_> {
@@ -24,7 +25,7 @@ impl Node<'_> {
         if self.is_secret && expanded.is_referenced && expanded.text.trim().is_empty() {
             return Err(Fault::wrong(
                 self,
-                format!("{text}, which resolves to nothing"),
+                format!("{}, which resolves to nothing", echo::quoted(text)),
                 "a reference with a value, so that protection is never turned off by accident; \
                  to turn it off, leave the key out or set it to \"\"",
             ));
@@ -94,16 +95,16 @@ impl Node<'_> {
 
     /// Creates a fault for this value, with what is allowed instead.
     pub(super) fn wrong(&self, allowed: &str) -> Fault {
-        Fault::wrong(self, self.described(), allowed)
+        Fault::wrong(self, self.described(allowed), allowed)
     }
 
-    /// Describes the value for a message. Never shows the result of a reference, nor any part of a secret.
-    pub(super) fn described(&self) -> String {
+    /// Describes the value for a message. Never shows the result of a reference, nor what is or might be a secret.
+    pub(super) fn described(&self, allowed: &str) -> String {
         if self.is_secret {
             return self.kind().to_owned();
         }
         match self.value {
-            Value::String(_, text) => format!("the string {:?}", shortened(text)),
+            Value::String(_, text) => echo::described(text, allowed),
             Value::Bool(_, value) => value.to_string(),
             Value::Num(..) => match (self.integer_value(), self.value.to_f64()) {
                 (Some(number), _) => number.to_string(),
@@ -134,13 +135,5 @@ fn whole_range(least: i128, most: i128) -> String {
         format!("a whole number of at least {least}")
     } else {
         format!("a whole number from {least} to {most}")
-    }
-}
-
-fn shortened(text: &str) -> String {
-    const LONGEST: usize = 80;
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use url::{Host, Url};
 
 use super::Remarks;
+use crate::echo::quoted;
 use crate::path::KeyPath;
 
 /// Requires `host` below `section` to be an http or https address, with plain http only on this machine unless permitted.
@@ -37,8 +38,7 @@ pub(super) fn service(key: KeyPath, address: &str, remarks: &mut Remarks) {
 
 /// Parses an http or https address, or says what is wrong with it without repeating a password.
 fn parse(address: &str) -> Result<Url, String> {
-    let shown =
-        if address.contains('@') { "an address".to_owned() } else { format!("the string {address:?}") };
+    let shown = if address.contains('@') { "an address".to_owned() } else { quoted(address) };
     let url = Url::parse(address.trim()).map_err(|error| format!("{shown} ({error})"))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(format!("{shown} with the scheme {:?}", url.scheme()));

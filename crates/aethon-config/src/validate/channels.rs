@@ -4,6 +4,7 @@ use aethon_core::messenger::Streaming;
 use aethon_core::secret::Secret;
 
 use super::{Remarks, address, household};
+use crate::echo::quoted;
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Email, WhatsApp};
 
@@ -11,8 +12,12 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let webchat = &config.channels.webchat;
     let key = KeyPath::of(["channels", "webchat"]);
     if !address::is_host(&webchat.host) {
-        let found = format!("the string {:?}", webchat.host);
+        let found = quoted(&webchat.host);
         remarks.problem(key.key("host"), found, "an address or host name without port, such as 127.0.0.1");
+    }
+    if webchat.enabled && webchat.port == -1 && webchat.socket.trim().is_empty() {
+        let allowed = "a port; -1 is for serving on `channels.webchat.socket` only, which is empty";
+        remarks.problem(key.key("port"), webchat.port.to_string(), allowed);
     }
     each(
         &key.key("allowed_hosts"),
@@ -41,7 +46,7 @@ fn owners(owners: &[String], remarks: &mut Remarks) {
         // Ids are compared exactly.
         if household::split(owner).is_none_or(|(_, id)| id.trim() != id) {
             let key = KeyPath::of(["security", "owners"]).join(Step::Index(index));
-            remarks.problem(key, format!("the string {owner:?}"), household::SENDER);
+            remarks.problem(key, quoted(owner), household::SENDER);
         }
     }
 }
@@ -49,7 +54,7 @@ fn owners(owners: &[String], remarks: &mut Remarks) {
 fn each(key: &KeyPath, items: &[String], remarks: &mut Remarks, is_right: fn(&str) -> bool, allowed: &str) {
     for (index, item) in items.iter().enumerate() {
         if !is_right(item) {
-            remarks.problem(key.join(Step::Index(index)), format!("the string {item:?}"), allowed);
+            remarks.problem(key.join(Step::Index(index)), quoted(item), allowed);
         }
     }
 }
@@ -85,7 +90,7 @@ fn whatsapp(whatsapp: &WhatsApp, remarks: &mut Remarks) {
     let version = whatsapp.api_version.trim_matches('/');
     let is_version = version.strip_prefix('v').is_some_and(|number| number.parse::<f32>().is_ok());
     if !version.is_empty() && !is_version {
-        let found = format!("the string {:?}", whatsapp.api_version);
+        let found = quoted(&whatsapp.api_version);
         remarks.problem(section.key("api_version"), found, "a version such as v26.0, or nothing");
     }
     if !whatsapp.enabled {
@@ -109,7 +114,7 @@ fn email(email: &Email, remarks: &mut Remarks) {
         [("imap_host", &email.imap_host), ("smtp_host", &email.smtp_host), ("api_base", &email.api_base)]
     {
         if !host.is_empty() && !address::is_host(host) {
-            remarks.problem(section.key(name), format!("the string {host:?}"), "a host name without port");
+            remarks.problem(section.key(name), quoted(host), "a host name without port");
         }
     }
     if email.oauth_command.first().is_some_and(|program| program.trim().is_empty()) {
@@ -158,11 +163,7 @@ fn streams(name: &str, streaming: Streaming, own: &[Streaming], remarks: &mut Re
     let word = |streaming: &Streaming| format!("{streaming:?}").to_lowercase();
     let allowed: Vec<String> = everywhere.iter().chain(own).map(word).collect();
     let key = KeyPath::of(["channels", name, "streaming"]);
-    remarks.problem(
-        key,
-        format!("the string {:?}", word(&streaming)),
-        format!("one of {}", allowed.join(", ")),
-    );
+    remarks.problem(key, quoted(&word(&streaming)), format!("one of {}", allowed.join(", ")));
 }
 
 /// Warns of a missing token. Like a missing model key it does not stop the service: the channel says what to set.

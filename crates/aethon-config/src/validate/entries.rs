@@ -6,6 +6,7 @@ use aethon_core::schedule::{Cron, JobId, zone};
 use aethon_core::sop::SopName;
 
 use super::{Remarks, address};
+use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Job, McpServer};
 
@@ -56,13 +57,13 @@ fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
     if JobId::parse(name).is_err() {
         remarks.problem(
             key.clone(),
-            format!("the name {name:?}"),
+            format!("the name {:?}", shown(name)),
             "1 to 64 letters, digits, `-`, `_` and `.`",
         );
     }
     match zone(job.timezone.as_deref()) {
         Err(_) => {
-            let found = format!("the string {:?}", job.timezone.as_deref().unwrap_or_default());
+            let found = quoted(job.timezone.as_deref().unwrap_or_default());
             remarks.problem(
                 key.key("timezone"),
                 found,
@@ -78,7 +79,7 @@ fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
     if job.sop_name.as_deref().is_some_and(|name| !name.is_empty() && SopName::parse(name).is_err()) {
         remarks.problem(
             key.key("sop_name"),
-            format!("the string {:?}", job.sop_name.as_deref().unwrap_or_default()),
+            quoted(job.sop_name.as_deref().unwrap_or_default()),
             "up to 64 of a-z, 0-9 and -",
         );
     }
@@ -88,6 +89,11 @@ fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
     }
 }
 
+/// What is wrong with an expression. The reason quotes it.
+fn unreadable(text: &str, why: &str) -> String {
+    format!("{} ({})", quoted(text), why.replace(text.trim(), shown(text.trim())))
+}
+
 fn cron(key: &KeyPath, text: &str, zone: &TimeZone, remarks: &mut Remarks) {
     const ALLOWED: &str = "five cron fields such as \"0 8 * * 1-5\", or @daily";
     let key = key.key("cron");
@@ -95,10 +101,10 @@ fn cron(key: &KeyPath, text: &str, zone: &TimeZone, remarks: &mut Remarks) {
         return remarks.problem(key, "nothing", ALLOWED);
     }
     match Cron::parse(text) {
-        Err(error) => remarks.problem(key, format!("the string {text:?} ({error})"), ALLOWED),
+        Err(error) => remarks.problem(key, unreadable(text, &error.to_string()), ALLOWED),
         // Whether the job ever runs does not depend on where the search begins.
         Ok(cron) if cron.next_after(Timestamp::UNIX_EPOCH, zone).is_none() => {
-            remarks.problem(key, format!("{text:?}, which never comes"), "an expression that comes");
+            remarks.problem(key, format!("{}, which never comes", quoted(text)), "an expression that comes");
         }
         Ok(_) => {}
     }
@@ -111,11 +117,11 @@ fn mcp_server(name: &str, server: &McpServer, remarks: &mut Remarks) {
     if name.is_empty() || name.len() > 32 || name.contains("__") || !name.bytes().all(is_name) {
         let allowed =
             "a name of up to 32 letters, digits, - and _ (no __), which begins the names of its tools";
-        remarks.problem(key.clone(), format!("the name {name:?}"), allowed);
+        remarks.problem(key.clone(), format!("the name {:?}", shown(name)), allowed);
     }
     for (name, text) in [("image", &server.image), ("network", &server.network)] {
         if let Some(text) = text.as_deref().filter(|text| !is_dockers(text)) {
-            let found = format!("the string {text:?}");
+            let found = quoted(text);
             remarks.problem(key.key(name), found, "a name that docker knows");
         }
     }
@@ -138,14 +144,14 @@ fn sandbox(config: &Config, remarks: &mut Remarks) {
     let security = &config.security;
     let key = KeyPath::of(["security"]);
     if !is_memory(&security.sandbox_memory) {
-        let found = format!("the string {:?}", security.sandbox_memory);
+        let found = quoted(&security.sandbox_memory);
         remarks.problem(key.key("sandbox_memory"), found, "a size such as 512m or 2g");
     }
     for (name, text) in
         [("sandbox_image", &security.sandbox_image), ("sandbox_network", &security.sandbox_network)]
     {
         if !is_dockers(text) {
-            remarks.problem(key.key(name), format!("the string {text:?}"), "a name that docker knows");
+            remarks.problem(key.key(name), quoted(text), "a name that docker knows");
         }
     }
     for (index, entry) in security.blocked_commands.iter().enumerate() {

@@ -6,6 +6,7 @@ use aethon_core::ids::SessionId;
 use aethon_core::person::Person;
 
 use super::Remarks;
+use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
 use crate::schema::Config;
 
@@ -23,7 +24,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         let key = KeyPath::of(["household", "people", name]);
         if Person::member(name).is_none() {
             let allowed = "1 to 32 of a-z, 0-9, - and _, and not `shared`";
-            remarks.problem(key.clone(), format!("the name {name:?}"), allowed);
+            remarks.problem(key.clone(), format!("the name {:?}", shown(name)), allowed);
         }
         if person.senders.is_empty() {
             remarks.warning(key.key("senders"), "empty: nobody is this person");
@@ -31,11 +32,11 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         for (index, sender) in person.senders.iter().enumerate() {
             let key = key.key("senders").join(Step::Index(index));
             let Some((channel, _)) = split(sender) else {
-                remarks.problem(key, format!("the string {sender:?}"), SENDER);
+                remarks.problem(key, quoted(sender), SENDER);
                 continue;
             };
             if let Some(other) = known.insert(same(sender), name) {
-                let found = format!("{sender:?}, which is {other} already");
+                let found = format!("{}, which is {other} already", quoted(sender));
                 remarks.problem(key, found, "each sender once");
             } else if !is_enabled(config, channel) {
                 remarks
@@ -45,7 +46,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         let conversation = person.conversation.trim();
         let is_name = conversation.is_empty() || SessionId::of("household", conversation).is_ok();
         if !is_name || conversation.contains('~') || conversation.chars().count() > LONGEST {
-            let found = format!("the string {:?}", person.conversation);
+            let found = quoted(&person.conversation);
             remarks.problem(key.key("conversation"), found, "a short name without ~ and control characters");
         }
     }

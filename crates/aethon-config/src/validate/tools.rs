@@ -3,6 +3,7 @@
 use aethon_core::egress::HostRule;
 
 use super::{Remarks, address};
+use crate::echo::quoted;
 use crate::path::{KeyPath, Step};
 use crate::schema::{Config, SearchProvider};
 
@@ -92,7 +93,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     for (index, entry) in config.security.egress_allowed_hosts.iter().enumerate() {
         if let Err(allowed) = entry.parse::<HostRule>() {
             let key = security.key("egress_allowed_hosts").join(Step::Index(index));
-            remarks.problem(key, format!("the string {entry:?}"), allowed.to_string());
+            remarks.problem(key, quoted(entry), allowed.to_string());
         }
     }
     for (index, entry) in config.security.allowed_sockets.iter().enumerate() {

@@ -1,9 +1,12 @@
 //! The places where a request may carry the token. Values are returned undecoded.
 
-use http::header::{AUTHORIZATION, COOKIE, HeaderMap};
+use http::header::{AUTHORIZATION, COOKIE, HeaderMap, HeaderName};
 
 /// Name of the sign-in cookie.
 pub(super) const COOKIE_NAME: &str = "aethon_dash";
+
+/// The header that carries the token once more, to confirm a change.
+pub(super) const CONFIRM: HeaderName = HeaderName::from_static("x-aethon-confirm");
 
 /// Returns the first non-empty cookie with our name.
 pub(super) fn cookie(headers: &HeaderMap) -> Option<&[u8]> {

@@ -62,19 +62,12 @@ impl Register {
             tracing::error!(%panic, "adding to the register of sign-ins panicked");
         }
     }
-
-    /// Adds a line without waiting, so that signing in succeeds even if the line cannot be stored.
-    pub(super) fn add_later(&self, entry: Entry) {
-        if let Some(file) = self.0.clone() {
-            tokio::task::spawn_blocking(move || append(&file, &entry));
-        }
-    }
 }
 
 fn append(mut file: &File, entry: &Entry) {
     let written = file.write_all(entry.line().as_bytes()).and_then(|()| file.sync_data());
     if let Err(error) = written {
-        tracing::warn!(%error, "the register of sign-ins cannot be written, so after a restart a copied cookie may count again");
+        tracing::warn!(%error, "the register of sign-ins cannot be written, so after a restart browsers may have to sign in again, and a copied cookie may count again");
     }
 }
 

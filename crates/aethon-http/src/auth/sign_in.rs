@@ -2,8 +2,9 @@
 //!
 //! A cookie holds a random name, an expiry time, and their HMAC under a key derived from the home's key and the
 //! token. So it reveals nothing about the token, cannot be forged by guessing the token, survives a restart, and ends
-//! when the token changes. Revoked sign-ins are remembered until they would have expired, across restarts too, and so
-//! is the list of sign-ins (`register`).
+//! when the token changes. A sign-in counts only while it is listed: the list is bounded, so that its owner can look through
+//! it, and the oldest makes room for a new one. Revoked sign-ins are remembered until they would have expired, across
+//! restarts too, and so is the list of sign-ins (`register`).
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 
 use super::register::{Entry, Register, SignInRecord};
 use crate::hex::{hex, unhex};
+use crate::unix_peer;
 
 /// How long a sign-in is valid, in seconds.
 const LIFETIME: i64 = 30 * 24 * 3600;
@@ -67,11 +69,17 @@ struct SignInState {
 }
 
 impl SignInState {
-    fn begin(&mut self, begun: SignInRecord) {
-        if self.begun.len() >= MOST_LISTED {
-            self.begun.pop_front();
-        }
+    /// Adds a sign-in, and returns the one that makes room for it.
+    fn begin(&mut self, begun: SignInRecord, now: i64) -> Option<SignInRecord> {
+        self.begun.retain(|begun| begun.ends > now && !self.sessions.contains_key(&begun.name));
+        let gone = if self.begun.len() >= MOST_LISTED { self.begun.pop_front() } else { None };
         self.begun.push_back(begun);
+        gone
+    }
+
+    /// Returns whether the sign-in is listed and was not revoked.
+    fn lists(&self, name: &str) -> bool {
+        !self.sessions.contains_key(name) && self.begun.iter().rev().any(|begun| begun.name == name)
     }
 
     fn end(&mut self, name: &str, ends: i64, now: i64) {
@@ -92,9 +100,10 @@ impl SignIns {
             if key.is_empty() { random::<32>().to_vec() } else { key.expose().trim().as_bytes().to_vec() };
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
         let mut state = SignInState::default();
-        for entry in kept.read(clock.now().as_second()) {
+        let now = clock.now().as_second();
+        for entry in kept.read(now) {
             match entry {
-                Entry::Begun(begun) => state.begin(begun),
+                Entry::Begun(begun) => drop(state.begin(begun, now)),
                 Entry::Ended { name, ends } => drop(state.sessions.insert(name, ends)),
             }
         }
@@ -111,15 +120,32 @@ impl SignIns {
         hmac::Key::new(hmac::HMAC_SHA256, context.sign().as_ref())
     }
 
-    /// Starts a sign-in from this address and returns its cookie.
-    pub(super) fn begin(&self, cookies: &hmac::Key, address: IpAddr) -> Secret {
+    /// Starts a sign-in from this address and returns its cookie. Where the list is full, the oldest one ends, with
+    /// everything admitted under it.
+    pub(super) async fn begin(&self, cookies: &hmac::Key, address: IpAddr) -> Secret {
         let (name, began) = (hex(&random::<16>()), self.now());
         let ends = began + LIFETIME;
         let named = format!("{name}.{ends}");
-        let begun =
-            SignInRecord { name, ends, began, token: token_mark(cookies), address: address.to_string() };
-        self.lock().begin(begun.clone());
-        self.kept.add_later(Entry::Begun(begun));
+        let begun = SignInRecord {
+            name,
+            ends,
+            began,
+            token: token_mark(cookies),
+            address: unix_peer::shown(address),
+        };
+        let gone = self.lock().begin(begun.clone(), self.now());
+        if let Some(gone) = gone {
+            tracing::info!(
+                began = gone.began,
+                address = gone.address,
+                "the oldest sign-in ended, because there are too many"
+            );
+            self.look_again();
+            // A restart reads the lines in their order, which is not always that of the sign-ins.
+            self.kept.add(Entry::Ended { name: gone.name, ends: gone.ends }).await;
+        }
+        // Stored before the cookie is sent: what is not in the register counts no more after a restart.
+        self.kept.add(Entry::Begun(begun)).await;
         let mark = hex(hmac::sign(cookies, named.as_bytes()).as_ref());
         Secret::new(format!("{named}.{mark}"))
     }
@@ -150,7 +176,7 @@ impl SignIns {
 
     /// Returns whether the sign-in has neither expired nor been revoked.
     pub(super) fn stands(&self, session: &Session) -> bool {
-        self.now() < session.ends && !self.lock().sessions.contains_key(&session.name)
+        self.now() < session.ends && self.lock().lists(&session.name)
     }
 
     /// Revokes a sign-in and ends everything admitted under it. A token in a header is not a sign-in and stays valid.

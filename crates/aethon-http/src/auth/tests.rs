@@ -23,14 +23,28 @@ fn auth_at(token: &str, clock: &Arc<ManualClock>) -> TokenAuth {
     TokenAuth::new(&Secret::new(token), Arc::new(sign_ins))
 }
 
+/// The file of a register, already unlinked.
+fn register() -> Register {
+    let path = std::env::temp_dir().join(format!("aethon-sign-ins-{}", aethon_core::ids::unique()));
+    let file = std::fs::File::options().read(true).append(true).create_new(true).open(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    Register::new(Some(Arc::new(file)))
+}
+
+fn auth_with(register: &Register) -> TokenAuth {
+    let key = Secret::new("the key of this home");
+    let sign_ins = SignIns::new(&key, register.clone(), clock());
+    TokenAuth::new(&Secret::new(TOKEN), Arc::new(sign_ins))
+}
+
 /// The address from which browsers sign in.
 fn address() -> IpAddr {
     IpAddr::from([192, 0, 2, 1])
 }
 
 /// Signs in and returns the cookie as a browser sends it.
-fn signed_in(auth: &TokenAuth) -> HeaderMap {
-    let cookie = auth.sign_in_cookie(address(), false).expect("a token is set");
+async fn signed_in(auth: &TokenAuth) -> HeaderMap {
+    let cookie = auth.sign_in_cookie(address(), false).await.expect("a token is set");
     let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
     headers(&[(COOKIE, pair.as_bytes())])
 }
@@ -88,19 +102,19 @@ fn any_bytes_of_any_length_are_only_wrong() {
     check(&[], "token=%", TokenCheck::Wrong);
 }
 
-#[test]
-fn without_a_token_everything_is_open() {
+#[tokio::test]
+async fn without_a_token_everything_is_open() {
     for token in ["", "   ", "\t\n"] {
         let gate = auth(token);
         assert_eq!(gate.check(&HeaderMap::new(), Some("token=")), TokenCheck::Open);
-        assert!(gate.sign_in_cookie(address(), false).is_none());
+        assert!(gate.sign_in_cookie(address(), false).await.is_none());
     }
 }
 
-#[test]
-fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
+#[tokio::test]
+async fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     let gate = auth(TOKEN);
-    let cookie = gate.sign_in_cookie(address(), false).expect("closed");
+    let cookie = gate.sign_in_cookie(address(), false).await.expect("closed");
     let cookie = cookie.to_str().expect("plain");
     let (pair, attributes) = cookie.split_once("; ").expect("has attributes");
     assert_eq!(attributes, "HttpOnly; SameSite=Strict; Path=/");
@@ -118,9 +132,15 @@ fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     let other = auth("another");
     assert_eq!(other.check(&headers(&[(COOKIE, pair.as_bytes())]), None), TokenCheck::Wrong);
     let again = auth(TOKEN);
-    assert!(again.check(&headers(&[(COOKIE, pair.as_bytes())]), None).is_granted(), "survives a restart");
+    let check = again.check(&headers(&[(COOKIE, pair.as_bytes())]), None);
+    assert_eq!(check, TokenCheck::Wrong, "it is not in the register");
     assert!(
-        gate.sign_in_cookie(address(), true).expect("closed").to_str().expect("plain").ends_with("; Secure")
+        gate.sign_in_cookie(address(), true)
+            .await
+            .expect("closed")
+            .to_str()
+            .expect("plain")
+            .ends_with("; Secure")
     );
 }
 
@@ -136,10 +156,10 @@ fn at_the_entrance_a_right_address_beats_a_stale_cookie() {
     assert_eq!(gate.check(&stale, Some("token=right")), TokenCheck::Wrong);
 }
 
-#[test]
-fn a_sign_in_is_one_of_many_and_ends_when_it_is_taken_back() {
+#[tokio::test]
+async fn a_sign_in_is_one_of_many_and_ends_when_it_is_taken_back() {
     let auth = auth(TOKEN);
-    let (one, other) = (signed_in(&auth), signed_in(&auth));
+    let (one, other) = (signed_in(&auth).await, signed_in(&auth).await);
     assert_ne!(one, other, "each has a name of its own");
     let check = |headers: &HeaderMap| auth.check(headers, None);
     let granted = TokenCheck::Granted(Carrier::Cookie);
@@ -156,11 +176,11 @@ fn a_sign_in_is_one_of_many_and_ends_when_it_is_taken_back() {
     assert!(auth.stands(&auth.sign_in(granted, &raw)));
 }
 
-#[test]
-fn a_sign_in_ends_with_its_time_and_with_the_token() {
+#[tokio::test]
+async fn a_sign_in_ends_with_its_time_and_with_the_token() {
     let clock = clock();
     let auth = auth_at(TOKEN, &clock);
-    let cookie = signed_in(&auth);
+    let cookie = signed_in(&auth).await;
     let sign_in = auth.sign_in(TokenCheck::Granted(Carrier::Cookie), &cookie);
     let changed = TokenAuth::new(&Secret::new("another token"), Arc::clone(&auth.sign_ins));
     let token = auth.sign_in(TokenCheck::Granted(Carrier::Bearer), &HeaderMap::new());
@@ -173,8 +193,8 @@ fn a_sign_in_ends_with_its_time_and_with_the_token() {
     assert!(!auth.check(&cookie, None).is_granted() && !auth.stands(&sign_in));
 }
 
-#[test]
-fn a_guess_is_whatever_has_to_be_judged() {
+#[tokio::test]
+async fn a_guess_is_whatever_has_to_be_judged() {
     let auth = auth(TOKEN);
     let stale = headers(&[(COOKIE, b"aethon_dash=0123.1800000000.0123")]);
     let raw = headers(&[(COOKIE, b"aethon_dash=correct horse+battery")]);
@@ -185,8 +205,8 @@ fn a_guess_is_whatever_has_to_be_judged() {
         (&bearer, None, true),
         (&stale, None, true),
         (&raw, None, true),
-        (&signed_in(&auth), None, false),
-        (&signed_in(&auth), Some("token=x"), false),
+        (&signed_in(&auth).await, None, false),
+        (&signed_in(&auth).await, Some("token=x"), false),
     ] {
         assert_eq!(auth.may_be_guess(headers, query), expected, "{headers:?} {query:?}");
     }
@@ -197,7 +217,7 @@ fn a_guess_is_whatever_has_to_be_judged() {
 #[tokio::test]
 async fn the_owner_sees_who_is_signed_in_and_ends_it_from_afar() {
     let auth = auth(TOKEN);
-    let (first, second) = (signed_in(&auth), signed_in(&auth));
+    let (first, second) = (signed_in(&auth).await, signed_in(&auth).await);
     let listed = auth.sign_ins();
     assert_eq!((listed.len(), listed[0].address.as_str()), (2, "192.0.2.1"));
     let [newest, oldest] = <[SignInRecord; 2]>::try_from(listed).unwrap();
@@ -206,4 +226,60 @@ async fn the_owner_sees_who_is_signed_in_and_ends_it_from_afar() {
     assert_eq!(auth.sign_ins(), [newest]);
     let changed = TokenAuth::new(&Secret::new("another token"), Arc::clone(&auth.sign_ins));
     assert!(changed.sign_ins().is_empty(), "a sign-in ends with its token");
+}
+
+#[tokio::test]
+async fn a_sign_in_counts_only_while_it_is_listed() {
+    let register = register();
+    let auth = auth_with(&register);
+    let granted = TokenCheck::Granted(Carrier::Cookie);
+    let first = signed_in(&auth).await;
+    let admitted = auth.sign_in(granted, &first);
+    let mut changes = auth.sign_ins.changes();
+    let mut others = Vec::new();
+    for _ in 0..255 {
+        others.push(signed_in(&auth).await);
+    }
+    assert!(auth.check(&first, None).is_granted() && !changes.has_changed().unwrap(), "256 are listed");
+    others.push(signed_in(&auth).await);
+    assert_eq!(auth.check(&first, None), TokenCheck::Wrong, "the oldest has made room");
+    assert!(!auth.stands(&admitted) && changes.has_changed().unwrap(), "its sockets are told");
+    changes.mark_unchanged();
+    assert!(others.iter().all(|other| auth.check(other, None).is_granted()));
+    assert_eq!(auth.sign_ins().len(), 256);
+
+    let again = auth_with(&register);
+    assert_eq!(again.check(&first, None), TokenCheck::Wrong, "a restart brings it not back");
+    assert!(others.iter().all(|other| again.check(other, None).is_granted()), "and signs nobody out");
+    // One that its owner has taken back leaves its place to a new one, and nobody else goes.
+    let second = again.sign_in(granted, &others[0]);
+    again.sign_ins.end(&second);
+    again.sign_ins.keep(&second).await;
+    let newest = signed_in(&again).await;
+    assert!(again.check(&others[1], None).is_granted() && again.check(&newest, None).is_granted());
+    let last = auth_with(&register);
+    assert!(last.check(&others[1], None).is_granted() && last.check(&newest, None).is_granted());
+    assert_eq!(
+        (last.check(&others[0], None), last.check(&first, None)),
+        (TokenCheck::Wrong, TokenCheck::Wrong)
+    );
+}
+
+#[test]
+fn a_change_is_confirmed_with_the_token_and_nothing_else() {
+    let gate = auth(TOKEN);
+    let check = |values: &[&[u8]], expected: Confirmation| {
+        let name = || HeaderName::from_static("x-aethon-confirm");
+        let pairs: Vec<(HeaderName, &[u8])> = values.iter().map(|value| (name(), *value)).collect();
+        assert_eq!(gate.confirmation(&headers(&pairs)), expected, "{values:?}");
+        assert_eq!(gate.may_be_guess(&headers(&pairs), None), !values.is_empty());
+    };
+    check(&[], Confirmation::Missing);
+    check(&[b""], Confirmation::Missing);
+    check(&[b" correct horse+battery "], Confirmation::Given);
+    check(&[b"correct%20horse%2Bbattery"], Confirmation::Given);
+    check(&[b"correct horse battery"], Confirmation::Wrong);
+    check(&[b"correct"], Confirmation::Wrong);
+    check(&[b"correct horse+battery", b"correct horse+battery"], Confirmation::Wrong);
+    assert_eq!(auth("").confirmation(&HeaderMap::new()), Confirmation::Impossible);
 }

@@ -1,11 +1,22 @@
-//! `/api/config`: the configuration with secrets masked, and its schema.
+//! `/api/config`: the configuration with secrets masked, its schema, and changes of it.
+//!
+//! A change that loosens protection is accepted only with the token shown once more, in `X-Aethon-Confirm`, so that a page
+//! left open or a copied cookie does not open the house. Without a token anybody who reaches the port could do it, so then
+//! such a change belongs in the terminal.
 
-use aethon_core::service::{ConfigEdit, ConfigKey, ConfigRefusal};
+use std::sync::Arc;
+use std::time::Instant;
+
+use aethon_core::service::{ConfigEdit, ConfigKey, ConfigRefusal, UnconfirmedChange};
+use http::StatusCode;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::audit_notes::AuditNotes;
+use crate::auth::{Confirmation, TokenAuth};
 use crate::deps::Setup;
 use crate::error::Problem;
+use crate::limits::Attempts;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -29,9 +40,12 @@ pub(super) async fn origins(setup: Setup, _request: Request) -> HandlerResult {
     response::json(&Keys { keys: setup.config.keys().await? })
 }
 
+/// What changing the configuration needs besides the configuration.
+type Confirming = (Arc<TokenAuth>, AuditNotes, Arc<Attempts>);
+
 /// `PATCH /api/config {KEY: VALUE, ...}`: changes keys in the file and applies what can change at run time. Null
 /// removes a key. With `?dry_run=true` it only reports what would change. Secrets are refused.
-pub(super) async fn edit(setup: Setup, mut request: Request) -> HandlerResult {
+pub(super) async fn edit((setup, confirming): (Setup, Confirming), mut request: Request) -> HandlerResult {
     let is_dry_run = request.flag("dry_run")?;
     let Value::Object(changes) = crate::request::parse(&request.read().await?)? else {
         return Err(Problem::invalid("body", "must be a JSON object of keys and values"));
@@ -39,14 +53,68 @@ pub(super) async fn edit(setup: Setup, mut request: Request) -> HandlerResult {
     if changes.is_empty() {
         return Err(Problem::invalid("body", "must name at least one key"));
     }
-    let by = format!("the dashboard or the API, from {}", request.client.address);
-    let edited = setup.config.edit(ConfigEdit { changes, is_dry_run, by }).await.map_err(refused)?;
-    response::json(&edited)
+    let by = format!("the dashboard or the API, from {}", request.client.shown());
+    let edit = ConfigEdit { changes, is_dry_run, is_confirmed: false, by };
+    let edited = match setup.config.edit(edit.clone()).await {
+        Err(ConfigRefusal::Unconfirmed(change)) => {
+            confirm(&confirming, &request, *change, is_dry_run)?;
+            setup.config.edit(ConfigEdit { is_confirmed: true, ..edit }).await
+        }
+        edited => edited,
+    };
+    response::json(&edited.map_err(refused)?)
+}
+
+/// Refuses a change unless the request confirms it. A refused dry run is no row of the audit log, because nobody tried to
+/// change anything; its answer has what would change.
+fn confirm(
+    (auth, notes, attempts): &Confirming,
+    request: &Request,
+    change: UnconfirmedChange,
+    is_dry_run: bool,
+) -> Result<(), Problem> {
+    let address = request.client.address;
+    let (code, detail) = match auth.confirmation(&request.head.headers) {
+        Confirmation::Given => return Ok(()),
+        Confirmation::Impossible => ("terminal_only", only_in_terminal(&change.keys)),
+        Confirmation::Missing => (
+            "confirm_required",
+            "this loosens protection, or says where keys are sent or which programs run: show the access token once \
+             more, in the header X-Aethon-Confirm"
+                .to_owned(),
+        ),
+        Confirmation::Wrong => {
+            let strike = attempts.count(address, Instant::now()).map_err(Problem::too_many_attempts)?;
+            notes.wrong_token(strike, address);
+            ("confirm_required", "the token in X-Aethon-Confirm is wrong".to_owned())
+        }
+    };
+    if !is_dry_run {
+        notes.unconfirmed(&change.keys, code, address);
+    }
+    let problem = Problem::new(StatusCode::FORBIDDEN, code, detail).with_member("keys", json!(change.keys));
+    Err(if is_dry_run { problem.with_member("change", json!(change.change)) } else { problem })
+}
+
+fn only_in_terminal(keys: &[String]) -> String {
+    let commands: Vec<String> =
+        keys.iter().map(|key| format!("`aethon-cli config set {key} VALUE`")).collect();
+    format!(
+        "this loosens protection, or says where keys are sent or which programs run, and without an access token \
+         (dashboard.auth_token) anybody on this machine could do it here: use the terminal, {}",
+        commands.join(" and ")
+    )
 }
 
 fn refused(refusal: ConfigRefusal) -> Problem {
     match refusal {
         ConfigRefusal::Keys(faults) => Problem::invalid_fields(faults),
         ConfigRefusal::Failed(error) => Problem::from(error),
+        // The file has changed between the two looks at it.
+        ConfigRefusal::Unconfirmed(_) => Problem::new(
+            StatusCode::CONFLICT,
+            "changed_elsewhere",
+            "the file was changed meanwhile; try again",
+        ),
     }
 }

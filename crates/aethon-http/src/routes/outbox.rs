@@ -46,7 +46,11 @@ pub(super) async fn retry((activity, runtime): (Activity, Runtime), request: Req
     if !is_known {
         return Err(unknown());
     }
-    tracing::info!(delivery = number(&request), address = %request.client.address, "a delivery is tried again");
+    tracing::info!(
+        delivery = number(&request),
+        address = request.client.shown(),
+        "a delivery is tried again"
+    );
     response::json(&Retried { status: "ok", id: request.params.get("id").unwrap_or_default() })
 }
 
@@ -59,7 +63,7 @@ pub(super) async fn remove(activity: Activity, request: Request) -> HandlerResul
     if !is_known {
         return Err(unknown());
     }
-    tracing::info!(delivery = number(&request), address = %request.client.address, "a delivery was removed");
+    tracing::info!(delivery = number(&request), address = request.client.shown(), "a delivery was removed");
     Ok(response::no_content())
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn remove(knowledge: Knowledge, request: Request) -> HandlerRes
     if !archive.recordings.remove(&name).await? {
         return Err(unknown());
     }
-    tracing::info!(recording = %name, address = %request.client.address, "a recording was removed");
+    tracing::info!(recording = %name, address = request.client.shown(), "a recording was removed");
     Ok(response::no_content())
 }
 

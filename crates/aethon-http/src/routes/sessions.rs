@@ -112,7 +112,7 @@ async fn clear(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
         return Err(no_such_session());
     }
     let what = if how == Clear::Delete { "deleted" } else { "reset" };
-    tracing::info!(session = %id, address = %request.client.address, "a session was {what}");
+    tracing::info!(session = %id, address = request.client.shown(), "a session was {what}");
     response::json(&Done { status: "ok", session_id: &id })
 }
 

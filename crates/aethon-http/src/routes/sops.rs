@@ -70,7 +70,7 @@ pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerR
     let name = valid_name(&request)?;
     let content = Fields::parse(&request.read().await?)?.required_text("content")?;
     let sop = workflows.sops.save(&name, &content).await.map_err(refused)?;
-    tracing::info!(sop = %name, address = %request.client.address, "a SOP was written");
+    tracing::info!(sop = %name, address = request.client.shown(), "a SOP was written");
     response::json(&ListedSop::of(&sop, true).rendered())
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerR
 pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
     workflows.sops.remove(&name).await.map_err(refused)?;
-    tracing::info!(sop = %name, address = %request.client.address, "a SOP was removed");
+    tracing::info!(sop = %name, address = request.client.shown(), "a SOP was removed");
     Ok(response::no_content())
 }
 

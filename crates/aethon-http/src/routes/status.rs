@@ -35,9 +35,9 @@ struct Status<'a> {
 
 /// `GET /api/status`. If one of our own pages shows the token in the Authorization header, the response also sets the
 /// cookie: the chat page signs in here, since the dashboard may be switched off.
-pub(super) fn status(
+pub(super) async fn status(
     (setup, about, auth, notes): (Setup, About, Arc<TokenAuth>, AuditNotes),
-    request: &Request,
+    request: Request,
 ) -> HandlerResult {
     let capabilities = setup.provider.capabilities();
     let hint = match setup.provider.readiness() {
@@ -58,7 +58,7 @@ pub(super) fn status(
         reach: &setup.reach,
     })?;
     if request.token.is_bearer() && request.header_is("sec-fetch-site", "same-origin") {
-        pages::sign_in(&auth, &notes, request, &mut answer);
+        pages::sign_in(&auth, &notes, &request, &mut answer).await;
     }
     Ok(answer)
 }

@@ -76,11 +76,16 @@ async fn wish(workflows: Workflows, request: Request, wish: WorkWish) -> Handler
     let paused = wish == WorkWish::Pause;
     if id(&request) == EVERYTHING && wish != WorkWish::Stop {
         workflows.work.pause(paused).await?;
-        tracing::info!(paused, address = %request.client.address, "work was paused or let go on");
+        tracing::info!(paused, address = request.client.shown(), "work was paused or let go on");
         return response::json(&workflows.work.status().await?);
     }
     let work = workflows.work.wish(&id(&request), wish).await.map_err(refused)?;
-    tracing::info!(work = work.work_id, wish = wish.as_str(), address = %request.client.address, "a wish about work");
+    tracing::info!(
+        work = work.work_id,
+        wish = wish.as_str(),
+        address = request.client.shown(),
+        "a wish about work"
+    );
     response::json(&work)
 }
 

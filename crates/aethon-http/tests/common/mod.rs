@@ -13,6 +13,7 @@ use aethon_core::log::LogBook;
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::testkit::{MemoryLedger, MemoryStore, NoWorkflows};
 use aethon_http::deps::{Activity, Chat, Runtime, Setup, Workflows};
+use aethon_http::options::Listen;
 use aethon_http::ws::{Hub, WebChat};
 use aethon_http::{Deps, Options, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -77,9 +78,10 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
 pub(crate) async fn start(options: Options) -> Running {
     let assistant = Arc::new(FakeAssistant::default());
     let (stop, shutdown) = ShutdownTrigger::pair();
-    let options = Options { port: 0, ..options };
+    let listen = Listen { port: Some(0), ..Listen::default() };
+    let options = Options { listen, ..options };
     let server = Server::bind(options, deps(&assistant, shutdown.clone())).await.expect("a free port");
-    let address = server.local_addr();
+    let address = server.local_addr().expect("it has a port");
     Running { address, assistant, stop, served: tokio::spawn(server.serve(shutdown)) }
 }
 

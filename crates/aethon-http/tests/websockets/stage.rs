@@ -92,8 +92,9 @@ impl Stage {
                 shutdown: is_shut.clone(),
             },
         };
-        let server = Server::bind(Options { port: 0, ..options }, deps).await.unwrap();
-        let address = server.local_addr();
+        let listen = aethon_http::options::Listen { port: Some(0), ..Default::default() };
+        let server = Server::bind(Options { listen, ..options }, deps).await.unwrap();
+        let address = server.local_addr().expect("it has a port");
         let served = tokio::spawn(server.serve(is_shut));
         Self { address, assistant, hub, bus, health, shutdown, served }
     }

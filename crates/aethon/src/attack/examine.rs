@@ -20,6 +20,14 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
             "start `aethon-server`, then ask again",
         )];
     };
+    if base.starts_with("unix:") {
+        return vec![Finding::ok(
+            AREA,
+            format!(
+                "the daemon serves on {base} only, which nobody but you can reach; there is no port to attack"
+            ),
+        )];
+    }
     let Some(target) = Target::parse(&base) else {
         return vec![Finding::broken(
             AREA,

@@ -24,6 +24,7 @@ pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
         attacker.side_doors().await,
         attacker.out_of_the_folder().await,
         attacker.unsigned_webhook().await,
+        attacker.loosening().await,
         attacker.smuggling().await,
         attacker.oversized().await,
         attacker.headers().await,
@@ -160,6 +161,17 @@ impl Attacker<'_> {
             );
         }
         judge(what, &answer, &[404], "set webhook.secret")
+    }
+
+    /// Asks what a change would do that lets a foreign site in. A dry run is refused like the change itself.
+    async fn loosening(&self) -> Finding {
+        let body = format!("{{\"channels.webchat.allowed_origins\": [\"https://{SITE}\"]}}");
+        let own = format!("Host: {}", self.target);
+        let length = format!("Content-Length: {}", body.len());
+        let headers = self.with_owner(&[&own, "Content-Type: application/json", &length]);
+        let answer = self.target.ask_exactly("PATCH /api/config?dry_run=true", &headers, &body).await;
+        let what = "a change that loosens protection, without the token shown again";
+        judge(what, &answer, &[403, 404, 422], "update Aethon: a signed-in page can switch protections off")
     }
 
     async fn smuggling(&self) -> Finding {

@@ -115,7 +115,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.allowed_paths = security.allowed_paths.clone();
     options.allowed_sockets = security.allowed_sockets.clone();
     options.socket_variables = prepared.flags.socket_variables.clone();
-    options.port = webchat.enabled.then_some(webchat.port);
+    options.port = webchat.tcp_port().filter(|_| webchat.enabled);
     options.address_file = Some(home.address_file());
     options.shell = shell(prepared);
     options.docker = prepared.shared.docker.clone();

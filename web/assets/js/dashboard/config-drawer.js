@@ -11,7 +11,7 @@ import { configWords as words } from "../texts/config.js";
 import { shell } from "../texts/shell.js";
 import { failed } from "./act.js";
 import { keyEditor } from "./config-editor.js";
-import { asToml } from "./config-model.js";
+import { asToml, terminalCommand } from "./config-model.js";
 import { takes, text, valueText } from "./config-value.js";
 
 /** @import { Entry } from "./config-model.js" */
@@ -54,7 +54,7 @@ export function keyDrawer(context, { closed, changed }) {
       shownAs = "";
       draw();
     };
-    const editor = keyEditor(context, entry, { cancel: again, done: () => {
+    const editor = keyEditor(context, entry, { cancel: again, describe: (key) => entries?.find((other) => other.key === key)?.description ?? "", done: () => {
       changed();
       again();
     } });
@@ -81,7 +81,7 @@ function keyBody(entry, edit, reset) {
   const name = entry.key.split(".").at(-1) ?? entry.key;
   const file = `${entry.section ? `[${entry.section}]\n` : ""}${name} = ${entry.isSecret ? `"\${credential:${entry.key.replaceAll(".", "-").replaceAll("_", "-")}}"` : asToml(entry.value ?? example(entry))}`;
   const secretName = entry.key.replaceAll(".", "-").replaceAll("_", "-");
-  const command = entry.isSecret ? `aethon-cli secrets set ${secretName}` : `aethon-cli config set ${entry.key} ${shellWord(entry)}`;
+  const command = entry.isSecret ? `aethon-cli secrets set ${secretName}` : terminalCommand(entry, entry.value ?? example(entry));
   return [
     make("p", {}, ...sentence(entry.description)),
     pairs(
@@ -104,11 +104,4 @@ function example(entry) {
   if (entry.kind === "boolean") return true;
   if (entry.kind === "array") return [];
   return entry.kind === "object" ? {} : "";
-}
-
-/** @param {Entry} entry */
-function shellWord(entry) {
-  const value = entry.value ?? example(entry);
-  if (typeof value === "string") return /^[\w./:@-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
-  return typeof value === "object" ? `'${asToml(value).replaceAll("'", "'\\''")}'` : String(value);
 }

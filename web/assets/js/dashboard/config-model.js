@@ -96,3 +96,15 @@ export function parsedValue({ kind, isTextList, fallback }, text) {
     return text;
   }
 }
+
+/** The command that gives a key this value in a terminal. @param {Entry} entry @param {unknown} value */
+export function terminalCommand(entry, value) {
+  const key = shellWord(entry.key);
+  return value === null || value === undefined ? `aethon-cli config unset ${key}` : `aethon-cli config set ${key} ${shellWord(value)}`;
+}
+
+/** @param {unknown} value */
+function shellWord(value) {
+  const text = typeof value === "object" ? asToml(value) : String(value);
+  return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -6,6 +6,7 @@ import { takeEarly } from "./early.js";
 /** Why a request failed. `status` 0 means that there was no answer. */
 export class Problem extends Error {
   /** The errors by field of the request. @type {{field: string, message: string}[]} */ errors = [];
+  /** What else the server says. @type {any} */ document = null;
 
   /** @param {number} status @param {string} message @param {string} [code] @param {string} [retryAfter] */
   constructor(status, message, code = "", retryAfter = "") {
@@ -19,12 +20,12 @@ export class Problem extends Error {
 /**
  * Sends a request to the server, and returns its JSON.
  * @param {string} path
- * @param {{method?: string, body?: unknown, signal?: AbortSignal}} [options]
+ * @param {{method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal}} [options]
  * @returns {Promise<any>}
  */
-export async function request(path, { method = "GET", body, signal } = {}) {
+export async function request(path, { method = "GET", body, headers: more, signal } = {}) {
   /** @type {Record<string, string>} */
-  const headers = { Accept: "application/json" };
+  const headers = { Accept: "application/json", ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let response;
   try {
@@ -39,6 +40,7 @@ export async function request(path, { method = "GET", body, signal } = {}) {
   const message = data?.detail || data?.title || texts.error.server;
   const problem = new Problem(response.status, message, data?.code, response.headers.get("Retry-After") ?? "");
   if (Array.isArray(data?.errors)) problem.errors = data.errors;
+  problem.document = data;
   throw problem;
 }
 

@@ -52,4 +52,11 @@ export const configWords = {
   missingTitle: "There is no such key",
   missing: "Its address is not right, or this version does not have it.",
   key: "Key",
+  loosens: "This loosens protection, or says where keys are sent or which programs run. Saving it asks for the access token.",
+  confirmTitle: "Type the access token again",
+  confirmText: "These keys loosen protection, or say where keys are sent or which programs run:",
+  tokenAgain: "Access token",
+  confirmAction: "Confirm and save",
+  terminalOnly: "This loosens protection, or says where keys are sent or which programs run. Without an access token anybody on this machine could do it here, so it is changed in a terminal:",
+  terminalCommand: "Command for the terminal",
 };

@@ -1,0 +1,293 @@
+//! Which keys are sent to which address, so that an address that is changed through the API does not get the key of the one
+//! before.
+//!
+//! In a file, the owner sees both and decides. Through the API only one of them is seen, so a changed address loses its key,
+//! unless the same change names the key again.
+
+use aethon_core::secret::Secret;
+use url::Url;
+
+use crate::path::KeyPath;
+use crate::schema::{Config, Email, Model};
+
+/// An address, and the keys that are sent there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AddressedKeys {
+    /// The key of the configuration that sets the address.
+    pub(crate) address_key: String,
+    /// The address: scheme, host and port, or words for the provider's own. Empty if nothing is sent.
+    address: String,
+    /// Where the keys are set.
+    pub(crate) keys: Vec<KeyPath>,
+    /// Whether there is a key, whatever its source.
+    pub(crate) is_keyed: bool,
+}
+
+impl AddressedKeys {
+    /// Returns whether this sends keys elsewhere than before.
+    pub(crate) fn are_sent_elsewhere(&self, before: &[Self]) -> bool {
+        let same = before.iter().find(|other| other.address_key == self.address_key);
+        self.is_keyed && !self.address.is_empty() && same.is_some_and(|other| other.address != self.address)
+    }
+}
+
+/// The secrets that a change may name, as `${credential:NAME}`, for an address that it sets.
+const NAMEABLE: [&str; 14] = [
+    "model.api_key",
+    "memory.embedding.api_key",
+    "transcription.api_key",
+    "tools.web_search.api_key",
+    "tools.github.token",
+    "channels.telegram.token",
+    "channels.discord.token",
+    "channels.slack.bot_token",
+    "channels.slack.app_token",
+    "channels.whatsapp.token",
+    "channels.whatsapp.secret",
+    "channels.matrix.token",
+    "channels.email.password",
+    "channels.email.oauth_token",
+];
+
+/// Returns whether a change may name this secret by its credential.
+pub(crate) fn is_nameable(key: &KeyPath) -> bool {
+    NAMEABLE.contains(&key.to_string().as_str())
+}
+
+/// Returns every address of the configuration that keys may be sent to.
+pub(crate) fn addressed_keys(config: &Config) -> Vec<AddressedKeys> {
+    let (channels, tools) = (&config.channels, &config.tools);
+    let (embedding, transcription) = (&config.memory.embedding, &config.transcription);
+    let service = |section: &[&str], provider: Option<&str>, host: &str, keys: (&Secret, &Secret)| {
+        let section = KeyPath::of(section);
+        let (own, usual) = keys;
+        AddressedKeys {
+            address_key: section.key("host").to_string(),
+            address: address(host, provider.unwrap_or_default()),
+            keys: vec![section.key("api_key")],
+            is_keyed: !own.is_empty() || (!host.trim().is_empty() && !usual.is_empty()),
+        }
+    };
+    let messenger = |name: &str, base: &str, keys: &[(&str, &Secret)]| {
+        let section = KeyPath::of(["channels", name]);
+        AddressedKeys {
+            address_key: section.key("api_base").to_string(),
+            address: origin(base),
+            keys: keys.iter().map(|(key, _)| section.key(key)).collect(),
+            is_keyed: keys.iter().any(|(_, secret)| !secret.is_empty()),
+        }
+    };
+    let search = &tools.web_search;
+    let mut all = vec![
+        of_model(&config.model),
+        service(
+            &["memory", "embedding"],
+            embedding.provider.map(|provider| provider.name()),
+            &embedding.host,
+            (&embedding.api_key, &embedding.environment_key),
+        ),
+        service(
+            &["transcription"],
+            transcription.provider.map(|provider| provider.name()),
+            &transcription.host,
+            (&transcription.api_key, &transcription.environment_key),
+        ),
+        service(
+            &["tools", "web_search"],
+            Some(&format!("{:?}", search.provider)),
+            &search.host,
+            (&search.api_key, &Secret::default()),
+        ),
+        AddressedKeys {
+            address_key: "tools.github.api_base".to_owned(),
+            address: origin(&tools.github.api_base),
+            keys: vec![KeyPath::of(["tools", "github", "token"])],
+            is_keyed: !tools.github.token.is_empty(),
+        },
+        messenger("telegram", &channels.telegram.api_base, &[("token", &channels.telegram.token)]),
+        messenger("discord", &channels.discord.api_base, &[("token", &channels.discord.token)]),
+        messenger(
+            "slack",
+            &channels.slack.api_base,
+            &[("bot_token", &channels.slack.bot_token), ("app_token", &channels.slack.app_token)],
+        ),
+        messenger("whatsapp", &channels.whatsapp.api_base, &[("token", &channels.whatsapp.token)]),
+        messenger("matrix", &channels.matrix.api_base, &[("token", &channels.matrix.token)]),
+        of_mail(&channels.email),
+        AddressedKeys {
+            address_key: "telemetry.otlp_endpoint".to_owned(),
+            address: origin(&config.telemetry.otlp_endpoint),
+            keys: vec![KeyPath::of(["telemetry", "otlp_headers"])],
+            is_keyed: config.telemetry.otlp_headers.values().any(|secret| !secret.is_empty()),
+        },
+    ];
+    all.extend(config.mcp.servers.iter().map(|(name, server)| {
+        let section = KeyPath::of(["mcp", "servers", name]);
+        AddressedKeys {
+            address_key: section.key("url").to_string(),
+            address: origin(server.url.as_deref().unwrap_or_default()),
+            keys: vec![section.key("headers")],
+            is_keyed: server.headers.values().any(|secret| !secret.is_empty()),
+        }
+    }));
+    all
+}
+
+fn of_model(model: &Model) -> AddressedKeys {
+    let region = model.region.as_deref().unwrap_or_default();
+    // The usual key of a provider belongs to the provider's own address.
+    let has_usual = !model.host.trim().is_empty() && !model.environment_key.is_empty();
+    AddressedKeys {
+        address_key: "model.host".to_owned(),
+        address: address(&model.host, &format!("{} {region}", model.provider.name())),
+        keys: vec![KeyPath::of(["model", "api_key"])],
+        is_keyed: !model.api_key.is_empty() || has_usual,
+    }
+}
+
+fn of_mail(email: &Email) -> AddressedKeys {
+    let section = KeyPath::of(["channels", "email"]);
+    let host = |own: &str| if own.trim().is_empty() { email.api_base.clone() } else { own.to_owned() };
+    let (inbound, outbound) = (host(&email.imap_host), host(&email.smtp_host));
+    let address = format!("{inbound}:{} {outbound}:{}", email.imap_port, email.smtp_port);
+    AddressedKeys {
+        address_key: section.key("api_base").to_string(),
+        address: address.to_ascii_lowercase(),
+        keys: ["password", "oauth_token", "oauth_command"].map(|key| section.key(key)).to_vec(),
+        is_keyed: !email.password.is_empty()
+            || !email.oauth_token.is_empty()
+            || !email.oauth_command.is_empty(),
+    }
+}
+
+/// The address that a host stands for; without one it is the provider's own.
+fn address(host: &str, provider: &str) -> String {
+    if host.trim().is_empty() { format!("the own one of {provider}") } else { origin(host) }
+}
+
+/// Scheme, host and port. What is no address is compared as it is written.
+fn origin(address: &str) -> String {
+    match Url::parse(address.trim()) {
+        Ok(url) if url.host().is_some() => url.origin().ascii_serialization(),
+        _ => address.trim().to_ascii_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::McpServer;
+
+    #[test]
+    fn keys_follow_neither_host_nor_provider_but_stay_on_their_host() {
+        let mut before = Config::default();
+        before.model.api_key = Secret::new("k");
+        before.model.host = "https://a.example/v1".into();
+        let check = |change: fn(&mut Config), expected: bool| {
+            let mut after = before.clone();
+            change(&mut after);
+            let known = addressed_keys(&before);
+            let sent = addressed_keys(&after).iter().any(|keys| keys.are_sent_elsewhere(&known));
+            assert_eq!(sent, expected, "{:?}", after.model);
+        };
+        check(|_| {}, false);
+        check(|config| config.model.host = "https://a.example/v2/".into(), false);
+        check(|config| config.model.host = "https://A.example:443".into(), false);
+        check(|config| config.model.model_id = "other".into(), false);
+        check(|config| config.model.host = "https://b.example/v1".into(), true);
+        check(|config| config.model.host = "http://a.example/v1".into(), true);
+        check(|config| config.model.host = "https://a.example:8443/v1".into(), true);
+        check(|config| config.model.host = "https://a.example@b.example/v1".into(), true);
+        check(|config| config.model.host.clear(), true);
+        check(
+            |config| {
+                config.model.host = "https://b.example".into();
+                config.model.api_key = Secret::default();
+            },
+            false,
+        );
+    }
+
+    #[test]
+    fn the_usual_key_of_a_provider_goes_to_the_provider_only() {
+        let mut before = Config::default();
+        before.model.environment_key = Secret::new("usual");
+        let known = addressed_keys(&before);
+        let mut after = before.clone();
+        after.model.host = "https://b.example".into();
+        assert!(addressed_keys(&after)[0].are_sent_elsewhere(&known));
+        let mut after = before.clone();
+        after.model.provider = aethon_core::provider::Provider::Anthropic;
+        assert!(!addressed_keys(&after)[0].are_sent_elsewhere(&known));
+    }
+
+    #[test]
+    fn every_service_that_gets_a_key_is_known() {
+        let key = || Secret::new("k");
+        let check = |set: fn(&mut Config, Secret), change: fn(&mut Config), expected: &str| {
+            let mut before = Config::default();
+            set(&mut before, key());
+            let mut after = before.clone();
+            change(&mut after);
+            let known = addressed_keys(&before);
+            let sent: Vec<String> = addressed_keys(&after)
+                .into_iter()
+                .filter(|keys| keys.are_sent_elsewhere(&known))
+                .map(|keys| keys.address_key)
+                .collect();
+            assert_eq!(sent, [expected]);
+        };
+        check(
+            |config, key| config.memory.embedding.api_key = key,
+            |config| config.memory.embedding.host = "https://evil.example".into(),
+            "memory.embedding.host",
+        );
+        check(
+            |config, key| config.transcription.api_key = key,
+            |config| config.transcription.host = "https://evil.example".into(),
+            "transcription.host",
+        );
+        check(
+            |config, key| config.tools.web_search.api_key = key,
+            |config| config.tools.web_search.host = "https://evil.example".into(),
+            "tools.web_search.host",
+        );
+        check(
+            |config, key| config.tools.github.token = key,
+            |config| config.tools.github.api_base = "https://evil.example".into(),
+            "tools.github.api_base",
+        );
+        check(
+            |config, key| config.channels.telegram.token = key,
+            |config| config.channels.telegram.api_base = "https://evil.example".into(),
+            "channels.telegram.api_base",
+        );
+        check(
+            |config, key| config.channels.slack.app_token = key,
+            |config| config.channels.slack.api_base = "https://evil.example".into(),
+            "channels.slack.api_base",
+        );
+        check(
+            |config, key| config.channels.email.password = key,
+            |config| config.channels.email.smtp_host = "evil.example".into(),
+            "channels.email.api_base",
+        );
+        check(
+            |config, key| drop(config.telemetry.otlp_headers.insert("authorization".into(), key)),
+            |config| config.telemetry.otlp_endpoint = "https://evil.example".into(),
+            "telemetry.otlp_endpoint",
+        );
+        check(
+            |config, key| {
+                let mut server = McpServer { url: Some("https://a.example".into()), ..McpServer::default() };
+                server.headers.insert("authorization".into(), key);
+                config.mcp.servers.insert("x".into(), server);
+            },
+            |config| {
+                let server = config.mcp.servers.get_mut("x").unwrap();
+                server.url = Some("https://evil.example".into());
+            },
+            "mcp.servers.x.url",
+        );
+    }
+}
