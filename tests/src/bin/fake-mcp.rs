@@ -47,7 +47,7 @@ fn initialized(message: &Value) -> Value {
 fn tools() -> Value {
     let tool = |name: &str| json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
     let mut echo = tool("echo");
-    if let Ok(says) = std::env::var("ECHO_SAYS") {
+    if let Some((_, says)) = std::env::vars().find(|(name, _)| name == "ECHO_SAYS") {
         echo["description"] = says.into();
     }
     let mut environment = tool("environment");
