@@ -107,6 +107,10 @@ fn making_a_specialist_needs_a_persons_word() {
     let make = "!tool manage_specialists {\"action\": \"create\", \"name\": \"thief\", \
                 \"description\": \"Takes.\", \"prompt\": \"You take.\"}";
     let answer = server.post("/webhook/trigger", &json!({"text": make})).text();
+    assert!(answer.contains("owner's own words"), "text from outside makes none at all: {answer}");
+    let mut plain = server.socket("/ws/chat");
+    plain.send(make);
+    let answer = plain.text();
     assert!(answer.contains("approval.requires_approval"), "nobody can be asked there: {answer}");
     let mut chat = server.chat("default");
     chat.send_json(&json!({"type": "message", "id": "m1", "text": make}));
@@ -125,7 +129,11 @@ fn making_a_specialist_needs_a_persons_word() {
 #[test]
 fn a_specialist_is_made_listed_asked_and_removed_and_keeps_no_secret() {
     let server = Server::start(&["agent.dynamic_specialists=true"]);
-    let ask = |text: &str| server.post("/webhook/trigger", &json!({"text": text})).text();
+    let ask = |text: &str| {
+        let mut chat = server.socket("/ws/chat");
+        chat.send(text);
+        chat.text()
+    };
     let manage = |input: Value| ask(&format!("!tool manage_specialists {input}"));
     let list = || manage(json!({"action": "list"}));
     let make = |name: &str, description: &str, prompt: &str| {
