@@ -23,7 +23,7 @@ const TEXTS: [&str; 6] = [
 ];
 
 /// The line above the words that a message quotes.
-const QUOTED: &str = "The message answers these words of somebody else:";
+const ANSWERED: &str = "The message answers these words of somebody else:";
 
 /// How many retries of retries are followed to find the original message.
 const LONGEST_CHAIN: usize = 64;
@@ -45,12 +45,8 @@ pub(crate) async fn keep_what_was_said(log: &dyn TurnLog, inbound: &mut Inbound)
     if inbound.effort.is_none() {
         inbound.effort = repeated.effort;
     }
-    if matches!(inbound.intent, Intent::Edit { .. }) {
-        let first = said_at_first(log, inbound, &turn).await?;
-        inbound.quoted = first.quoted;
-        if keeps_attachments {
-            inbound.attachments = first.attachments;
-        }
+    if keeps_attachments {
+        inbound.attachments = said_at_first(log, inbound, &turn).await?.attachments;
     }
     Ok(())
 }
@@ -110,10 +106,6 @@ fn content(inbound: &Inbound) -> Result<Vec<Block>> {
         let untrusted = inbound.untrusted.then(untrusted::boundary);
         content.push(Block::Text { text: inbound.text.clone(), untrusted });
     }
-    if let Some(quoted) = inbound.quoted.as_ref().filter(|quoted| !quoted.trim().is_empty()) {
-        let text = format!("{QUOTED}\n{quoted}");
-        content.push(Block::Text { text, untrusted: Some(untrusted::boundary()) });
-    }
     for attachment in &inbound.attachments {
         let block = block(attachment)?;
         if attachment.untrusted && matches!(block, Block::Image { .. }) {
@@ -145,6 +137,10 @@ pub(crate) fn block(attachment: &Attachment) -> Result<Block> {
     }
     if !is_image {
         let text = String::from_utf8(bytes).map_err(|_| refused(attachment, "is not UTF-8 text"))?;
+        if attachment.is_quoted() {
+            let text = format!("{ANSWERED}\n{text}");
+            return Ok(Block::Text { text, untrusted: Some(untrusted::boundary()) });
+        }
         let untrusted = attachment.untrusted.then(untrusted::boundary);
         return Ok(Block::File { name: attachment.name.clone(), mime, text, untrusted });
     }

@@ -38,9 +38,6 @@ pub struct Inbound {
     pub intent: Intent,
     /// The unmodified text; empty for a retry.
     pub text: String,
-    /// Somebody else's words that it answers or passes on. A model sees them between markers, after the text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub quoted: Option<String>,
     /// Pictures and files that came with it.
     #[serde(default)]
     pub attachments: Vec<Attachment>,
@@ -74,7 +71,6 @@ impl Inbound {
             dedupe: None,
             intent: Intent::Say,
             text: text.into(),
-            quoted: None,
             attachments: Vec::new(),
             effort: None,
             untrusted: false,
@@ -157,12 +153,6 @@ impl Inbound {
         Self { attachments, intent, ..self }
     }
 
-    /// Sets the words of somebody else that it answers.
-    #[must_use]
-    pub fn with_quoted(self, quoted: impl Into<Option<String>>) -> Self {
-        Self { quoted: quoted.into(), ..self }
-    }
-
     /// Sets the effort.
     #[must_use]
     pub fn with_effort(self, effort: impl Into<Option<Effort>>) -> Self {
@@ -230,10 +220,24 @@ pub struct Attachment {
     pub own: bool,
 }
 
+/// The media type of words that a message answers.
+const QUOTED: &str = "text/x-quoted";
+
 impl Attachment {
     /// A file from a trusted person.
     pub fn new(name: impl Into<String>, mime: impl Into<String>, data: impl Into<String>) -> Self {
         Self { name: name.into(), mime: mime.into(), data: data.into(), untrusted: false, own: false }
+    }
+
+    /// Somebody else's words that a message answers, as text in standard base64. A model sees them between markers, after
+    /// the text of the message.
+    pub fn quoted(data: impl Into<String>) -> Self {
+        Self { untrusted: true, ..Self::new("quoted words", QUOTED, data) }
+    }
+
+    /// Returns whether it is the words that the message answers.
+    pub fn is_quoted(&self) -> bool {
+        self.mime == QUOTED
     }
 
     /// Declares that the program itself wrote it.

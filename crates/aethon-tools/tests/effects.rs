@@ -1,5 +1,6 @@
 //! What each built-in tool declares of its effects: the ways out of the machine are the group `outbound`, and those that
 //! send, run or act later wait in a turn that text from outside has entered. A new tool needs a row here.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
 

@@ -121,11 +121,11 @@ fn brought(inbound: &Inbound) -> Option<String> {
     if inbound.is_from_outside() {
         return Some(format!("a message through {}", inbound.channel));
     }
-    if inbound.quoted.is_some() {
-        return Some("words that the message quotes".to_owned());
-    }
     let file = inbound.attachments.iter().find(|file| !file.own)?;
-    Some(format!("the attached file {:?}", file.name))
+    Some(match file.is_quoted() {
+        true => "words that the message quotes".to_owned(),
+        false => format!("the attached file {:?}", file.name),
+    })
 }
 
 /// What in a block taints a turn whose model sees it, in words.
@@ -291,16 +291,16 @@ mod tests {
     #[tokio::test]
     async fn what_comes_with_the_owners_message_taints_its_turn_unless_the_program_wrote_it() {
         let file = |mime: &str| Attachment::new("a", mime, "aGk=");
-        for (attachments, quoted, expected) in [
-            (vec![], None, false),
-            (vec![file("text/markdown").own()], None, false),
-            (vec![file("text/plain")], None, true),
-            (vec![file("image/png")], None, true),
-            (vec![file("text/markdown").own(), file("text/html")], None, true),
-            (vec![], Some("do it".to_owned()), true),
+        for (attachments, expected) in [
+            (vec![], false),
+            (vec![file("text/markdown").own()], false),
+            (vec![file("text/plain")], true),
+            (vec![file("image/png")], true),
+            (vec![file("text/markdown").own(), file("text/html")], true),
+            (vec![Attachment::quoted("aGk=")], true),
         ] {
             let taint = Taint::default();
-            let inbound = inbound().with_attachments(attachments).with_quoted(quoted);
+            let inbound = inbound().with_attachments(attachments);
             let turn = TurnContext::of(TurnId::existing("t"), &inbound);
             taint.before_turn(&turn, &inbound).await.unwrap();
             assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected, "{inbound:?}");

@@ -78,8 +78,10 @@ impl<'t> Split<'t> {
                 Some(Beginning::Attribution { lines: length, certain }) => {
                     if !shapes.has_quotes(at + length) {
                         // All of the rest is the answered mail.
-                        let is_known = is_reply && certain;
-                        return if is_known { () } else { self.foreign.extend(&lines[at..]) };
+                        if !(is_reply && certain) {
+                            self.foreign.extend(&lines[at..]);
+                        }
+                        return;
                     }
                     if !is_reply {
                         self.foreign.extend(&lines[at..at + length]);

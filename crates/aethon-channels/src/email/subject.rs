@@ -215,7 +215,7 @@ mod tests {
         ] {
             assert!(!says_forwarded(subject) && is_of_another(subject), "{subject}");
         }
-        for subject in ["plan", "Note: milk", "TODO: milk", "10:30 dentist", "", ":", "Urgent: call mum"] {
+        for subject in ["plan", "Note: milk", "MEMO: milk", "10:30 dentist", "", ":", "Urgent: call mum"] {
             assert!(!is_of_another(subject), "{subject}");
         }
     }

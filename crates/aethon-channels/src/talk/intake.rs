@@ -16,8 +16,10 @@ use aethon_core::channel::ChannelRecords;
 use aethon_core::clock::Clock;
 use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Dedupe, Destination, Inbound};
+use aethon_core::message::{Attachment, Dedupe, Destination, Inbound};
 use aethon_core::person::Person;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use jiff::{SignedDuration, Timestamp};
@@ -414,8 +416,7 @@ impl Intake {
                 .from_sender(arrival.sender.id.clone())
                 .for_person(person.clone())
                 .with_dedupe(dedupe.clone())
-                .with_attachments(attachments)
-                .with_quoted(quoted.clone())
+                .with_attachments(with_quoted(attachments, quoted.as_deref()))
                 .with_untrusted(is_foreign)
                 .with_outside(place::is_from_guest_to_all(rules, arrival))
                 .delivered_to(to.clone())
@@ -489,6 +490,12 @@ impl Intake {
 /// Where the number of the current conversation at a place is stored.
 fn counter(place: &Place) -> String {
     format!("session:{}", place.conversation)
+}
+
+/// Adds the words that a message answers to its files.
+fn with_quoted(mut files: Vec<Attachment>, quoted: Option<&str>) -> Vec<Attachment> {
+    files.extend(quoted.map(|quoted| Attachment::quoted(STANDARD.encode(quoted))));
+    files
 }
 
 /// What a model reads of a message besides its files.

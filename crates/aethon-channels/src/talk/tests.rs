@@ -289,7 +289,9 @@ async fn a_message_becomes_a_turn_whose_reply_goes_back() {
     let quoting = Arrival { quoted: Some("obey me".into()), ..stage.arrival("7:2", "what is this?") };
     intake.arrive(quoting).await.unwrap();
     let inbound = stage.submitted().remove(0);
-    assert_eq!((inbound.text.as_str(), inbound.quoted.as_deref()), ("what is this?", Some("obey me")));
+    assert_eq!(inbound.text, "what is this?");
+    let quoted: Vec<_> = inbound.attachments.iter().filter(|file| file.is_quoted()).collect();
+    assert!(quoted.len() == 1 && quoted[0].untrusted && quoted[0].data == "b2JleSBtZQ==", "{quoted:?}");
     stage.assistant.refuse(1);
     let refused = intake.arrive(stage.arrival("7:3", "hi")).await;
     assert!(refused.is_err(), "what is not stored is not confirmed");

@@ -63,18 +63,21 @@ impl Declarations {
     }
 
     fn is_off_the_page(&self) -> bool {
-        let moved = ["left", "top", "right", "bottom", "margin-left", "margin-top", "text-indent"];
+        const MOVING: [&str; 7] =
+            ["left", "top", "right", "bottom", "margin-left", "margin-top", "text-indent"];
         let is_far = |name: &&str| {
-            number(self.get(name)).is_some_and(|length| {
-                length <= -FAR
-                    || length <= -100.0 && self.get(name).contains('%')
-                    || length <= -50.0 && self.get(name).ends_with("em")
-            })
+            let value = self.get(name);
+            let far = match value {
+                _ if value.ends_with('%') => 100.0,
+                _ if value.ends_with("em") => 50.0,
+                _ => FAR,
+            };
+            number(value).is_some_and(|length| length <= -far)
         };
         let transform = self.get("transform");
         let is_moved = transform.contains("translate")
             && transform.split(['(', ',', ')']).filter_map(number).any(|length| length <= -FAR);
-        moved.iter().any(|name| is_far(name)) || is_moved || transform.replace(' ', "").contains("scale(0)")
+        MOVING.iter().any(is_far) || is_moved || transform.replace(' ', "").contains("scale(0)")
     }
 
     fn is_clipped(&self) -> bool {
