@@ -15,7 +15,6 @@ use crate::app::App;
 use crate::body::Response;
 use crate::deps::Setup;
 use crate::error::Problem;
-use crate::intake::Room;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -77,7 +76,9 @@ pub(crate) async fn take(setup: Setup, mut request: Request) -> HandlerResult {
     match calls.take(signature, &body).await? {
         CallbackOutcome::Stored => Ok(plain("stored".to_owned())),
         CallbackOutcome::Forged => {
-            room.map(Room::penalise);
+            if let Some(room) = room {
+                room.penalise();
+            }
             Err(refusal())
         }
         CallbackOutcome::Malformed => {

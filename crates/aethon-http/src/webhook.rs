@@ -138,7 +138,9 @@ impl WebhookContext {
         match self.rules.signatures.judge(&request.head.headers, &body, self.clock.now()) {
             Ok(signed) => Ok((body, Proof { signed, room })),
             Err(refusal) => {
-                room.map(Room::penalise);
+                if let Some(room) = room {
+                    room.penalise();
+                }
                 Err(refusal.problem())
             }
         }
