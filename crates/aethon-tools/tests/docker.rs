@@ -393,7 +393,10 @@ async fn the_trial_proves_the_sandbox_or_says_what_is_wrong() {
         (|stage| stage.daemon.describe(json!({"MemTotal": 1 << 20})), "security.sandbox_memory"),
         (|stage| stage.daemon.describe(json!({"ServerVersion": ""})), "no docker daemon"),
         (|stage| stage.daemon.refuse("/info", 404, json!("nginx")), "no docker daemon"),
-        (|stage| stage.daemon.refuse("/images/create", 404, json!({"message": "denied"})), "security.sandbox_image"),
+        (
+            |stage| stage.daemon.refuse("/images/create", 404, json!({"message": "denied"})),
+            "security.sandbox_image",
+        ),
         (
             |stage| stage.daemon.refuse("/start", 404, json!({"message": "network x not found"})),
             "security.sandbox_network",

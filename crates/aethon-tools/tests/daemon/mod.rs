@@ -296,18 +296,31 @@ impl Inner {
         match self.containers.get(container) {
             None => return (404, json!({"message": format!("No such container: {container}")})),
             Some(container) if !container.is_running => {
-                return (409, json!({"message": format!("Container {id} is not running", id = container.document["Image"])}));
+                return (
+                    409,
+                    json!({"message": format!("Container {id} is not running", id = container.document["Image"])}),
+                );
             }
             Some(_) => {}
         }
         let id = self.fresh("e");
-        let text = document["Cmd"].as_array().and_then(|words| words.last()?.as_str()).unwrap_or_default().to_owned();
+        let text = document["Cmd"]
+            .as_array()
+            .and_then(|words| words.last()?.as_str())
+            .unwrap_or_default()
+            .to_owned();
         let is_command = document["Cmd"][2] == r#"echo '[aethon: begun]'; exec "$@""#;
-        if is_command && (document["Cmd"][0] != "/bin/sh" || document["Cmd"].as_array().map(Vec::len) != Some(7)) {
+        if is_command
+            && (document["Cmd"][0] != "/bin/sh" || document["Cmd"].as_array().map(Vec::len) != Some(7))
+        {
             let what = format!("a command of {}", document["Cmd"]);
             return self.wrong(what);
         }
-        let text = if is_command { text } else { format!("probe {}", document["Cmd"][2].as_str().unwrap_or_default()) };
+        let text = if is_command {
+            text
+        } else {
+            format!("probe {}", document["Cmd"][2].as_str().unwrap_or_default())
+        };
         let words = document["Cmd"].as_array().into_iter().flatten().skip(4);
         let words = words.filter_map(|word| Some(word.as_str()?.to_owned())).collect();
         self.executed.push(document);
@@ -353,7 +366,8 @@ impl Inner {
 
     /// Ends what runs in a container.
     fn end_all(&mut self, container: &str, except: &str, status: i32) {
-        let others = self.commands.iter_mut().filter(|(id, command)| command.container == container && *id != except);
+        let others =
+            self.commands.iter_mut().filter(|(id, command)| command.container == container && *id != except);
         for (_, command) in others {
             command.status.get_or_insert(status);
             if let Some(stream) = command.stream.take() {
@@ -407,7 +421,9 @@ impl State {
                 drop(inner);
                 return self.act(id, connection);
             }
-            (_, "GET", ["exec", id, "json"]) if !inner.commands.contains_key(*id) && inner.containers.is_empty() => {
+            (_, "GET", ["exec", id, "json"])
+                if !inner.commands.contains_key(*id) && inner.containers.is_empty() =>
+            {
                 (404, json!({"message": "No such exec instance"}))
             }
             (_, "GET", ["exec", id, "json"]) => match inner.commands.get_mut(*id) {
@@ -477,14 +493,20 @@ impl State {
             };
             if removed {
                 // As a daemon does whose container is out of memory: an explanation where output would be.
-                connection.write_all(&frame(1, b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"))?;
+                connection.write_all(&frame(
+                    1,
+                    b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n",
+                ))?;
                 return end(126, &connection);
             }
             connection.write_all(&frame(1, seen.as_bytes()))?;
             return end(0, &connection);
         }
         if text == "never" {
-            connection.write_all(&frame(1, b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"))?;
+            connection.write_all(&frame(
+                1,
+                b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n",
+            ))?;
             return end(126, &connection);
         }
         connection.write_all(&frame(1, b"[aethon: begun]\n"))?;
