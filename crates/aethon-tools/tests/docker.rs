@@ -387,7 +387,8 @@ async fn the_trial_proves_the_sandbox_or_says_what_is_wrong() {
     assert!(proved.proved.contains("every wall and limit") && proved.concerns.is_empty(), "{proved:?}");
     let concern = trial(|stage| stage.daemon.describe(json!({"SwapLimit": false}))).await.unwrap();
     assert!(concern.concerns[0].contains("swap"), "{concern:?}");
-    let cases: [(fn(&Stage), &str); 8] = [
+    type Change = fn(&Stage);
+    let cases: [(Change, &str); 8] = [
         (|stage| stage.daemon.move_elsewhere(), "not this workspace"),
         (|stage| stage.daemon.describe(json!({"PidsLimit": false})), "security.sandbox_pids_limit"),
         (|stage| stage.daemon.describe(json!({"MemTotal": 1 << 20})), "security.sandbox_memory"),

@@ -174,10 +174,7 @@ impl Aethon {
         let is_daemon = mode == OpenMode::Daemon;
         let memory = memory.map(|memory| MemoryParts { vectors: memory.start(is_daemon), memory });
         let bus = prepared.shared.bus.clone();
-        if let Some(docker) = prepared.shared.docker.clone() {
-            crate::containers::offer(&prepared.shared.features, docker);
-        }
-        let containers = ContainerTask::start(prepared.shared.docker.clone(), &bus);
+        let containers = ContainerTask::start(&prepared.shared);
         bus.telemetry().keep(prepared.config.telemetry.enabled);
         let collector = Collector::of(&prepared.config.telemetry);
         let redactor = prepared.shared.redactor.clone();

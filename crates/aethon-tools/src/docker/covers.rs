@@ -80,7 +80,7 @@ pub(super) fn verify(workspace: &Path, list: &str) -> Result<(), String> {
 
 /// Returns the last mount at a place: it covers those before.
 fn mount_at(list: &str, place: &Path) -> Option<Mount> {
-    let mounts = list.lines().filter_map(|line| {
+    let mut mounts = list.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(' ').collect();
         let [_, _, device, root, point, options, ..] = fields.as_slice() else { return None };
         (Path::new(&plain(point)) == place).then(|| Mount {
@@ -89,7 +89,7 @@ fn mount_at(list: &str, place: &Path) -> Option<Mount> {
             is_read_only: options.split(',').any(|option| option == "ro"),
         })
     });
-    mounts.last()
+    mounts.next_back()
 }
 
 /// Replaces the kernel's escapes for blanks and backslashes.
