@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         return code;
     }
     aethon::harden_process();
-    if let Some(code) = aethon::run_as_init() {
+    if let Some(code) = aethon::run_as_init(std::env::args_os()) {
         return code;
     }
     let outcome = run(Arguments::parse());

@@ -5,7 +5,7 @@
 //! it waits itself. So process 1 starts the program once more, passes signals on, collects whatever ends, and ends as the
 //! program does.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -24,23 +24,23 @@ const PASSED_ON: [(fn() -> SignalKind, Signal); 6] = [
 ];
 
 /// If this is process 1, runs the program in a child, looks after everything that ends, and returns the program's exit code.
-/// Call this early in `main`.
-pub fn run_as_init() -> Option<ExitCode> {
+/// `arguments` are those of this process, its name first. Call this early in `main`.
+pub fn run_as_init(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     (std::process::id() == 1).then(|| {
-        supervise().unwrap_or_else(|error| {
+        supervise(arguments).unwrap_or_else(|error| {
             complain(&error);
             ExitCode::FAILURE
         })
     })
 }
 
-fn supervise() -> io::Result<ExitCode> {
+fn supervise(arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         // Watched before the program starts, so that no signal is missed.
         let mut ended = signal(SignalKind::child())?;
         let passed_on = PASSED_ON.map(|(kind, what)| (signal(kind()), what));
-        let program = start()?;
+        let program = start(arguments)?;
         for (watched, what) in passed_on {
             let mut watched = watched?;
             tokio::spawn(async move {
@@ -61,12 +61,11 @@ fn supervise() -> io::Result<ExitCode> {
 
 /// Starts the program in a process group of its own: what a terminal sends to the group reaches it once, through process 1.
 #[expect(clippy::disallowed_methods, reason = "process 1 starts the very program that it is")]
-fn start() -> io::Result<Pid> {
-    let mut arguments = std::env::args_os();
+fn start(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Pid> {
     let name = arguments.next().unwrap_or_default();
     let mut command = Command::new("/proc/self/exe");
     if !name.is_empty() {
-        command.arg0::<&OsStr>(&name);
+        command.arg0(name);
     }
     Ok(Pid::from_child(&command.args(arguments).process_group(0).spawn()?))
 }
