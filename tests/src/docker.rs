@@ -137,7 +137,8 @@ impl State {
     /// Prepares what the trial of the sandbox sees in a container; no other command is run.
     fn probe(&self, id: &str, wanted: &Value) -> (u16, Value) {
         let (words, document) = (&wanted["Cmd"], self.lock()[id].document.clone());
-        let (user, group) = document["User"].as_str().and_then(|user| user.split_once(':')).unwrap_or_default();
+        let (user, group) =
+            document["User"].as_str().and_then(|user| user.split_once(':')).unwrap_or_default();
         let host = &document["HostConfig"];
         let cpus = host["NanoCpus"].as_i64().unwrap_or_default() / 10_000;
         let script = words[2].as_str().unwrap_or_default();

@@ -67,7 +67,11 @@ impl Dockerd {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        daemon.import(&busybox, IMAGE, &["sh", "sleep", "cat", "ls", "dd", "head", "tail", "wc", "id", "rm", "touch", "mkdir"])?;
+        daemon.import(
+            &busybox,
+            IMAGE,
+            &["sh", "sleep", "cat", "ls", "dd", "head", "tail", "wc", "id", "rm", "touch", "mkdir"],
+        )?;
         daemon.import(&busybox, IMAGE_WITHOUT_SHELL, &[])?;
         Ok(daemon)
     }
@@ -147,5 +151,8 @@ impl Drop for Dockerd {
 }
 
 fn found(name: &str) -> Option<PathBuf> {
-    ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/bin"].iter().map(|folder| Path::new(folder).join(name)).find(|it| it.is_file())
+    ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/bin"]
+        .iter()
+        .map(|folder| Path::new(folder).join(name))
+        .find(|it| it.is_file())
 }

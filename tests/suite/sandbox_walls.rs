@@ -24,8 +24,9 @@ fn has_kernel() -> bool {
 fn ran(chat: &mut Socket, id: &str, command: &str) -> String {
     let input = json!({"command": command, "timeout_seconds": 30});
     let frames = chat.say(id, &format!("!tool shell {input}"));
-    let tool = (*of_type(&frames, "tool").last().expect("a tool frame")).clone();
-    tool["output"].as_str().expect("an output").to_owned()
+    let tools = of_type(&frames, "tool");
+    let output = tools.last().expect("a tool frame")["output"].as_str();
+    output.expect("an output").to_owned()
 }
 
 /// Runs a shell script as root in new namespaces, with a program as its arguments.
@@ -54,7 +55,9 @@ fn the_machines_network_does_not_lead_a_command_to_the_own_port() {
     let server = Server::start(&[KERNEL, "security.sandbox_network=host"]);
     // In a file, because the danger list would refuse the words.
     let port = server.address.port();
-    let reach = format!("for at in 127.0.0.1 localhost; do (exec 3<>/dev/tcp/$at/{port}) && echo reached; done; echo tried\n");
+    let reach = format!(
+        "for at in 127.0.0.1 localhost; do (exec 3<>/dev/tcp/$at/{port}) && echo reached; done; echo tried\n"
+    );
     fs::write(server.home().path().join("workspace/reach.sh"), reach).unwrap();
     let told = ran(&mut server.chat("default"), "m1", "bash reach.sh");
     assert!(told.contains("tried") && !told.contains("reached"), "{told}");
@@ -88,7 +91,8 @@ fn temporary_files_of_a_command_share_one_limit() {
     let total = told.lines().find_map(|line| line.trim().parse::<u64>().ok());
     let total = total.unwrap_or_else(|| panic!("{told}"));
     assert!((40_000_000..=64 << 20).contains(&total) && told.contains("No space left"), "{total}: {told}");
-    let told = ran(&mut server.chat("default"), "m2", "ls -A /tmp; echo x > /dev/shm/x && cat /dev/shm/x; ls -A /dev/shm");
+    let told =
+        ran(&mut server.chat("default"), "m2", "ls /tmp; echo x > /dev/shm/x && cat /dev/shm/x; ls /dev/shm");
     assert!(told.starts_with("x\nx\n"), "empty and writable at each call: {told}");
 }
 

@@ -120,7 +120,9 @@ mod tests {
         let told = lines(&report);
         assert!(told[0].contains("LACKS the sandbox of the kernel: no Landlock. LEFT OUT"), "{told:?}");
         assert!(told[1].contains("has the walls") && told[1].ends_with("it stands"), "{told:?}");
-        assert!(daemon_line(Err("no dockerd".into())).contains("LACKS a docker daemon: no dockerd. LEFT OUT"));
+        assert!(
+            daemon_line(Err("no dockerd".into())).contains("LACKS a docker daemon: no dockerd. LEFT OUT")
+        );
         assert!(lines(&json!({})).iter().all(|line| line.contains("LACKS")), "silence is not health");
     }
 }

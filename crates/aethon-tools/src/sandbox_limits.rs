@@ -43,7 +43,9 @@ mod tests {
 
     #[test]
     fn an_amount_reads_as_it_was_configured() {
-        for (bytes, expected) in [(512 << 20, "512m"), (2 << 30, "2g"), (6 << 10, "6k"), (1000, "1000"), (0, "0")] {
+        for (bytes, expected) in
+            [(512 << 20, "512m"), (2 << 30, "2g"), (6 << 10, "6k"), (1000, "1000"), (0, "0")]
+        {
             assert_eq!(amount(bytes), expected);
         }
     }

@@ -387,13 +387,17 @@ async fn the_trial_proves_the_sandbox_or_says_what_is_wrong() {
     assert!(proved.proved.contains("every wall and limit") && proved.concerns.is_empty(), "{proved:?}");
     let concern = trial(|stage| stage.daemon.describe(json!({"SwapLimit": false}))).await.unwrap();
     assert!(concern.concerns[0].contains("swap"), "{concern:?}");
-    let cases: [(fn(&Stage), &str); 8] = [
+    type Change = fn(&Stage);
+    let cases: [(Change, &str); 8] = [
         (|stage| stage.daemon.move_elsewhere(), "not this workspace"),
         (|stage| stage.daemon.describe(json!({"PidsLimit": false})), "security.sandbox_pids_limit"),
         (|stage| stage.daemon.describe(json!({"MemTotal": 1 << 20})), "security.sandbox_memory"),
         (|stage| stage.daemon.describe(json!({"ServerVersion": ""})), "no docker daemon"),
         (|stage| stage.daemon.refuse("/info", 404, json!("nginx")), "no docker daemon"),
-        (|stage| stage.daemon.refuse("/images/create", 404, json!({"message": "denied"})), "security.sandbox_image"),
+        (
+            |stage| stage.daemon.refuse("/images/create", 404, json!({"message": "denied"})),
+            "security.sandbox_image",
+        ),
         (
             |stage| stage.daemon.refuse("/start", 404, json!({"message": "network x not found"})),
             "security.sandbox_network",

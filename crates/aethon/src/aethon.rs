@@ -174,10 +174,7 @@ impl Aethon {
         // Computing missing vectors is the daemon's job; a guest would do the work twice.
         let (is_daemon, bus) = (mode == OpenMode::Daemon, prepared.shared.bus.clone());
         let memory = memory.map(|memory| MemoryParts { vectors: memory.start(is_daemon), memory });
-        if let Some(docker) = prepared.shared.docker.clone() {
-            crate::containers::offer(&prepared.shared.features, docker);
-        }
-        let containers = ContainerTask::start(prepared.shared.docker.clone(), &bus);
+        let containers = ContainerTask::start(&prepared.shared);
         bus.telemetry().keep(prepared.config.telemetry.enabled);
         let collector = Collector::of(&prepared.config.telemetry);
         let (log, redactor) = (storage.telemetry.clone(), prepared.shared.redactor.clone());

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use aethon_core::event::{Event, EventBus, SessionChange};
+use aethon_core::event::{Event, SessionChange};
 use aethon_core::feature::{Feature, FeatureState, Features};
 use aethon_core::ids::SessionId;
 use aethon_tools::DockerSandbox;
@@ -15,6 +15,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::builder::Shared;
+
 /// The interval between searches for idle containers and for the daemon.
 const LOOK: Duration = Duration::from_secs(30);
 
@@ -22,9 +24,13 @@ const LOOK: Duration = Duration::from_secs(30);
 pub(crate) struct ContainerTask(Option<JoinHandle<()>>);
 
 impl ContainerTask {
-    /// Starts the task if commands run in Docker.
-    pub(crate) fn start(docker: Option<DockerSandbox>, bus: &EventBus) -> Self {
-        Self(docker.map(|docker| tokio::spawn(follow(docker, bus.subscribe()))))
+    /// Starts the task if commands run in Docker, and puts a row on the board while the daemon does not answer.
+    pub(crate) fn start(shared: &Shared) -> Self {
+        let start = |docker: DockerSandbox| {
+            offer(&shared.features, docker.clone());
+            tokio::spawn(follow(docker, shared.bus.subscribe()))
+        };
+        Self(shared.docker.clone().map(start))
     }
 }
 
@@ -58,8 +64,7 @@ async fn follow(docker: DockerSandbox, mut events: Receiver<Event>) {
     }
 }
 
-/// Puts a row on the board while the docker daemon does not answer.
-pub(crate) fn offer(board: &Features, docker: DockerSandbox) {
+fn offer(board: &Features, docker: DockerSandbox) {
     board.offer(move || {
         let row = |fault| {
             let (id, title) = ("shell_sandbox", "Sandbox for commands");

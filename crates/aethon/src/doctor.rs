@@ -125,20 +125,23 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
 /// Reports which sandbox commands use, proved by a trial, and which one this machine could offer.
 async fn sandbox(prepared: &Prepared) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let broken = |why| Finding::broken("sandbox", why, "set security.sandbox to one that this machine supports");
+    let broken =
+        |why| Finding::broken("sandbox", why, "set security.sandbox to one that this machine supports");
     let (finding, concerns) = match prepared.config.security.sandbox {
         Sandbox::Docker => match wiring::sandbox::trial(prepared, PullPolicy::Never).await {
             Some(Ok(trial)) => {
-                let message = format!("commands run in docker, in a container for each conversation: {}", trial.proved);
+                let message =
+                    format!("commands run in docker, in a container for each conversation: {}", trial.proved);
                 (Finding::ok("sandbox", message), trial.concerns)
             }
             Some(Err(why)) => (broken(why), Vec::new()),
             None => (broken("there is no docker sandbox".to_owned()), Vec::new()),
         },
         Sandbox::Kernel => match wiring::sandbox::kernel(prepared).await {
-            Ok(concerns) => {
-                (Finding::ok("sandbox", "commands run in the sandbox of the kernel, and it works here"), concerns)
-            }
+            Ok(concerns) => (
+                Finding::ok("sandbox", "commands run in the sandbox of the kernel, and it works here"),
+                concerns,
+            ),
             Err(why) => (broken(format!("the sandbox of the kernel does not work here: {why}")), Vec::new()),
         },
         Sandbox::None => (Finding::note("sandbox", recommended(prepared).await), Vec::new()),

@@ -130,7 +130,10 @@ mod tests {
                 let key = if is_server { "mcp.servers.own.network" } else { "security.sandbox_network" };
                 let what = format!("{key} {network} {host}: {problems:?} {warnings:?}");
                 assert_eq!((problems.len(), warnings.len()), (expected.into(), expected.into()), "{what}");
-                assert!(problems.iter().all(|it| it.contains(key) && it.contains("dashboard.auth_token")), "{what}");
+                assert!(
+                    problems.iter().all(|it| it.contains(key) && it.contains("dashboard.auth_token")),
+                    "{what}"
+                );
                 assert!(warnings.iter().all(|it| it.contains(key)), "{what}");
             }
         }

@@ -60,7 +60,10 @@ impl Protection {
     pub fn missing(&self) -> Vec<&'static str> {
         let gaps = [
             (self.files, "open the assistant's own files and memory (Linux 5.19 with Landlock keeps it out)"),
-            (self.ports, "connect to the assistant's own port (Linux 6.7 with Landlock and seccomp keeps it from that)"),
+            (
+                self.ports,
+                "connect to the assistant's own port (Linux 6.7 with Landlock and seccomp keeps it from that)",
+            ),
             (
                 self.signals,
                 "signal the assistant, or leave a process behind that cleared its environment (Linux 6.12 with \

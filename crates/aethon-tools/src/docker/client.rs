@@ -172,7 +172,9 @@ impl Client {
             }
         };
         match timeout_at(deadline, connected).await {
-            Ok(connected) => connected.map_err(|error| format!("the docker daemon cannot be reached: {error}")),
+            Ok(connected) => {
+                connected.map_err(|error| format!("the docker daemon cannot be reached: {error}"))
+            }
             Err(_) => Err("the docker daemon accepts no connections: it hangs, or its queue is full".into()),
         }
     }

@@ -46,7 +46,8 @@ pub(super) struct Place<'p> {
 pub(super) fn document(limits: &SandboxLimits, place: Place<'_>) -> Value {
     let Place { labels: (home, owner), user: (user, group), .. } = place;
     let directory = place.workspace.map_or("/".to_owned(), |path| path.display().to_string());
-    let workspace = place.workspace.map(|_| json!({"Type": "bind", "Source": directory, "Target": directory}));
+    let workspace =
+        place.workspace.map(|_| json!({"Type": "bind", "Source": directory, "Target": directory}));
     let mounts: Vec<Value> = workspace.into_iter().chain(place.covers.iter().cloned()).collect();
     // Programs that a command installs below its home have to start.
     let temporary = format!("rw,exec,nosuid,nodev,mode=1777,size={}", limits.memory / TEMPORARY_SHARE);

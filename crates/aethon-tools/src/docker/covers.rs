@@ -34,7 +34,8 @@ pub(super) fn prepare(workspace: &Path) -> io::Result<Vec<Value>> {
         }
         let found = FileType::from_raw_mode(statat(&root, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode);
         if found != kind {
-            let message = format!("{name} in the workspace is not a plain file or folder, so it cannot be protected");
+            let message =
+                format!("{name} in the workspace is not a plain file or folder, so it cannot be protected");
             return Err(io::Error::other(message));
         }
         let path = workspace.join(name).display().to_string();
@@ -79,7 +80,7 @@ pub(super) fn verify(workspace: &Path, list: &str) -> Result<(), String> {
 
 /// Returns the last mount at a place: it covers those before.
 fn mount_at(list: &str, place: &Path) -> Option<Mount> {
-    let mounts = list.lines().filter_map(|line| {
+    let mut mounts = list.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(' ').collect();
         let [_, _, device, root, point, options, ..] = fields.as_slice() else { return None };
         (Path::new(&plain(point)) == place).then(|| Mount {
@@ -88,7 +89,7 @@ fn mount_at(list: &str, place: &Path) -> Option<Mount> {
             is_read_only: options.split(',').any(|option| option == "ro"),
         })
     });
-    mounts.last()
+    mounts.next_back()
 }
 
 /// Replaces the kernel's escapes for blanks and backslashes.
@@ -114,17 +115,26 @@ mod tests {
         assert_eq!(prepare(folder.path()).unwrap(), mounts, "again");
         std::fs::remove_file(folder.path().join("SOUL.md")).unwrap();
         symlink("/etc/passwd", folder.path().join("SOUL.md")).unwrap();
-        assert!(prepare(folder.path()).unwrap_err().to_string().contains("SOUL.md"), "a link is not followed");
+        assert!(
+            prepare(folder.path()).unwrap_err().to_string().contains("SOUL.md"),
+            "a link is not followed"
+        );
     }
 
     #[test]
     fn a_cover_that_shows_something_else_is_noticed() {
-        let line = |root: &str, point: &str, options: &str| format!("1 2 8:1 {root} {point} {options} - ext4 /dev/sda1 rw\n");
+        let line = |root: &str, point: &str, options: &str| {
+            format!("1 2 8:1 {root} {point} {options} - ext4 /dev/sda1 rw\n")
+        };
         let names: Vec<&str> = PAGES.iter().chain(&FOLDERS).copied().collect();
         let whole = |change: &dyn Fn(&str) -> Option<String>| -> String {
             let covers = names.iter().filter_map(|name| match change(name) {
                 Some(changed) => (!changed.is_empty()).then_some(changed),
-                None => Some(line(&format!("/ada/my\\040work/{name}"), &format!("/w\\040s/{name}"), "ro,relatime")),
+                None => Some(line(
+                    &format!("/ada/my\\040work/{name}"),
+                    &format!("/w\\040s/{name}"),
+                    "ro,relatime",
+                )),
             });
             line("/ada/my\\040work", "/w\\040s", "rw,relatime") + &covers.collect::<String>()
         };

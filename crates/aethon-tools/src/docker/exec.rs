@@ -107,9 +107,13 @@ impl Room<'_> {
         let (mut said, mut errors) = (Vec::new(), Vec::new());
         let probed = async {
             let mut running = self.start(&words, directory).await?;
-            while let Some((origin, piece)) = running.output.next().await.map_err(|error| error.to_string())? {
+            while let Some((origin, piece)) =
+                running.output.next().await.map_err(|error| error.to_string())?
+            {
                 let kept = if origin == Origin::Errors { &mut errors } else { &mut said };
-                kept.extend_from_slice(&piece[..piece.len().min(LONGEST_PROBE - kept.len().min(LONGEST_PROBE))]);
+                kept.extend_from_slice(
+                    &piece[..piece.len().min(LONGEST_PROBE - kept.len().min(LONGEST_PROBE))],
+                );
             }
             self.ended(&running.exec).await
         };
@@ -263,9 +267,10 @@ mod tests {
         check(&["[aethon: begun]\nhello\n"], Ok("hello\n"));
         check(&["[aethon: ", "begun]", "\n", "hello", "\n"], Ok("hello\n"));
         check(&["[aethon: begun]\n"], Ok(""));
-        check(&["OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"], Err(
-            "OCI runtime exec failed: cannot exec in a stopped state: unknown",
-        ));
+        check(
+            &["OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"],
+            Err("OCI runtime exec failed: cannot exec in a stopped state: unknown"),
+        );
         check(&[], Err("docker gave no reason"));
     }
 }

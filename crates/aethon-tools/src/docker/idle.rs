@@ -65,7 +65,8 @@ impl IdleContainers {
             surplus.extend(self.take_oldest(|trust| !trust.is_owner()));
         }
         if self.0.len() > MAX_IDLE {
-            surplus.extend(self.take_oldest(|trust| !trust.is_owner()).or_else(|| self.take_oldest(|_| true)));
+            surplus
+                .extend(self.take_oldest(|trust| !trust.is_owner()).or_else(|| self.take_oldest(|_| true)));
         }
         surplus
     }

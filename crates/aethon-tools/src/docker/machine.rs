@@ -39,7 +39,8 @@ impl Machine {
         }
         let options = info["SecurityOptions"].as_array().cloned().unwrap_or_default();
         let has = |name: &str| {
-            let named = |option: &Value| option.as_str().is_some_and(|it| it.split(',').any(|part| part == name));
+            let named =
+                |option: &Value| option.as_str().is_some_and(|it| it.split(',').any(|part| part == name));
             options.iter().any(named)
         };
         let limits = [
@@ -80,7 +81,8 @@ impl Machine {
     pub(super) fn problems(&self, limits: &SandboxLimits) -> Vec<String> {
         let mut problems = Vec::new();
         if !self.system.is_empty() && self.system != "linux" {
-            problems.push(format!("the daemon runs containers of {}, and the sandbox needs linux", self.system));
+            problems
+                .push(format!("the daemon runs containers of {}, and the sandbox needs linux", self.system));
         }
         let asked = amount(limits.memory);
         if limits.memory < LEAST_MEMORY {
@@ -93,10 +95,15 @@ impl Machine {
             ));
         }
         if limits.cpus < LEAST_CPUS {
-            problems.push(format!("security.sandbox_cpus is {}, and docker needs at least {LEAST_CPUS}", limits.cpus));
+            problems.push(format!(
+                "security.sandbox_cpus is {}, and docker needs at least {LEAST_CPUS}",
+                limits.cpus
+            ));
         } else if self.cpus > 0 && limits.cpus > f64::from(u32::try_from(self.cpus).unwrap_or(u32::MAX)) {
             let (asked, all) = (limits.cpus, self.cpus);
-            problems.push(format!("security.sandbox_cpus is {asked}, more than the daemon's machine has ({all})"));
+            problems.push(format!(
+                "security.sandbox_cpus is {asked}, more than the daemon's machine has ({all})"
+            ));
         }
         if limits.processes < LEAST_PROCESSES {
             problems.push(format!(
@@ -104,23 +111,27 @@ impl Machine {
                 limits.processes
             ));
         }
-        problems.extend(self.lacking.iter().map(|key| not_in_force(key)));
+        problems.extend(not_in_force(&self.lacking));
         problems
     }
 
     /// Returns what the owner should know and what does not keep the sandbox from working.
     pub(super) fn concerns(&self) -> Vec<String> {
-        let no_swap_limit = "the docker daemon cannot limit swap, so a command may use swap beyond security.sandbox_memory";
+        let no_swap_limit =
+            "the docker daemon cannot limit swap, so a command may use swap beyond security.sandbox_memory";
         (!self.has_swap_limit).then(|| no_swap_limit.to_owned()).into_iter().collect()
     }
 }
 
-/// Says that a limit does not act, and what to do about it.
-pub(super) fn not_in_force(key: &str) -> String {
-    format!(
-        "the limit {key} would not be in force: the daemon has no control group for it (a rootless daemon needs \
-         `Delegate=cpu cpuset io memory pids` in the unit user@.service; otherwise use a daemon that runs as root)"
-    )
+/// Says that these limits do not act, and what to do about it. `None` if there are none.
+pub(super) fn not_in_force(keys: &[&str]) -> Option<String> {
+    (!keys.is_empty()).then(|| {
+        format!(
+            "{} would not be in force: the daemon has no control group to limit it with (a rootless daemon needs \
+             `Delegate=cpu cpuset io memory pids` in the unit user@.service; otherwise use a daemon that runs as root)",
+            keys.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]

@@ -165,7 +165,11 @@ impl DockerSandbox {
                 Ended::Status(status) => return Ok(self.finish(leased, command, status).await),
                 Ended::Lost(error) => {
                     let died = leased.room().was_out_of_memory().await;
-                    let why = if died { self.0.out_of_memory() } else { format!("its container has ended: {error}") };
+                    let why = if died {
+                        self.0.out_of_memory()
+                    } else {
+                        format!("its container has ended: {error}")
+                    };
                     return Ok(Done { status: Some(137), note: Some(why) });
                 }
             }

@@ -80,7 +80,10 @@ async fn pump(mut from: Output, mut output: DuplexStream, mut errors: DuplexStre
 async fn describe_exit(end: PendingResponse) -> String {
     let status = end.answer().await.ok().and_then(|answer| answer.json()["StatusCode"].as_i64());
     match status {
-        Some(137) => "with exit status 137: it was killed, perhaps for want of memory (security.sandbox_memory)".to_owned(),
+        Some(137) => {
+            "with exit status 137: it was killed, perhaps for want of memory (security.sandbox_memory)"
+                .to_owned()
+        }
         Some(status) => format!("with exit status {status}"),
         None => "for a reason that is not known".to_owned(),
     }

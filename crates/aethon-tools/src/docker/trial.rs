@@ -211,7 +211,8 @@ impl<'m> Marker<'m> {
 
 impl Drop for Marker<'_> {
     fn drop(&mut self) {
-        if let Ok(root) = rustix::fs::open(self.workspace, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+        if let Ok(root) = rustix::fs::open(self.workspace, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        {
             // It is absent if the container could not write it.
             let _ = rustix::fs::unlinkat(&root, &*self.name, AtFlags::empty());
         }
@@ -257,7 +258,8 @@ impl Seen {
             return vec!["the trial in the container ended early".to_owned()];
         }
         let mut problems = Vec::new();
-        let wall = |stands: bool, what: &str| (!stands).then(|| format!("the daemon did not apply it: {what}"));
+        let wall =
+            |stands: bool, what: &str| (!stands).then(|| format!("the daemon did not apply it: {what}"));
         let expects = |key: &str, expected: &str| self.get(key).is_none_or(|found| found == expected);
         let is_zero = |key: &str| self.get(key).is_none_or(|mask| mask.trim_matches('0').is_empty());
         let is_read_only = |options: &str| options.split(',').any(|option| option == "ro");
@@ -275,9 +277,15 @@ impl Seen {
         }
         let host = &inspected["HostConfig"];
         let cpus = nano_cpus(limits.cpus);
+        let mut idle = Vec::new();
         for (key, seen, set, limit) in [
             ("security.sandbox_memory", self.number("memory"), host["Memory"].as_i64(), limits.memory as f64),
-            ("security.sandbox_pids_limit", self.number("pids"), host["PidsLimit"].as_i64(), limits.processes.into()),
+            (
+                "security.sandbox_pids_limit",
+                self.number("pids"),
+                host["PidsLimit"].as_i64(),
+                limits.processes.into(),
+            ),
             ("security.sandbox_cpus", self.nano_cpus(), host["NanoCpus"].as_i64(), cpus as f64),
         ] {
             let acts = match seen {
@@ -287,9 +295,10 @@ impl Seen {
                 None => set.is_none_or(|set| set > 0 && set as f64 <= limit * 1.01),
             };
             if !acts {
-                problems.push(not_in_force(key));
+                idle.push(key);
             }
         }
+        problems.extend(not_in_force(&idle));
         problems
     }
 

@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+mod looks;
+
 /// The labels of containers.
 pub const HOME: &str = "aethon.home";
 pub const OWNER: &str = "aethon.owner";
@@ -225,70 +227,6 @@ impl Inner {
         }
     }
 
-    fn inspected(&mut self, id: &str) -> (u16, Value) {
-        let killed = self.killed.get(id).copied().unwrap_or_default();
-        match self.containers.get(id) {
-            Some(container) => (
-                200,
-                json!({
-                    "HostConfig": container.document["HostConfig"],
-                    "State": {"Running": container.is_running, "OOMKilled": killed > 0},
-                }),
-            ),
-            None => (404, json!({"message": "No such container"})),
-        }
-    }
-
-    fn described(&mut self) -> (u16, Value) {
-        let mut info = json!({
-            "ServerVersion": "27.0", "OSType": "linux", "OperatingSystem": "Debian", "NCPU": 4,
-            "MemTotal": 8_u64 << 30, "SecurityOptions": ["name=seccomp,profile=default"], "MemoryLimit": true,
-            "SwapLimit": true, "PidsLimit": true, "CpuCfsQuota": true,
-        });
-        for (key, value) in self.info.as_object().into_iter().flatten() {
-            info[key] = value.clone();
-        }
-        (200, info)
-    }
-
-    /// What a script of the sandbox itself sees in a container, as a sound daemon has set it up.
-    fn probed(&mut self, container: &str, script: &str, arguments: &[String]) -> String {
-        let Some(Container { document, .. }) = self.containers.get(container) else { return String::new() };
-        let host = &document["HostConfig"];
-        if script.starts_with("kill -KILL -1") {
-            let killed = self.killed.get(container).copied().unwrap_or_default();
-            return format!("killed {killed}\nswept\n");
-        }
-        if script.contains("/proc/self/mountinfo") {
-            let line = |mount: &Value| {
-                let (source, target) = (mount["Source"].as_str().unwrap(), mount["Target"].as_str().unwrap());
-                let options = if mount["ReadOnly"] == true { "ro" } else { "rw" };
-                format!("1 2 8:1 {source} {target} {options} - ext4 /dev/sda1 rw\n")
-            };
-            return host["Mounts"].as_array().unwrap().iter().map(line).collect();
-        }
-        if script.starts_with("rm -f") {
-            return String::new();
-        }
-        let (user, group) = document["User"].as_str().unwrap().split_once(':').unwrap();
-        let mut seen = format!(
-            "Uid: {user}\nGid: {group}\nCapBnd: 0000000000000000\nCapEff: 0000000000000000\nNoNewPrivs: 1\n\
-             root ro,relatime\ntmp tmpfs\nunified yes\nmemory {}\npids {}\ncpu {} 100000\nroute Iface\n",
-            host["Memory"],
-            host["PidsLimit"],
-            host["NanoCpus"].as_i64().unwrap() / 10_000
-        );
-        if let [path, content] = arguments
-            && path.contains("/.aethon-trial-")
-        {
-            if !self.is_elsewhere {
-                std::fs::write(path, content).unwrap();
-            }
-            seen.push_str("written yes\n");
-        }
-        seen + "done yes\n"
-    }
-
     fn execute(&mut self, container: &str, document: Value) -> (u16, Value) {
         if !self.has_only(&document, &["AttachStdout", "AttachStderr", "Cmd", "WorkingDir"]) {
             return (400, json!({"message": "strange"}));
@@ -296,18 +234,31 @@ impl Inner {
         match self.containers.get(container) {
             None => return (404, json!({"message": format!("No such container: {container}")})),
             Some(container) if !container.is_running => {
-                return (409, json!({"message": format!("Container {id} is not running", id = container.document["Image"])}));
+                return (
+                    409,
+                    json!({"message": format!("Container {id} is not running", id = container.document["Image"])}),
+                );
             }
             Some(_) => {}
         }
         let id = self.fresh("e");
-        let text = document["Cmd"].as_array().and_then(|words| words.last()?.as_str()).unwrap_or_default().to_owned();
+        let text = document["Cmd"]
+            .as_array()
+            .and_then(|words| words.last()?.as_str())
+            .unwrap_or_default()
+            .to_owned();
         let is_command = document["Cmd"][2] == r#"echo '[aethon: begun]'; exec "$@""#;
-        if is_command && (document["Cmd"][0] != "/bin/sh" || document["Cmd"].as_array().map(Vec::len) != Some(7)) {
+        if is_command
+            && (document["Cmd"][0] != "/bin/sh" || document["Cmd"].as_array().map(Vec::len) != Some(7))
+        {
             let what = format!("a command of {}", document["Cmd"]);
             return self.wrong(what);
         }
-        let text = if is_command { text } else { format!("probe {}", document["Cmd"][2].as_str().unwrap_or_default()) };
+        let text = if is_command {
+            text
+        } else {
+            format!("probe {}", document["Cmd"][2].as_str().unwrap_or_default())
+        };
         let words = document["Cmd"].as_array().into_iter().flatten().skip(4);
         let words = words.filter_map(|word| Some(word.as_str()?.to_owned())).collect();
         self.executed.push(document);
@@ -353,7 +304,8 @@ impl Inner {
 
     /// Ends what runs in a container.
     fn end_all(&mut self, container: &str, except: &str, status: i32) {
-        let others = self.commands.iter_mut().filter(|(id, command)| command.container == container && *id != except);
+        let others =
+            self.commands.iter_mut().filter(|(id, command)| command.container == container && *id != except);
         for (_, command) in others {
             command.status.get_or_insert(status);
             if let Some(stream) = command.stream.take() {
@@ -407,7 +359,9 @@ impl State {
                 drop(inner);
                 return self.act(id, connection);
             }
-            (_, "GET", ["exec", id, "json"]) if !inner.commands.contains_key(*id) && inner.containers.is_empty() => {
+            (_, "GET", ["exec", id, "json"])
+                if !inner.commands.contains_key(*id) && inner.containers.is_empty() =>
+            {
                 (404, json!({"message": "No such exec instance"}))
             }
             (_, "GET", ["exec", id, "json"]) => match inner.commands.get_mut(*id) {
@@ -467,24 +421,15 @@ impl State {
             connection.shutdown(Shutdown::Write)
         };
         if let Some(script) = text.strip_prefix("probe ") {
-            let (seen, removed) = {
-                let mut inner = self.lock();
-                if script.starts_with("kill -KILL -1") {
-                    inner.end_all(&container, id, 137);
-                }
-                let is_dead = inner.is_dead;
-                (inner.probed(&container, script, &words), is_dead)
-            };
-            if removed {
-                // As a daemon does whose container is out of memory: an explanation where output would be.
-                connection.write_all(&frame(1, b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"))?;
-                return end(126, &connection);
-            }
-            connection.write_all(&frame(1, seen.as_bytes()))?;
-            return end(0, &connection);
+            let (answer, status) = self.lock().probe(&container, id, (script, &words));
+            connection.write_all(&frame(1, answer.as_bytes()))?;
+            return end(status, &connection);
         }
         if text == "never" {
-            connection.write_all(&frame(1, b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n"))?;
+            connection.write_all(&frame(
+                1,
+                b"OCI runtime exec failed: cannot exec in a stopped state: unknown\r\n",
+            ))?;
             return end(126, &connection);
         }
         connection.write_all(&frame(1, b"[aethon: begun]\n"))?;

@@ -49,8 +49,10 @@ fn without_kernel(why: &str) -> String {
     // A container of docker permits neither new namespaces nor mounts, and nothing in the error says so.
     let is_inside = ["/.dockerenv", "/run/.containerenv"].iter().any(|mark| Path::new(mark).exists());
     let inside = match is_inside {
-        true => " (this is a container: it has to be started with `--security-opt seccomp=unconfined --security-opt \
-                 apparmor=unconfined --security-opt systempaths=unconfined`)",
+        true => {
+            " (this is a container: it has to be started with `--security-opt seccomp=unconfined --security-opt \
+                 apparmor=unconfined --security-opt systempaths=unconfined`)"
+        }
         false => "",
     };
     format!(

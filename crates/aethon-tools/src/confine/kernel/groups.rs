@@ -34,7 +34,8 @@ impl ControlGroups {
         let group = Path::new(ROOT).join(path);
         let is_marked = MARKS.iter().any(|mark| {
             let mut value = [0; 8];
-            rustix::fs::getxattr(&group, *mark, &mut value).is_ok_and(|length| value[..length].starts_with(b"1"))
+            rustix::fs::getxattr(&group, *mark, &mut value)
+                .is_ok_and(|length| value[..length].starts_with(b"1"))
         });
         if !is_marked {
             return None;
