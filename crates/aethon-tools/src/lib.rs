@@ -40,7 +40,7 @@ pub use docker::DockerSandbox;
 pub use dynamic::DynamicTools;
 pub use files::{Opened, Workspace};
 pub use lsp::{LanguageServer, LanguageServers, LspOptions};
-pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, PlaceOptions, ShellOptions};
 pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
 pub use protected_paths::{OpenedPlaces, account_home, opened_places, place_variables};
