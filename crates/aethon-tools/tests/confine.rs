@@ -172,6 +172,24 @@ async fn the_owner_opens_and_closes_places_for_commands_too() {
 }
 
 #[tokio::test]
+async fn a_place_that_is_made_between_two_commands_is_closed_to_the_second() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::new();
+    for name in [".cache/huggingface/token", "snap/firefox/cookies", ".netrc", ".config/rclone/rclone.conf"] {
+        let path = stage.path(name);
+        fs::create_dir_all(path.parent().unwrap().parent().unwrap()).unwrap();
+        assert!(stage.run("echo first").await.contains("first"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(stage.run("echo again").await.contains("again"));
+        fs::write(&path, SECRET).unwrap();
+        let text = stage.run(&format!("cat '{}'", path.display())).await;
+        assert!(text.contains("denied"), "{name}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn the_own_port_is_closed_and_others_are_open() {
     if !stands("ports", |it| it.ports, "port") {
         return;
