@@ -349,11 +349,9 @@ fn a_webhook_s_turn_changes_nothing_that_shapes_the_assistant() {
                     "mkdir -p $(dirname {name}); echo {EVIL} > {name}; echo ran > work/{}",
                     name.len()
                 );
-                webhook(call("shell", &json!({ "command": command })));
-                assert_eq!(
-                    fs::read_to_string(workspace.join(format!("work/{}", name.len()))).unwrap(),
-                    "ran\n"
-                );
+                let answer = webhook(call("shell", &json!({ "command": command })));
+                let ran = workspace.join(format!("work/{}", name.len()));
+                assert!(ran.exists(), "{name} with {settings:?}: {}", answer.text());
             }
             let text = fs::read_to_string(workspace.join(name)).unwrap_or_default();
             assert!(!text.contains(EVIL), "{name} with {settings:?}");

@@ -33,6 +33,7 @@ mod sandbox_limits;
 mod set;
 mod shell;
 mod slots;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems have no walls that use it"))]
 mod sockets;
 mod verify;
 mod web;
@@ -43,7 +44,7 @@ pub use docker::{DockerSandbox, PullPolicy, Trial};
 pub use dynamic::DynamicTools;
 pub use files::{Opened, Workspace};
 pub use lsp::{LanguageServer, LanguageServers, LspOptions};
-pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, ShellOptions};
+pub use options::{DESKTOP_VARIABLES, DesktopOptions, Options, PlaceOptions, ShellOptions};
 pub use outputs::KeptOutputs;
 pub use programs::ConfinedPrograms;
 pub use protected_paths::{OpenedPlaces, account_home, opened_places, place_variables};

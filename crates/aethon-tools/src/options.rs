@@ -24,24 +24,13 @@ pub struct Options {
     /// The person's home directory as the environment names it, in which files may be read unless tools are confined to
     /// the workspace. Its credential and start-up places are closed.
     pub user_home: Option<PathBuf>,
-    /// The home directory of the account that the program runs as, whose places are closed, too. If neither is known,
-    /// commands reach nothing in the directories where homes usually are, and write in the workspace only.
-    pub account_home: Option<PathBuf>,
-    /// Those of [`crate::place_variables`] that are set: where people move such places.
-    pub place_variables: Vec<(String, String)>,
     /// `security.workspace_only`: whether file tools are confined to the workspace.
     pub workspace_only: bool,
     /// The assistant's own files and directories, which no tool may open: configuration, database, credentials, `run`,
     /// `recordings`. A file includes its siblings with a longer name (`aethon.db-wal`, `config.toml.bak`).
     pub own: Vec<PathBuf>,
-    /// `security.blocked_paths`: closed places and names in addition to the built-in ones.
-    pub blocked_paths: Vec<String>,
-    /// `security.allowed_paths`: built-in places and names that are open after all.
-    pub allowed_paths: Vec<String>,
-    /// `security.allowed_sockets`: kinds and paths of sockets that commands may connect to after all.
-    pub allowed_sockets: Vec<String>,
-    /// Those of [`crate::socket_variables`] that are set: where sockets are.
-    pub socket_variables: Vec<(String, String)>,
+    /// What is closed by the place where it lies, besides the assistant's own files.
+    pub places: PlaceOptions,
     /// The configured port of the assistant, which is closed to all child processes.
     pub port: Option<u16>,
     /// The file in which a running daemon publishes its address, whose port is closed, too.
@@ -58,6 +47,35 @@ pub struct Options {
     pub web: WebOptions,
     /// Maximum characters of a repository map; 0 if there is no such tool.
     pub map_chars: usize,
+}
+
+/// What is closed to tools and commands by the place where it lies.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct PlaceOptions {
+    /// The home directory of the account that the program runs as, whose places are closed like those of
+    /// [`Options::user_home`]. If neither is known, commands reach nothing in the directories where homes usually are, and
+    /// write in the workspace only.
+    pub account_home: Option<PathBuf>,
+    /// Those of [`crate::place_variables`] that are set: where people move places of a home.
+    pub variables: Vec<(String, String)>,
+    /// `security.blocked_paths`: closed places and names in addition to the built-in ones.
+    pub blocked: Vec<String>,
+    /// `security.allowed_paths`: built-in places and names that are open after all.
+    pub allowed: Vec<String>,
+    /// `security.allowed_sockets`: kinds and paths of sockets that commands may connect to after all.
+    pub allowed_sockets: Vec<String>,
+    /// Those of [`crate::socket_variables`] that are set: where sockets are.
+    pub socket_variables: Vec<(String, String)>,
+}
+
+impl PlaceOptions {
+    /// Applies a change and returns the result.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
 }
 
 /// Environment variables by which programs find a desktop.

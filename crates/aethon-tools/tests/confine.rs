@@ -164,11 +164,29 @@ async fn the_owner_opens_and_closes_places_for_commands_too() {
         return;
     }
     let stage = Stage::with(|options| {
-        options.allowed_paths = vec!["~/.ssh".into()];
-        options.blocked_paths = vec!["~/project".into()];
+        options.places.allowed = vec!["~/.ssh".into()];
+        options.places.blocked = vec!["~/project".into()];
     });
     assert!(stage.run("cat ~/.ssh/id_ed25519").await.contains(SECRET));
     assert!(stage.run("cat ~/project/readme.md").await.contains("denied"));
+}
+
+#[tokio::test]
+async fn a_place_that_is_made_between_two_commands_is_closed_to_the_second() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::new();
+    for name in [".cache/huggingface/token", "snap/firefox/cookies", ".netrc", ".config/rclone/rclone.conf"] {
+        let path = stage.path(name);
+        fs::create_dir_all(path.parent().unwrap().parent().unwrap()).unwrap();
+        assert!(stage.run("echo first").await.contains("first"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(stage.run("echo again").await.contains("again"));
+        fs::write(&path, SECRET).unwrap();
+        let text = stage.run(&format!("cat '{}'", path.display())).await;
+        assert!(text.contains("denied"), "{name}: {text}");
+    }
 }
 
 #[tokio::test]
@@ -400,7 +418,7 @@ async fn a_guest_s_command_reaches_the_workspace_and_nothing_else_of_the_home() 
     if !stands("files", |it| it.files, "files") {
         return;
     }
-    let stage = Stage::with(|options| options.allowed_paths = vec!["~/project".into()]);
+    let stage = Stage::with(|options| options.places.allowed = vec!["~/project".into()]);
     for attempt in ["cat ~/project/readme.md", "cat ~/.config/app/settings", "echo x > ~/project/new"] {
         let text = run_as(&stage, Trust::Guest, attempt).await;
         assert!(!text.contains("open") && !text.contains("[exit status 0]"), "{attempt}: {text}");
@@ -459,7 +477,7 @@ async fn the_home_of_the_account_is_protected_whatever_the_environment_says() {
     }
     for name_of_home in [None, Some("service")] {
         let stage = Stage::with(|options| {
-            options.account_home = options.user_home.clone();
+            options.places.account_home = options.user_home.clone();
             options.user_home = name_of_home.map(|name| options.workspace.with_file_name(name));
         });
         let home = stage.path("").display().to_string();
@@ -498,11 +516,11 @@ async fn sockets_that_are_keys_are_closed_to_commands_unless_the_owner_opens_the
         .collect();
     let stage = |allowed: &[&str]| {
         Stage::with(|options| {
-            options.socket_variables = vec![
+            options.places.socket_variables = vec![
                 ("XDG_RUNTIME_DIR".into(), at("").display().to_string()),
                 ("SSH_AUTH_SOCK".into(), at("agent").display().to_string()),
             ];
-            options.allowed_sockets = allowed.iter().map(|entry| (*entry).to_owned()).collect();
+            options.places.allowed_sockets = allowed.iter().map(|entry| (*entry).to_owned()).collect();
         })
     };
     let path = at("docker.sock").display().to_string();

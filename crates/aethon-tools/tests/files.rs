@@ -253,7 +253,7 @@ async fn the_owner_opens_a_git_directory_by_its_own_name_and_not_by_what_it_lies
     let options = Options::default().with(|options| {
         options.workspace = at("space");
         options.user_home = Some(at(""));
-        options.allowed_paths = ["~/space/mine/.git/hooks", "~/space/other"].map(str::to_owned).into();
+        options.places.allowed = ["~/space/mine/.git/hooks", "~/space/other"].map(str::to_owned).into();
     });
     let tool = common::tool(&options, "file_write");
     let write = |path: &'static str| {

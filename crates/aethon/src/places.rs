@@ -17,12 +17,12 @@ pub(crate) fn findings(prepared: &Prepared) -> Vec<Finding> {
     let options = wiring::tools::options(prepared);
     let opened = opened_places(&options);
     let mut findings = Vec::new();
-    if options.user_home.is_none() && options.account_home.is_none() {
+    if options.user_home.is_none() && options.places.account_home.is_none() {
         let message =
             "no home directory is known: tools and commands reach the workspace, and read the system";
         findings.push(Finding::warning("places", message, "set HOME for the service"));
     }
-    let home = options.user_home.as_deref().or(options.account_home.as_deref());
+    let home = options.user_home.as_deref().or(options.places.account_home.as_deref());
     for (places, can) in [
         (&opened.credentials, "read and change credentials in"),
         (&opened.start_up, "change start-up places, which programs obey later:"),

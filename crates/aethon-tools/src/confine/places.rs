@@ -106,7 +106,9 @@ impl ClosedPlaces {
         let places = self.places(trust, &found, &mounts);
         let above = places.closed.iter().chain(&places.read_only).flat_map(|path| path.ancestors().skip(1));
         let programs = places.programs.iter().flat_map(|path| path.ancestors());
-        let above: HashSet<&Path> = above.chain(programs).collect();
+        // A credential place that is made later is noticed by the directory that it is made in.
+        let credentials = self.protected.paths().iter().flat_map(|path| path.ancestors().skip(1));
+        let above: HashSet<&Path> = above.chain(programs).chain(credentials).collect();
         // Taken before the directories are read, so that a change meanwhile is noticed by the next command.
         let before: Vec<(PathBuf, Option<Stamp>)> =
             above.into_iter().map(|path| (path.to_path_buf(), Stamp::of(path))).collect();

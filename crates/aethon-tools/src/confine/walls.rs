@@ -33,6 +33,7 @@ pub struct Confinement {
 
 /// The resolved settings of the walls.
 #[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there are no walls on this system"))]
 struct Walls {
     protection: Protection,
     socket_protection: SocketProtection,

@@ -43,7 +43,7 @@ fn is_home(path: &Path) -> bool {
 /// Returns the real paths of the homes of these options, each once; that of the environment first.
 pub(crate) fn homes_of(options: &Options) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    let homes = [options.user_home.as_deref(), options.account_home.as_deref()];
+    let homes = [options.user_home.as_deref(), options.places.account_home.as_deref()];
     for home in homes.into_iter().flatten().filter(|home| is_home(home)).map(real) {
         if !found.contains(&home) {
             found.push(home);

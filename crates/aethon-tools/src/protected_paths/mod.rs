@@ -2,256 +2,26 @@
 //! for writing.
 //!
 //! The tables are data (`credentials`, `start_up`), so that they are easy to read and a new place is one line; `homes`
-//! says below which directories they count, and `variables` where people move them. The owner adds to the credentials
+//! says below which directories they count, and `variables` where people move them; `paths` combines them. The owner adds to the credentials
 //! with `security.blocked_paths`, and takes away from both with `security.allowed_paths`. The lists are used twice: by
 //! the guard of the file tools, and by the kernel walls around commands.
 
 mod credentials;
 mod homes;
 mod names;
+mod paths;
 mod report;
 mod rule;
 mod sets;
 mod start_up;
 mod variables;
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+#[cfg(test)]
+mod tests;
 
 pub use homes::account_home;
 pub(crate) use homes::{USUAL_HOMES, homes_of, is_assistants_home};
 pub(crate) use names::{folded, is_like, is_within};
+pub(crate) use paths::{ProtectedPaths, resolved};
 pub use report::{OpenedPlaces, opened_places};
 pub use variables::place_variables;
-
-use crate::files::real;
-use crate::options::{Options, USUAL_PATH};
-use names::{end_of_parts_like, file_name, has_name_like};
-use rule::PathRule;
-use sets::{NameSet, PlaceSet};
-
-/// The tables combined with the owner's settings.
-#[derive(Debug)]
-pub(crate) struct ProtectedPaths {
-    homes: Vec<PathBuf>,
-    workspace: PathBuf,
-    /// The assistant's home, unless it holds somebody's home or is the workspace.
-    own_home: Option<PathBuf>,
-    paths: Vec<PathBuf>,
-    closed: PlaceSet,
-    secret_names: NameSet,
-    start_up: Vec<PathBuf>,
-    programs: Vec<PathBuf>,
-    blocked: Vec<PathRule>,
-    allowed: Vec<PathRule>,
-}
-
-impl ProtectedPaths {
-    /// Builds the lists for the homes of these options.
-    pub(crate) fn new(options: &Options) -> Self {
-        let homes = homes_of(options);
-        let entries = |texts: &[String]| {
-            texts.iter().flat_map(|text| PathRule::parse(text, &homes)).collect::<Vec<_>>()
-        };
-        let workspace = real(&options.workspace);
-        let own_home =
-            options.home.as_deref().map(real).filter(|own| {
-                !own.starts_with(&workspace) && !homes.iter().any(|home| home.starts_with(own))
-            });
-        let list = Self {
-            own_home,
-            workspace,
-            blocked: entries(&options.blocked_paths),
-            allowed: entries(&options.allowed_paths),
-            paths: Vec::new(),
-            closed: PlaceSet::default(),
-            secret_names: NameSet::new(credentials::NAMES),
-            start_up: Vec::new(),
-            programs: Vec::new(),
-            homes,
-        };
-        let variables = &options.place_variables;
-        let owners = list.blocked.iter().filter_map(PathRule::path).map(Path::to_path_buf);
-        let credentials = table(&credentials::PLACES, &list.homes, variables).into_iter().chain(owners);
-        let paths: Vec<PathBuf> = credentials.filter(|place| !list.is_opened(place)).collect();
-        let start_up = table(&start_up::PLACES, &list.homes, variables).into_iter();
-        let start_up = start_up.filter(|place| !list.is_opened(place)).collect();
-        let programs = list.search_path(options.shell.path.as_deref().unwrap_or(USUAL_PATH));
-        Self { closed: PlaceSet::new(&paths), paths, start_up, programs, ..list }
-    }
-
-    /// Returns the directories in which the person's shell finds programs, as far as the person could put one there and
-    /// they do not hold a home or the workspace.
-    fn search_path(&self, path: &str) -> Vec<PathBuf> {
-        let is_root = rustix::process::geteuid().is_root();
-        let is_writable =
-            |folder: &Path| !is_root && rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
-        let mut folders: Vec<PathBuf> = path.split(':').map(Path::new).map(Path::to_path_buf).collect();
-        folders.retain(|folder| folder.is_absolute());
-        let mut found: Vec<PathBuf> =
-            folders.iter().map(|folder| real(folder)).chain(folders.clone()).collect();
-        // Root may write everywhere, and installing packages is its trade.
-        found.retain(|folder| {
-            let is_below_home = self.homes.iter().any(|home| is_within(folder, home));
-            let is_above =
-                is_within(&self.workspace, folder) || self.homes.iter().any(|home| is_within(home, folder));
-            (is_below_home || is_writable(folder)) && !is_above && !self.is_opened(folder)
-        });
-        found.sort();
-        found.dedup();
-        found
-    }
-
-    /// Returns the real home directories that the lists are about.
-    pub(crate) fn homes(&self) -> &[PathBuf] {
-        &self.homes
-    }
-
-    /// Returns the places closed for reading and writing, whether they exist or not.
-    pub(crate) fn paths(&self) -> &[PathBuf] {
-        &self.paths
-    }
-
-    /// Returns the places closed for writing, whether they exist or not.
-    pub(crate) fn start_up(&self) -> &[PathBuf] {
-        &self.start_up
-    }
-
-    /// Returns the directories whose entries are programs that the person's shell finds.
-    pub(crate) fn programs(&self) -> &[PathBuf] {
-        &self.programs
-    }
-
-    /// Returns the places that the owner has opened.
-    pub(crate) fn allowed(&self) -> impl Iterator<Item = &Path> {
-        self.allowed.iter().filter_map(PathRule::path)
-    }
-
-    fn is_opened(&self, path: &Path) -> bool {
-        self.allowed().any(|allowed| is_within(path, allowed))
-    }
-
-    /// Returns whether a path is closed by its name. A place that the owner allows is open with everything in it; a
-    /// name that the owner allows no longer marks a file as secret, but does not open a closed place.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        let is_in_workspace = self.is_in_workspace(path);
-        if !is_in_workspace && self.is_in_own_home(path) {
-            return true;
-        }
-        if self.is_opened(path) {
-            return false;
-        }
-        let below = self.below_home(path);
-        let is_blocked = |entry: &PathRule| entry.name().is_some_and(|name| has_name_like(below, name));
-        if self.closed.containing(path).is_some() || self.blocked.iter().any(is_blocked) {
-            return true;
-        }
-        let is_open = is_in_workspace || self.allowed_names().any(|pattern| has_name_like(below, pattern));
-        !is_open && (self.is_history(path) || self.secret_names.has_part(below))
-    }
-
-    /// Returns whether a file of this name is secret wherever it lies outside the workspace.
-    pub(crate) fn is_secret_name(&self, name: &str) -> bool {
-        let is_blocked = || self.blocked.iter().filter_map(PathRule::name).any(|it| is_like(name, it));
-        let is_allowed = || self.allowed_names().any(|pattern| is_like(name, pattern));
-        is_blocked() || self.secret_names.has(name) && !is_allowed()
-    }
-
-    /// Returns the start-up place that contains this real path, which need not exist: of the table, of the search path,
-    /// or by its name in any directory. A name counts outside the workspace only, and is opened by naming the very place,
-    /// because a folder is listed for other reasons.
-    pub(crate) fn start_up_place_of(&self, path: &Path) -> Option<PathBuf> {
-        if !self.is_opened(path) {
-            let resolved = resolved(&self.start_up);
-            let mut places = self.start_up.iter().chain(&resolved);
-            if let Some(place) = places.find(|place| is_within(path, place)) {
-                return Some(place.clone());
-            }
-            let is_program = |folder: &&PathBuf| {
-                path.parent().is_some_and(|parent| is_within(parent, folder) && is_within(folder, parent))
-            };
-            if let Some(folder) = self.programs.iter().find(is_program) {
-                return Some(folder.clone());
-            }
-        }
-        if self.is_in_workspace(path) {
-            return None;
-        }
-        let below = self.below_home(path);
-        let above = path.components().count() - below.components().count();
-        start_up::ANYWHERE.iter().find_map(|pattern| {
-            let end = above + end_of_parts_like(below, pattern)?;
-            let place: PathBuf = path.components().take(end).collect();
-            let is_named = self.allowed_names().any(|name| is_like(file_name(&place), name));
-            let is_opened =
-                self.allowed().any(|allowed| is_within(allowed, &place) && is_within(path, allowed));
-            (!is_named && !is_opened).then_some(place)
-        })
-    }
-
-    /// Returns whether a path lies in a copy of an assistant's home, wherever it is. Looks at the disk, at each directory
-    /// from the path up to the workspace or to `base`, where the search up begins to be somebody else's business.
-    pub(crate) fn is_in_copied_home(&self, path: &Path, base: &Path) -> bool {
-        let end = if self.is_in_workspace(path) { &self.workspace } else { base };
-        let mut below = path.ancestors().take_while(|above| above.starts_with(end) && *above != end);
-        below.any(|above| self.is_copied_home(above))
-    }
-
-    /// Returns whether a directory is the copy of an assistant's home. Looks at the disk.
-    pub(crate) fn is_copied_home(&self, directory: &Path) -> bool {
-        !self.workspace.starts_with(directory) && is_assistants_home(directory)
-    }
-
-    /// Returns whether a path lies in the assistant's home, which itself may be looked at: the workspace is in it.
-    fn is_in_own_home(&self, path: &Path) -> bool {
-        self.own_home.as_ref().is_some_and(|own| path != own && is_within(path, own))
-    }
-
-    fn allowed_names(&self) -> impl Iterator<Item = &str> {
-        self.allowed.iter().filter_map(PathRule::name)
-    }
-
-    /// Returns the part of a path below the home: the person did not choose the names above it.
-    fn below_home<'p>(&self, path: &'p Path) -> &'p Path {
-        self.homes.iter().find_map(|home| path.strip_prefix(home).ok()).unwrap_or(path)
-    }
-
-    fn is_in_workspace(&self, path: &Path) -> bool {
-        // An empty workspace path would contain everything.
-        !self.workspace.as_os_str().is_empty() && is_within(path, &self.workspace)
-    }
-
-    /// Returns whether it is a history of a shell or another program: `.python_history`, `.psql_history` and so on.
-    fn is_history(&self, path: &Path) -> bool {
-        let in_home = self.homes.iter().any(|home| path.parent() == Some(home));
-        in_home && [".*_history", ".*_hist"].iter().any(|pattern| is_like(file_name(path), pattern))
-    }
-}
-
-/// Returns the places of these lists below each home, and where variables move them.
-fn table(lists: &[&[&str]], homes: &[PathBuf], variables: &[(String, String)]) -> Vec<PathBuf> {
-    let names = || lists.iter().flat_map(|list| list.iter());
-    let below = homes.iter().flat_map(|home| names().map(|name| home.join(name)));
-    below.chain(names().flat_map(|name| variables::moved(variables, name))).collect()
-}
-
-/// Returns the real paths of those of these places that a link leads elsewhere; a place need not exist. Directories that
-/// several places share are resolved once.
-pub(crate) fn resolved(places: &[PathBuf]) -> Vec<PathBuf> {
-    let mut parents: HashMap<&Path, PathBuf> = HashMap::new();
-    let mut found = Vec::new();
-    for place in places {
-        let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else { continue };
-        let parent = parents.entry(parent).or_insert_with(|| real(parent));
-        let moved = parent.join(name);
-        let is_link = moved.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        let moved = if is_link { real(&moved) } else { moved };
-        if moved != *place {
-            found.push(moved);
-        }
-    }
-    found
-}
-
-#[cfg(test)]
-mod tests;

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::homes::homes_of;
+use super::paths::table;
 use super::rule::PathRule;
-use super::{credentials, is_within, start_up, table};
+use super::{credentials, is_within, start_up};
 use crate::options::Options;
 
 /// The places of the tables that the owner has opened to tools and commands.
@@ -22,13 +23,13 @@ pub struct OpenedPlaces {
 pub fn opened_places(options: &Options) -> OpenedPlaces {
     let homes = homes_of(options);
     let allowed: Vec<PathRule> =
-        options.allowed_paths.iter().flat_map(|text| PathRule::parse(text, &homes)).collect();
+        options.places.allowed.iter().flat_map(|text| PathRule::parse(text, &homes)).collect();
     let is_opened = |place: &Path| {
         let mut opened = allowed.iter().filter_map(PathRule::path);
         opened.any(|allowed| is_within(place, allowed) || is_within(allowed, place))
     };
     let opened = |lists: &[&[&str]]| {
-        let mut places = table(lists, &homes, &options.place_variables);
+        let mut places = table(lists, &homes, &options.places.variables);
         places.retain(|place| is_opened(place) && place.symlink_metadata().is_ok());
         places.sort();
         places.dedup();

@@ -1,14 +1,19 @@
 //! The tables and the owner's settings, path by path.
 
-use super::*;
+use std::path::{Path, PathBuf};
+
+use super::ProtectedPaths;
+use crate::options::{Options, PlaceOptions};
 
 fn protected_paths(blocked: &[&str], allowed: &[&str]) -> ProtectedPaths {
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     let options = Options {
         workspace: "/home/ada/.aethon/workspace".into(),
         user_home: Some("/home/ada".into()),
-        blocked_paths: texts(blocked),
-        allowed_paths: texts(allowed),
+        places: PlaceOptions::default().with(|places| {
+            places.blocked = texts(blocked);
+            places.allowed = texts(allowed);
+        }),
         ..Options::default()
     };
     ProtectedPaths::new(&options)
@@ -165,8 +170,10 @@ fn start_up_places_are_known_by_place_and_by_name_and_the_owner_opens_them() {
 fn both_homes_count_and_so_do_the_places_that_variables_move() {
     let options = Options {
         user_home: Some("/srv/service".into()),
-        account_home: Some("/home/ada".into()),
-        place_variables: vec![("XDG_CONFIG_HOME".into(), "/data/config".into())],
+        places: PlaceOptions::default().with(|places| {
+            places.account_home = Some("/home/ada".into());
+            places.variables = vec![("XDG_CONFIG_HOME".into(), "/data/config".into())];
+        }),
         ..Options::default()
     };
     let list = ProtectedPaths::new(&options);

@@ -109,7 +109,7 @@ mod tests {
         let options = Options {
             home: Some(home.path().to_owned()),
             workspace: home.path().join("workspace"),
-            account_home: crate::account_home(),
+            user_home: crate::account_home(),
             ..Options::default()
         };
         std::fs::create_dir(&options.workspace).unwrap();

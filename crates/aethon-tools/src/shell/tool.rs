@@ -81,9 +81,11 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
 fn describe_sandbox(sandbox: Sandbox) -> &'static str {
     match sandbox {
         Sandbox::None => {
-            "The assistant's own files and the places of keys and credentials (~/.ssh and the like) are closed to it, and \
-             nothing new can be made directly in the folders that hold them, such as the home folder itself: work in the \
-             workspace or in a folder of the home. The owner opens a place with `security.allowed_paths`."
+            "The assistant's own files and the places of keys and credentials (~/.ssh and the like) are closed to it, what \
+             programs run at their start (~/.bashrc, ~/.local/bin and the like) can only be read, and nothing new can be made \
+             directly in the folders that hold them, such as the home folder itself: work in the workspace or in a folder of \
+             the home. In a turn that somebody else's words began, make new things in a folder of the workspace or in /tmp. \
+             The owner opens a place with `security.allowed_paths`."
         }
         Sandbox::Docker => {
             "It runs in a container in which only the workspace is kept; /tmp goes with the container, everything else is \

@@ -110,7 +110,9 @@ fn cover(plan: &Plan) -> io::Result<()> {
         .filter_map(|path| Some((path.clone(), opened(&path)?)))
         .collect();
     let parts = plan.parts.iter().flatten();
-    let parts: Vec<(&PathBuf, OwnedFd)> = parts.filter_map(|path| Some((path, opened(path)?))).collect();
+    // Relative to `.`: this user may be unable to pass the directories above the workspace.
+    let relative = |path: &PathBuf| Some((path.clone(), opened(path.strip_prefix(&plan.workspace).ok()?)?));
+    let parts: Vec<(PathBuf, OwnedFd)> = parts.filter_map(relative).collect();
     let private = PRIVATE.iter().map(PathBuf::from);
     let mut covered: Vec<PathBuf> =
         private.chain(plan.home.clone()).chain(plan.hidden.iter().cloned()).collect();
@@ -142,7 +144,7 @@ fn cover(plan: &Plan) -> io::Result<()> {
         // Landlock cannot keep the rest from being changed: the private folders around it are writable.
         Mounts::read().at_or_below(&plan.workspace).try_for_each(read_only)?;
         for (path, file) in &parts {
-            mount_bind_recursive(format!("/proc/self/fd/{}", file.as_raw_fd()), *path)?;
+            mount_bind_recursive(format!("/proc/self/fd/{}", file.as_raw_fd()), path)?;
         }
     }
     for (path, file) in &kept {
