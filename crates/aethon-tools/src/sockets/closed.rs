@@ -1,5 +1,6 @@
 //! Sockets that are keys: which there are now, and which of them the owner has opened with `security.allowed_sockets`.
 
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::table::{KINDS, VARIABLES};
@@ -98,7 +99,15 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     };
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|entry| is_like(entry, name)));
-    named.filter_map(|entry| entry.path().canonicalize().ok()).collect()
+    // A name alone says little of what others keep in shared folders.
+    named.filter_map(|entry| entry.path().canonicalize().ok()).filter(|path| holds_socket(path)).collect()
+}
+
+/// Returns whether it is a socket, or a directory with one directly in it.
+fn holds_socket(path: &Path) -> bool {
+    let is_socket = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
+    let mut entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    is_socket(path) || entries.any(|entry| is_socket(&entry.path()))
 }
 
 fn places(entry: &str, homes: &[PathBuf]) -> Vec<PathBuf> {
@@ -119,14 +128,15 @@ mod tests {
         let base = folder.path().canonicalize().unwrap();
         for name in [
             "ada/.gnupg/S.gpg-agent",
-            "ada/.gnupg/pubring.kbx",
+            "ada/.gnupg/other",
             "run/bus",
             "run/wayland-0",
             "run/podman/x",
             "agent/1",
         ] {
             std::fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
-            std::fs::write(base.join(name), "").unwrap();
+            // The socket stays when its listener is gone.
+            drop(std::os::unix::net::UnixListener::bind(base.join(name)).unwrap());
         }
         let closed = |allowed: &[&str]| {
             let options = Options {

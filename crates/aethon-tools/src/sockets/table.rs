@@ -21,8 +21,8 @@ pub(super) const KINDS: &[(&str, &[&str])] = &[
 /// Agents that sign, and stores of passwords.
 const SSH_AGENT: &[&str] = &[
     "/tmp/ssh-*",
-    "~/.ssh",
-    "~/.ssh/agent",
+    "~/.ssh/*.sock",
+    "~/.ssh/agent*",
     "~/.1password/agent.sock",
     "~/.bitwarden-ssh-agent.sock",
     "RUNTIME/keyring",
