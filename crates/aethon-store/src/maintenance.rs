@@ -9,7 +9,9 @@ use crate::db::{Sql, VERSION};
 use crate::error::Error;
 use crate::store::{OpenMode, Store};
 use crate::time::{day_number, days};
-use crate::{channel_records, clock_jumps, ledger, marks, oneshots, outbox, purge, telemetry, turns, vectors};
+use crate::{
+    channel_records, clock_jumps, ledger, marks, oneshots, outbox, purge, telemetry, turns, vectors,
+};
 
 /// Days that deliveries are kept after they arrived or were given up, so that a person can look them up.
 const SETTLED_DAYS: u32 = 7;
