@@ -43,6 +43,6 @@ pub use meter::{
     Booked, CallError, Ending, Grant, Meter, ModelCall, Prices, Settled, StandIn, Work, pricing_key,
 };
 pub use models::Models;
-pub use options::{Cache, Compaction, Options, Resume};
+pub use options::{Cache, Compaction, Options, QueueLimits, Resume};
 pub use services::{Learned, Services};
 pub use toolbox::{Approvals, Audit, GuardedToolbox};

@@ -24,13 +24,8 @@ pub struct Options {
     pub max_tool_output_chars: usize,
     /// Whether models see the text files that come with a message between markers of outside content.
     pub marks_files: bool,
-    /// How many turns may wait in one session; further ones are refused. A quarter is kept for the owner.
-    pub queue_per_session: usize,
-    /// How many turns may run or wait in all sessions together; further ones are refused. A quarter is kept for the owner.
-    pub max_turns: usize,
-    /// How many bytes of text and files the turns that run or wait may have brought; further ones are refused. A quarter is
-    /// kept for the owner, and one message always fits.
-    pub max_turn_bytes: usize,
+    /// How many turns may run and wait.
+    pub queues: QueueLimits,
     /// How many messages of a session a model may see; beyond that, the older half is summarised.
     pub window_messages: usize,
     /// When older messages are summarised.
@@ -43,6 +38,18 @@ pub struct Options {
     pub delivery_lifetime: Duration,
     /// Which turns are resumed after a crash.
     pub resume: Resume,
+}
+
+/// How many turns may run and wait; further ones are refused. A quarter of each is kept for the owner.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct QueueLimits {
+    /// How many may wait in one session.
+    pub per_session: usize,
+    /// How many may run or wait in all sessions together.
+    pub turns: usize,
+    /// How many bytes of text and files those may have brought. One message always fits.
+    pub bytes: usize,
 }
 
 /// What is kept in memory between turns.
@@ -99,9 +106,7 @@ impl Default for Options {
             approval_timeout: Duration::from_secs(120),
             max_tool_output_chars: 12_000,
             marks_files: true,
-            queue_per_session: 32,
-            max_turns: 512,
-            max_turn_bytes: 64 << 20,
+            queues: QueueLimits { per_session: 32, turns: 512, bytes: 64 << 20 },
             window_messages: 2_000,
             compaction: Compaction { share: 0.8, ahead: true },
             keep_recent: 10,

@@ -21,6 +21,7 @@ use aethon_core::share::{Share, Shares};
 
 use super::job::{Claim, Job, Stage, TurnHandle};
 use crate::control::Cause;
+use crate::options::QueueLimits;
 
 /// The queues of all sessions of one engine.
 pub(crate) struct SessionQueues {
@@ -166,11 +167,11 @@ impl Position {
 }
 
 impl SessionQueues {
-    /// Creates empty queues for this many waiting turns a session, turns in all, and bytes in all.
-    pub(crate) fn new(queue_per_session: usize, max_turns: usize, max_turn_bytes: usize) -> Self {
+    /// Creates empty queues with these limits.
+    pub(crate) fn new(most: QueueLimits) -> Self {
         let shares = |all| Shares::of(Share::of_count(all));
-        let limits = Limits { turns: shares(max_turns), bytes: shares(max_turn_bytes) };
-        Self { all: Mutex::default(), queue_per_session, limits }
+        let limits = Limits { turns: shares(most.turns), bytes: shares(most.bytes) };
+        Self { all: Mutex::default(), queue_per_session: most.per_session, limits }
     }
 
     /// Claims a place for a turn that is about to be stored.
@@ -548,7 +549,10 @@ mod tests {
     #[test]
     fn at_the_end_of_the_program_nothing_overtakes_what_was_deferred() {
         let session = SessionId::parse("webchat:a").unwrap();
-        let turns = Turns { queues: SessionQueues::new(8, 8, 1 << 20), session };
+        let turns = Turns {
+            queues: SessionQueues::new(QueueLimits { per_session: 8, turns: 8, bytes: 1 << 20 }),
+            session,
+        };
         let (first, second, third) = (turns.claim("1"), turns.claim("2"), turns.claim("3"));
         assert_eq!(turns.stored(first).as_deref(), Some("1"));
         assert_eq!(turns.stored(second), None);

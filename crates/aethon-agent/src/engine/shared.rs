@@ -69,7 +69,7 @@ impl Shared {
             watchers: OnceLock::new(),
             elsewhere: Elsewhere::default(),
             long_ends: LongEnds::default(),
-            queues: SessionQueues::new(options.queue_per_session, options.max_turns, options.max_turn_bytes),
+            queues: SessionQueues::new(options.queues),
             windows: ContextWindows::new(options.cache.sessions, options.cache.bytes),
             tasks: Tasks::default(),
             services,

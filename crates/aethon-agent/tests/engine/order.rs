@@ -70,8 +70,8 @@ async fn a_message_is_acknowledged_before_it_is_answered() {
 async fn a_full_queue_refuses_and_recovers() {
     let gate = Gate::default();
     let options = Options::default().with(|options| {
-        options.queue_per_session = 2;
-        options.max_turns = 4;
+        options.queues.per_session = 2;
+        options.queues.turns = 4;
     });
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
     let harness = House::with([blocked], Plan { options, ..Plan::default() });
@@ -92,7 +92,7 @@ async fn a_full_queue_refuses_and_recovers() {
 #[tokio::test]
 async fn a_second_delivery_of_what_waits_in_a_full_queue_is_acknowledged() {
     let gate = Gate::default();
-    let options = Options::default().with(|options| options.queue_per_session = 1);
+    let options = Options::default().with(|options| options.queues.per_session = 1);
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
     let harness = House::with([blocked], Plan { options, ..Plan::default() });
     harness.say(&session("a"), "0").await;
@@ -108,7 +108,7 @@ async fn a_second_delivery_of_what_waits_in_a_full_queue_is_acknowledged() {
 #[tokio::test]
 async fn the_whole_is_bounded_too() {
     let gate = Gate::default();
-    let options = Options::default().with(|options| options.max_turns = 1);
+    let options = Options::default().with(|options| options.queues.turns = 1);
     let blocked = vec![Step::Wait(gate.clone()), Step::finish(StopReason::End)];
     let harness = House::with([blocked], Plan { options, ..Plan::default() });
     let first = harness.say(&session("a"), "0").await;
@@ -137,9 +137,9 @@ async fn strangers_leave_places_bytes_and_a_session_to_the_owner() {
     // The limits, what strangers send, whether the next of theirs passes, and then the owner's.
     type Row = (fn(&mut Options), Vec<(&'static str, usize)>, (&'static str, usize), (&'static str, usize));
     let rows: [Row; 3] = [
-        (|options| options.max_turns = 4, vec![("a", 1); 3], ("b", 1), ("c", 1)),
-        (|options| options.queue_per_session = 4, vec![("a", 1); 4], ("a", 1), ("a", 1)),
-        (|options| options.max_turn_bytes = 1000, vec![("a", 500), ("a", 200)], ("b", 100), ("c", 300)),
+        (|options| options.queues.turns = 4, vec![("a", 1); 3], ("b", 1), ("c", 1)),
+        (|options| options.queues.per_session = 4, vec![("a", 1); 4], ("a", 1), ("a", 1)),
+        (|options| options.queues.bytes = 1000, vec![("a", 500), ("a", 200)], ("b", 100), ("c", 300)),
     ];
     for (row, (limit, taken, refused, owners)) in rows.into_iter().enumerate() {
         let gate = Gate::default();

@@ -22,6 +22,10 @@ const AREAS: [&str; 6] = [
 
 /// Files in which paths may be opened, or folders of such files, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
+    (
+        "crates/aethon/src/arguments.rs",
+        "reads the arguments that this process handed to itself through a pipe",
+    ),
     ("crates/aethon/src/audit.rs", "asks whether the database in the home exists"),
     ("crates/aethon/src/doctor.rs", "looks at places of the home for the owner"),
     (
@@ -29,6 +33,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "locks and runtime files in the home, which is closed to tools and commands",
     ),
     ("crates/aethon/src/logging/sink.rs", "log files in the home, which is closed to tools and commands"),
+    ("crates/aethon/src/other_accounts.rs", "`/etc/passwd` and the owners of what lies in `/home`"),
+    ("crates/aethon/src/wiring/sandbox.rs", "asks whether the program runs inside a container"),
     ("crates/aethon/src/service.rs", "hands on an open file"),
     ("crates/aethon-config/src/batch.rs", "the configuration, which is closed to tools and commands"),
     (
@@ -51,6 +57,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "crates/aethon-tools/src/dynamic/store.rs",
         "writes tools in the home, which is closed, and reads by `Directory`",
     ),
+    (
+        "crates/aethon-tools/src/docker/trial.rs",
+        "makes and removes the marker by which the trial knows the workspace",
+    ),
     ("crates/aethon-tools/src/docker/pool.rs", "which processes live, by `/proc`"),
     ("crates/aethon-tools/src/files/blocklist.rs", "looks at what is closed, never at its content"),
     ("crates/aethon-tools/src/files/git.rs", "asks what a folder has, and opens nothing"),
@@ -61,6 +71,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/aethon-tools/src/files/writable.rs", "judges what is open already; opening is up to `beneath`"),
     ("crates/aethon-tools/src/lsp/servers.rs", "asks whether a project has its file, and opens nothing"),
     ("crates/aethon-tools/src/outputs/kept.rs", "kept output in the home, which is closed, through no link"),
+    ("crates/aethon-tools/src/sockets/", "which sockets exist, and opens nothing"),
+    ("crates/aethon-tools/src/protected_paths/", "which places exist, never what is in them"),
     ("crates/aethon-tools/src/protected_paths.rs", "which places exist, never what is in them"),
     ("crates/aethon-tools/src/sandbox.rs", "asks whether the workspace exists"),
     (
