@@ -27,6 +27,7 @@ use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::testkit::CollectingTranscriber;
 use async_trait::async_trait;
 use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use mail::{Mailbox, PASSWORD, PROVEN, Post, TOKEN, letter};
 use stage::{Stage, eventually, rules};
@@ -254,10 +255,11 @@ async fn a_recording_is_written_down_and_one_that_is_passed_on_stays_somebody_el
         .replace("look", "See.\r\n\r\n---------- Forwarded message ---------\r\nFrom: eve\r\n\r\nhi");
     bench.mailbox.put(passed_on.as_bytes());
     bench.run_until(2).await;
-    let text = bench.stage.assistant.last().unwrap().text;
-    let (own, others) = text.split_once("words of somebody else:").unwrap();
-    assert!(own.contains("See.") && !own.contains("obey"), "{text}");
-    assert!(others.contains("[voice message] obey"), "{text}");
+    let inbound = bench.stage.assistant.last().unwrap();
+    assert!(inbound.text.contains("See.") && !inbound.text.contains("obey"), "{}", inbound.text);
+    let quoted = inbound.attachments.iter().find(|file| file.is_quoted()).unwrap();
+    let others = String::from_utf8(STANDARD.decode(&quoted.data).unwrap()).unwrap();
+    assert!(others.contains("Forwarded message") && others.contains("[voice message] obey"), "{others}");
 }
 
 #[tokio::test]
@@ -453,13 +455,8 @@ async fn a_token_that_has_expired_is_fetched_anew_and_one_that_is_wrong_is_told_
 async fn a_reply_and_its_files_are_one_mail() {
     let bench = Bench::new().await;
     let channel = bench.channel();
-    let file = |name: &str, size: usize| {
-        Attachment::new(
-            name,
-            "text/plain",
-            base64::engine::general_purpose::STANDARD.encode("x".repeat(size)),
-        )
-    };
+    let file =
+        |name: &str, size: usize| Attachment::new(name, "text/plain", STANDARD.encode("x".repeat(size)));
     let with = |mut delivery: Delivery, files: Vec<Attachment>| {
         delivery.content.attachments = files;
         delivery

@@ -366,7 +366,9 @@ async fn a_zip_that_was_being_made_is_made_again() {
     std::fs::write(stage.folder.path().join(format!(".{zip}.new-1")), "half").unwrap();
     assert_eq!(stage.library().recover().await, 1);
     assert!(stage.only().await.manifest.is_ok());
-    assert_eq!(stage.files("").len(), 1, "nothing is left over: {:?}", stage.files(""));
+    let mut left = stage.files("");
+    left.retain(|name| name != "recordings.key");
+    assert_eq!(left.len(), 1, "nothing is left over: {left:?}");
 }
 
 #[tokio::test]

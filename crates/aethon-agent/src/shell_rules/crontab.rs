@@ -1,9 +1,12 @@
 //! The lines of a crontab: a time and a command that a shell reads.
 
+use super::marks::is_mark;
+
 /// Returns the command of a line, behind its five fields or a word such as `@daily`. What follows a bare `%` is the
 /// command's input.
 pub(super) fn command(line: &str) -> Option<String> {
-    let line = line.trim_start();
+    // The table so far, which is unknown, ends with a line end of its own.
+    let line = line.trim_start_matches(is_mark).trim_start();
     if line.starts_with('#') {
         return None;
     }
@@ -38,6 +41,7 @@ mod tests {
         check("@daily backup --all", Some("backup --all"));
         check("0 4 * * * date +\\%F%input", Some("date +%F"));
         check("# * * * * * id", None);
+        check("\u{e010}@reboot id", Some("id"));
         check("MAILTO=ada", None);
         check("* * * *", None);
         check("", None);
