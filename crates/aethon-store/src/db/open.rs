@@ -27,6 +27,19 @@ pub(crate) struct Settings {
     pub(crate) health: StorageHealth,
 }
 
+impl Settings {
+    /// Settings for a file that only this process has open, for a moment.
+    pub(crate) fn alone(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            synchronous: Synchronous::Full,
+            busy_timeout: Duration::from_secs(5),
+            max_bytes: None,
+            health: StorageHealth::default(),
+        }
+    }
+}
+
 /// Checks the file, creates or migrates it, and opens the writing connection. Also returns the identity of the file.
 pub(crate) fn open(settings: &Settings) -> Result<(Connection, Arc<FileIdentity>), Error> {
     let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
