@@ -50,8 +50,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
-        Command::Doctor { attack, strict, json } => {
-            runtime()?.block_on(commands::doctor::run(common, attack, (strict, json)))
+        Command::Doctor { attack, repair, strict, json } => {
+            let repaired = repair.then(|| commands::doctor::repair(common)).transpose()?;
+            runtime()?.block_on(commands::doctor::run(common, attack, (strict, json), repaired))
         }
         Command::Model(ModelCommand::Test { json }) => {
             runtime()?.block_on(commands::model::test(common, json))
@@ -68,6 +69,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Recordings(command) => runtime()?.block_on(commands::recordings::run(common, command)),
         Command::Tasks(command) => runtime()?.block_on(commands::tasks::run(common, command)),
         Command::Outbox(command) => runtime()?.block_on(commands::outbox::run(common, command)),
+        Command::Backup(arguments) => commands::backup::run(common, arguments),
+        Command::Restore(arguments) => commands::restore::run(common, &arguments),
         Command::Memory(command) => runtime()?.block_on(commands::memory::run(common, command)),
         Command::Usage { days, json } => runtime()?.block_on(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => runtime()?.block_on(commands::audit::run(common, limit, json)),

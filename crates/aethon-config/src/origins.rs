@@ -73,7 +73,7 @@ pub(crate) fn known(key: &KeyPath) -> Option<bool> {
     part(&whole, &steps).map(|part| holds_secret(&whole, part, 0))
 }
 
-fn is_secret(whole: &Value, steps: &[&str]) -> bool {
+pub(crate) fn is_secret(whole: &Value, steps: &[&str]) -> bool {
     part(whole, steps).is_some_and(|part| holds_secret(whole, part, 0))
 }
 

@@ -95,6 +95,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.extend(home(&prepared));
     findings.extend(prepared.reach().iter().map(|reach| Finding::ok("reach", reach.sentence())));
     findings.push(database(&prepared).await);
+    findings.push(crate::backup::finding(&prepared));
     findings.push(port(&prepared));
     findings.push(model(&prepared).await);
     findings.extend(models(&prepared));
@@ -236,7 +237,10 @@ async fn database(prepared: &Prepared) -> Finding {
         Err(error) => Finding::broken(
             "database",
             error.to_string(),
-            format!("keep a copy of {}, then restore it from a backup or move it away", path.display()),
+            format!(
+                "`aethon-cli doctor --repair` mends {} and keeps the damaged file; `aethon-cli restore` puts a backup or a copy back",
+                path.display()
+            ),
         ),
     }
 }

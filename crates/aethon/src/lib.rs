@@ -17,6 +17,7 @@
 mod aethon;
 pub mod attack;
 pub mod audit;
+pub mod backup;
 mod builder;
 mod channels;
 mod containers;
@@ -37,6 +38,7 @@ mod preflight;
 mod quota;
 pub mod reach;
 mod reload;
+pub mod repair;
 mod service;
 mod telemetry;
 mod transcription;

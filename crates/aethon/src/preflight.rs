@@ -65,6 +65,7 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     if let Err(error) = MemoryGuard::new(Live::default(), &config.memory.guard_patterns) {
         problems.push(format!("memory.guard_patterns: {error}; correct it or take it out"));
     }
+    problems.extend(crate::backup::problem(config));
     if config.security.sandbox == Sandbox::Docker {
         problems.extend(docker(flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET)));
     }

@@ -108,7 +108,9 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.workspace = home.workspace();
     options.user_home = prepared.flags.user_home.clone();
     options.workspace_only = security.workspace_only;
-    options.own = own.chain(prepared.file.clone()).collect();
+    // Whoever reads a backup reads the home.
+    let backups = crate::backup::folder(&prepared.config.backup, home);
+    options.own = own.chain(prepared.file.clone()).chain([backups]).collect();
     options.blocked_paths = security.blocked_paths.clone();
     options.allowed_paths = security.allowed_paths.clone();
     options.port = webchat.enabled.then_some(webchat.port);
