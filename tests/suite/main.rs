@@ -15,6 +15,7 @@ mod approvals;
 mod attachments;
 mod attack;
 mod audit;
+mod backup;
 mod bounded_memory;
 mod branch;
 mod browser;

@@ -54,6 +54,8 @@ enum Chore {
     IoFaults,
     /// Clients of every surface through kills of the built server, and a checker over what they were told
     Torture(proof::TortureOptions),
+    /// Back a home up while clients write, restore it, and look for all that was acknowledged before
+    Backups(proof::BackupsOptions),
     /// Kill the built server and break its connections under people on three messengers
     Chaos(proof::ChaosOptions),
     /// Begin turns on the built server while everything that it reads in the workspace is swapped for links, pipes and devices
@@ -101,6 +103,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Sim(options) => proof::sim(root, &options),
         Chore::IoFaults => proof::io_faults(root),
         Chore::Torture(options) => proof::torture(root, &options),
+        Chore::Backups(options) => proof::backups(root, &options),
         Chore::Chaos(options) => proof::chaos(root, &options),
         Chore::Swaps(options) => proof::swaps(root, &options),
         Chore::Steady(options) => proof::steady(root, &options),

@@ -1,4 +1,4 @@
-//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `steady`, `chaos`, `swaps` and `fuzz`. Each runs tests of
+//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `backups`, `steady`, `chaos`, `swaps` and `fuzz`. Each runs tests of
 //! the workspace for longer than the normal run, or with inputs of the caller's choice.
 
 use crate::process;
@@ -43,6 +43,14 @@ pub(crate) struct TortureOptions {
     /// The seed of their order
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+/// How many backups.
+#[derive(clap::Args)]
+pub(crate) struct BackupsOptions {
+    /// Backups of a home in use, each of which is restored
+    #[arg(long, default_value_t = 50)]
+    rounds: u64,
 }
 
 /// How long everything goes on.
@@ -114,6 +122,12 @@ pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
     let (kills, seed) = (options.kills.to_string(), options.seed.to_string());
     let variables = [("AETHON_TORTURE_KILLS", kills.as_str()), ("AETHON_TORTURE_SEED", seed.as_str())];
     on_the_built_server(root, "clients_of_every_surface_through_many_kills", &variables)
+}
+
+/// Backs the home of a built server up under load and restores it.
+pub(crate) fn backups(root: &Path, options: &BackupsOptions) -> Result<()> {
+    let rounds = options.rounds.to_string();
+    on_the_built_server(root, "many_backups_under_load", &[("AETHON_BACKUP_ROUNDS", rounds.as_str())])
 }
 
 /// Runs clients of every surface against the built server, and checks whether its resources grow.

@@ -1,5 +1,6 @@
 //! The command line of `aethon-cli`.
 
+mod backup;
 mod workflows;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::backup::{BackupArgs, RestoreArgs};
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant and look after it.
@@ -96,6 +98,9 @@ pub(crate) enum Command {
         /// Attack the running daemon instead, and say what held. It takes about half a minute.
         #[arg(long)]
         attack: bool,
+        /// Mend a damaged database first, and say what was lost. The server must be stopped.
+        #[arg(long, conflicts_with = "attack")]
+        repair: bool,
         /// Treat warnings as failures.
         #[arg(long)]
         strict: bool,
@@ -138,6 +143,10 @@ pub(crate) enum Command {
     /// List messages that wait for their channel or were given up, send them again, or remove them.
     #[command(subcommand)]
     Outbox(OutboxCommand),
+    /// Back up the home into one file, while aethon-server runs or not.
+    Backup(BackupArgs),
+    /// Restore a home from a backup, or its database from the copy that an upgrade made.
+    Restore(RestoreArgs),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.

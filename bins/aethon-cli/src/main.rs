@@ -55,8 +55,9 @@ fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Config(command) => commands::config::run(common, command),
         Command::Secrets(command) => commands::secrets::run(common, command),
-        Command::Doctor { attack, strict, json } => {
-            finish(commands::doctor::run(common, attack, (strict, json)))
+        Command::Doctor { attack, repair, strict, json } => {
+            let repaired = repair.then(|| commands::doctor::repair(common)).transpose()?;
+            finish(commands::doctor::run(common, attack, (strict, json), repaired))
         }
         Command::Model(ModelCommand::Test { json }) => finish(commands::model::test(common, json)),
         Command::Model(ModelCommand::List { provider, json }) => {
@@ -71,6 +72,8 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Recordings(command) => finish(commands::recordings::run(common, command)),
         Command::Tasks(command) => finish(commands::tasks::run(common, command)),
         Command::Outbox(command) => finish(commands::outbox::run(common, command)),
+        Command::Backup(arguments) => commands::backup::run(common, arguments),
+        Command::Restore(arguments) => commands::restore::run(common, &arguments),
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),

@@ -85,6 +85,7 @@ pub(crate) const LIMITS: &[(&str, Range)] = &[
     ("session.oneshot_keep_days", between(0.0, CENTURY)),
     ("session.oneshot_keep", between(1.0, 10_000_000.0)),
     ("session.oneshot_max_mb", between(1.0, 16_777_216.0)),
+    ("backup.keep", between(1.0, 10_000.0)),
     ("storage.max_mb", between(0.0, 1_000_000_000.0)),
     ("memory.recall_top_k", between(0.0, 100.0)),
     ("memory.recall_max_chars", between(0.0, 1_000_000.0)),

@@ -88,7 +88,7 @@ pub fn may_hold_secret(key: &str, value: &str) -> bool {
         && (key.split('.').any(is_secret) || is_structured() || has_password())
 }
 
-fn is_secret(whole: &Value, steps: &[&str]) -> bool {
+pub(crate) fn is_secret(whole: &Value, steps: &[&str]) -> bool {
     part(whole, steps).is_some_and(|part| holds_secret(whole, part, 0))
 }
 

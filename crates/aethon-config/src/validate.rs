@@ -4,6 +4,7 @@
 //! here the configuration is judged on its own.
 
 mod address;
+mod backup;
 mod channels;
 mod entries;
 mod household;
@@ -60,6 +61,7 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     if !collector.is_empty() {
         address::service(KeyPath::of(["telemetry", "otlp_endpoint"]), collector, &mut remarks);
     }
+    backup::check(config, &mut remarks);
     channels::check(config, &mut remarks);
     entries::check(config, &mut remarks);
     household::check(config, &mut remarks);

@@ -62,11 +62,13 @@ pub enum AuditAction {
     Secret,
     /// Somebody was granted access through a messenger.
     Pairing,
+    /// A backup was made, or a home restored from one.
+    Backup,
 }
 
 impl AuditAction {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Approval,
         Self::Refusal,
         Self::Grant,
@@ -77,6 +79,7 @@ impl AuditAction {
         Self::Config,
         Self::Secret,
         Self::Pairing,
+        Self::Backup,
     ];
 
     /// Returns its stable word.
@@ -92,6 +95,7 @@ impl AuditAction {
             Self::Config => "config",
             Self::Secret => "secret",
             Self::Pairing => "pairing",
+            Self::Backup => "backup",
         }
     }
 

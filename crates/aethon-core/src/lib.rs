@@ -13,6 +13,7 @@ pub mod agents;
 pub mod approval;
 pub mod assistant;
 pub mod audit;
+pub mod backup;
 pub mod channel;
 pub mod clock;
 pub mod egress;

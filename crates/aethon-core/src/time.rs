@@ -25,6 +25,17 @@ pub fn serialize<S: Serializer>(moment: &Timestamp, serializer: S) -> Result<S::
     serializer.serialize_str(Text::of(*moment).as_str())
 }
 
+/// The same for a time that may be missing; it becomes `null`.
+pub fn serialize_optional<S: Serializer>(
+    moment: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match moment {
+        Some(moment) => serialize(moment, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
 /// A text that needs no allocation. The printer gives a `String` far more room than it fills.
 struct Text {
     bytes: [u8; LONGEST],

@@ -9,6 +9,7 @@ use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditLog, AuditTrail};
+use aethon_core::backup::Backups;
 use aethon_core::channel::{Channels, Outbox};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -130,6 +131,8 @@ pub struct Setup {
     pub reach: Arc<[String]>,
     /// What the assistant can do right now.
     pub features: Features,
+    /// Backups of the home. `None` if it keeps its data elsewhere.
+    pub backups: Option<Arc<dyn Backups>>,
 }
 
 /// The clock, storage health and shutdown.

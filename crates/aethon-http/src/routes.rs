@@ -14,6 +14,7 @@ use http::Method;
 mod agents;
 mod approvals;
 mod audit;
+mod backups;
 mod channels;
 mod config;
 mod export;
@@ -307,7 +308,11 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::DELETE, "/api/approvals/granted/{id}", Takes::Nothing, async_handler!(approvals::take_back),
         r#"["Approvals", "Takes back what was allowed for the rest of a conversation.", {"204": ""}]"#),
     api(Method::GET, "/api/audit", Takes::Nothing, async_handler!(audit::newest),
-        r#"["Approvals", "What was allowed and refused, newest first.", {"200": "Audit"}, {"limit": "1-1000", "action": "approval|refusal|grant|tools|sign_in|access|deletion|config"}]"#),
+        r#"["Approvals", "What was allowed and refused, newest first.", {"200": "Audit"}, {"limit": "1-1000", "action": "approval|refusal|grant|tools|sign_in|access|deletion|config|secret|pairing|backup"}]"#),
+    api(Method::GET, "/api/backups", Takes::Nothing, async_handler!(backups::list),
+        r#"["Service", "The backups there are, and when the next one is due.", {"200": "BackupList"}]"#),
+    api(Method::POST, "/api/backups", Takes::Nothing, async_handler!(backups::start),
+        r#"["Service", "Starts a backup, which is listed when it is done.", {"202": {"BackupStarted": {"status": "string"}}, "409": "Problem"}]"#),
     api(Method::GET, "/api/features", Takes::Nothing, sync!(features::list),
         r#"["Service", "What the assistant can do right now, and why not where it cannot.", {"200": "Features"}]"#),
     api(Method::GET, "/api/usage", Takes::Nothing, async_handler!(usage::usage),

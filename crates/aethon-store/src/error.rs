@@ -17,10 +17,18 @@ pub struct Error(Reason);
 enum Reason {
     #[error(
         "{} has format {found}, and this version of aethon knows formats up to {known}: start the newer aethon that \
-         wrote it, or put the copy back that it left beside it ({}.bak-v{known})",
+         wrote it, or let its `aethon-cli restore {}.bak-v{known} --replace` put the copy back that it left",
         path.display(), path.display()
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
+    #[error(
+        "{}-wal does not belong to the database beside it: it holds changes to another copy of {}, and together they would be \
+         damaged. If you put a copy of the database back, move {}-wal and {}-shm away and start again; otherwise put the \
+         database back that belongs to the log. `aethon-cli restore FILE --replace` puts a backup or a copy back and keeps \
+         all of this aside",
+        path.display(), path.display(), path.display(), path.display()
+    )]
+    ForeignLog { path: PathBuf },
     #[error("{} is not a database of aethon: move it away, or choose another home", path.display())]
     Foreign { path: PathBuf },
     #[error("{what} {}", path.display())]
@@ -49,7 +57,9 @@ enum Reason {
         bytes >> 20
     )]
     AtCapacity { bytes: u64 },
-    #[error("the database is damaged: stop aethon, and restore the file from a backup")]
+    #[error(
+        "the database is damaged: stop aethon, and mend it with `aethon-cli doctor --repair`, or restore a backup with `aethon-cli restore`"
+    )]
     Damaged(#[source] rusqlite::Error),
     #[error(
         "the disk or its file system fails, so nothing can be stored: look after it; the log has the cause"
@@ -92,6 +102,10 @@ impl Error {
         Self(Reason::Foreign { path: path.to_owned() })
     }
 
+    pub(crate) fn foreign_log(path: &Path) -> Self {
+        Self(Reason::ForeignLog { path: path.to_owned() })
+    }
+
     pub(crate) fn file(what: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self(Reason::File { what, path: path.to_owned(), source })
     }
@@ -126,6 +140,16 @@ impl Error {
 
     pub(crate) fn panicked() -> Self {
         Self(Reason::Panicked)
+    }
+
+    pub(crate) fn damaged(what: &str) -> Self {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+        Self(Reason::Damaged(rusqlite::Error::SqliteFailure(code, Some(what.to_owned()))))
+    }
+
+    pub(crate) fn in_use() -> Self {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+        Self(Reason::InUse(rusqlite::Error::SqliteFailure(code, None)))
     }
 
     pub(crate) fn closed() -> Self {
@@ -197,6 +221,11 @@ impl Error {
     /// Returns whether the file is not a database of this program.
     pub fn is_foreign_file(&self) -> bool {
         matches!(self.0, Reason::Foreign { .. })
+    }
+
+    /// Returns whether the write-ahead log beside the database belongs to another one.
+    pub fn is_foreign_log(&self) -> bool {
+        matches!(self.0, Reason::ForeignLog { .. })
     }
 
     /// Returns whether another program holds the database; trying again later helps.

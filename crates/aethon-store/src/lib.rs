@@ -14,12 +14,14 @@
 //! the statements of one table: `sessions`, `messages`, `turns` (the inbox), `owners`, `outbox`, `ledger`, `vectors`,
 //! `learned`, `memory`, `audit`, `telemetry`, `marks`, `jobs`, `job_runs`, `sop_runs`, `agent_runs`, `works`. `search`
 //! finds sessions by words, `history` finds passages of one session, `listing` pages through sessions, `import` creates
-//! whole conversations, `purge` and `maintenance` remove. `turn_log` and `transcripts` combine them into the traits.
+//! whole conversations, `purge` and `maintenance` remove. `turn_log` and `transcripts` combine them into the traits. `copy`
+//! and `repair` work on whole files: they make and check copies for backups, and mend a damaged database.
 
 mod agent_runs;
 mod audit;
 mod channel_records;
 mod clock_jumps;
+pub mod copy;
 mod db;
 mod error;
 mod history;
@@ -38,6 +40,7 @@ mod oneshots;
 mod outbox;
 mod owners;
 mod purge;
+pub mod repair;
 mod search;
 mod sessions;
 mod sop_runs;

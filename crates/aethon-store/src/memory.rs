@@ -25,6 +25,7 @@ mod stem;
 mod stop_words;
 mod words;
 
+pub(crate) use entries::index_all;
 pub(crate) use sketches::Sketches;
 
 /// Vectors written per transaction.

@@ -296,7 +296,7 @@ impl Store {
 /// Checks that the database accepts writes. A file that is not writable is a reason not to start. A full disk is not:
 /// what is stored can be read, and everything else is refused until there is space.
 fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<(), Error> {
-    match db::in_transaction(sql, marks::probe) {
+    match db::in_transaction(sql, |sql| db::mark(sql).and_then(|()| marks::probe(sql))) {
         Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
         Err(error) if error.is_unavailable() => {
             health.failed(error.to_string());

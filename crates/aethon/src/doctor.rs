@@ -104,6 +104,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
         false => Finding::ok("reach", reach.sentence()),
     }));
     findings.push(database(&prepared).await);
+    findings.push(crate::backup::finding(&prepared));
     findings.push(port(&prepared));
     let others = crate::other_accounts::warning(&prepared.config);
     findings.extend(others.map(|message| Finding::warning("accounts", message, crate::other_accounts::FIX)));
@@ -270,7 +271,10 @@ async fn database(prepared: &Prepared) -> Finding {
         Err(error) => Finding::broken(
             "database",
             error.to_string(),
-            format!("keep a copy of {}, then restore it from a backup or move it away", path.display()),
+            format!(
+                "`aethon-cli doctor --repair` mends {} and keeps the damaged file; `aethon-cli restore` puts a backup or a copy back",
+                path.display()
+            ),
         ),
     }
 }

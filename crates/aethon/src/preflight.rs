@@ -71,6 +71,7 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
         problems.push(format!("memory.guard_patterns: {error}; correct it or take it out"));
     }
     problems.extend(sandbox_reach::problems(config).await);
+    problems.extend(crate::backup::problem(config));
     problems
 }
 

@@ -162,6 +162,7 @@ pub(crate) fn take_over(config: &mut Config, wanted: &Config) {
     config.security.allowed_senders.clone_from(&wanted.security.allowed_senders);
     config.logging.level = wanted.logging.level;
     config.budget = wanted.budget.clone();
+    config.backup = wanted.backup.clone();
     // Retrying is the engine's business, not the model's.
     let max_retries = config.model.max_retries;
     config.model = wanted.model.clone();

@@ -8,6 +8,7 @@ use aethon_agent::outbox;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_config::Config;
 use aethon_core::audit::AuditTrail;
+use aethon_core::backup::Backups;
 use aethon_core::channel::Channels;
 use aethon_core::live::Live;
 use aethon_core::model::Readiness;
@@ -22,16 +23,18 @@ use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use aethon_tools::{DockerSandbox, PullPolicy};
 use jiff::Timestamp;
+use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;
 
 use crate::aethon::Aethon;
+use crate::backup::BackupTask;
 use crate::builder::Prepared;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::home::HomeLock;
 use crate::quota::Quota;
 use crate::reload::Reload;
-use crate::view::MaskedConfig;
+use crate::view::{MaskedConfig, ReloadRequest};
 use crate::wiring;
 
 /// How long a start may spend removing containers left over from an earlier run.
@@ -90,21 +93,8 @@ impl Service {
         aethon.engine.tell(hub.clone());
         let config = Live::new(aethon.config.clone());
         let (reload, reloads) = crate::view::reload_requests();
-        let setup = Setup {
-            config: Arc::new(MaskedConfig {
-                config: config.clone(),
-                source: aethon.source.clone(),
-                redactor: aethon.shared.redactor.clone(),
-                audit: aethon.storage.audit.clone(),
-                clock: aethon.clock.clone(),
-                reload,
-            }),
-            provider: aethon.models.provider.clone(),
-            channels: channels.clone(),
-            pairings: aethon.pairings(),
-            reach: aethon.reach.clone(),
-            features: aethon.shared.features.clone(),
-        };
+        let backups = backups(&aethon, &config);
+        let setup = setup(&aethon, config.clone(), reload, (channels.clone(), backups.clone()));
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
         let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
@@ -126,11 +116,7 @@ impl Service {
             scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
             work: tokio::spawn(work.run(shutdown.clone())),
             audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
-            upkeep: tokio::spawn(crate::upkeep::run(
-                (aethon.storage.upkeep.clone(), aethon.clock.clone()),
-                (wiring::store::retention(&aethon.config), Quota::of(&aethon.config, &aethon.home)),
-                shutdown.clone(),
-            )),
+            upkeep: tokio::spawn(upkeep(&aethon, backups, &shutdown)),
             reloading: tokio::spawn(reloading),
             aethon,
             server,
@@ -175,6 +161,64 @@ impl Service {
         self.channels.join().await;
         self.aethon.close().await;
         Ok(())
+    }
+}
+
+/// The task that makes backups. `None` if the embedding program brought a storage of its own.
+fn backups(aethon: &Aethon, config: &Live<Config>) -> Option<BackupTask> {
+    let is_ours = aethon.source.parts.storage.is_none();
+    is_ours.then(|| {
+        let place = (aethon.home.clone(), aethon.source.sources().config_file());
+        let task = BackupTask::new(place, config.clone(), aethon.clock.clone(), aethon.storage.audit.clone());
+        task.offer(&aethon.shared.features);
+        task
+    })
+}
+
+/// What the application shows of the running parts.
+fn setup(
+    aethon: &Aethon,
+    config: Live<Config>,
+    reload: Sender<ReloadRequest>,
+    (channels, backups): (Channels, Option<BackupTask>),
+) -> Setup {
+    Setup {
+        config: Arc::new(MaskedConfig {
+            config,
+            source: aethon.source.clone(),
+            redactor: aethon.shared.redactor.clone(),
+            audit: aethon.storage.audit.clone(),
+            clock: aethon.clock.clone(),
+            reload,
+        }),
+        provider: aethon.models.provider.clone(),
+        channels,
+        pairings: aethon.pairings(),
+        reach: aethon.reach.clone(),
+        features: aethon.shared.features.clone(),
+        backups: backups.map(|backups| Arc::new(backups) as Arc<dyn Backups>),
+    }
+}
+
+/// The upkeep of the storage, and the backups.
+fn upkeep(
+    aethon: &Aethon,
+    backups: Option<BackupTask>,
+    shutdown: &Shutdown,
+) -> impl Future<Output = ()> + Send + 'static + use<> {
+    let upkeep = crate::upkeep::run(
+        (aethon.storage.upkeep.clone(), aethon.clock.clone()),
+        (wiring::store::retention(&aethon.config), Quota::of(&aethon.config, &aethon.home)),
+        shutdown.clone(),
+    );
+    let shutdown = shutdown.clone();
+    async move {
+        let backups = async {
+            if let Some(backups) = backups {
+                backups.run(shutdown).await;
+            }
+        };
+        tokio::join!(upkeep, backups);
     }
 }
 

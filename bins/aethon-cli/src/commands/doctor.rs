@@ -2,8 +2,12 @@
 
 use std::process::ExitCode;
 
+use aethon::Home;
+use aethon::config::Sources;
+use aethon::core::clock::{Clock, SystemClock};
 use aethon::core::visible::readable;
 use aethon::doctor::{Finding, Health};
+use aethon::repair::Repaired;
 use anyhow::Result;
 use serde_json::json;
 
@@ -11,7 +15,20 @@ use super::{print, print_json};
 use crate::args::Common;
 use crate::chat::style;
 
-pub(crate) async fn run(common: &Common, attack: bool, (strict, as_json): (bool, bool)) -> Result<ExitCode> {
+/// Mends the database of the home.
+pub(crate) fn repair(common: &Common) -> Result<Repaired> {
+    super::refuse_connect(common, "doctor --repair")?;
+    let sources = Sources::from_process(common.home.clone(), None, Vec::new())
+        .map_err(|error| aethon::Error::refused(error.to_string()))?;
+    Ok(aethon::repair::repair(&Home::at(&sources.home), SystemClock.now())?)
+}
+
+pub(crate) async fn run(
+    common: &Common,
+    attack: bool,
+    (strict, as_json): (bool, bool),
+    repaired: Option<Repaired>,
+) -> Result<ExitCode> {
     let builder = crate::builder(common);
     let findings = match attack {
         true => aethon::attack::examine(builder).await,
@@ -20,11 +37,27 @@ pub(crate) async fn run(common: &Common, attack: bool, (strict, as_json): (bool,
     let worst = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Ok);
     let healthy = worst < if strict { Health::Warning } else { Health::Broken };
     if as_json {
-        print_json(&json!({"healthy": healthy, "findings": findings}))?;
+        let mut document = json!({"healthy": healthy, "findings": findings});
+        if let Some(repaired) = repaired {
+            document["repair"] = serde_json::to_value(repaired)?;
+        }
+        print_json(&document)?;
     } else {
-        print(&findings.iter().map(line).collect::<String>())?;
+        let repaired = repaired.iter().map(repair_lines).collect::<String>();
+        print(&(repaired + &findings.iter().map(line).collect::<String>()))?;
     }
     Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn repair_lines(repaired: &Repaired) -> String {
+    let mut text = format!("repair   {}\n", repaired.message);
+    for lost in &repaired.lost {
+        text += &format!("         lost of {lost}\n");
+    }
+    if let Some(aside) = &repaired.moved_to {
+        text += &format!("         the damaged file is kept as {}\n", aside.display());
+    }
+    text
 }
 
 fn line(finding: &Finding) -> String {

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod audit;
+pub(crate) mod backup;
 pub(crate) mod channels;
 pub(crate) mod chat;
 pub(crate) mod completions;
@@ -13,7 +14,10 @@ pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod models;
 pub(crate) mod outbox;
+mod passphrase;
+mod progress;
 pub(crate) mod recordings;
+pub(crate) mod restore;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod sop;
@@ -23,5 +27,5 @@ mod terminal;
 mod trail;
 pub(crate) mod usage;
 
-pub(crate) use terminal::{confirm, print, print_json};
+pub(crate) use terminal::{confirm, print, print_json, refuse_connect};
 pub(crate) use trail::{note, told};

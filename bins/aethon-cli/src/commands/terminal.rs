@@ -5,6 +5,8 @@ use std::io::{IsTerminal, Write};
 use aethon::core::visible::escaped_json;
 use anyhow::{Context, Result, bail};
 
+use crate::args::Common;
+
 /// Prints to standard output; a closed pipe (`| head`) is not a failure.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
@@ -31,4 +33,13 @@ pub(crate) fn confirm(what: &str, yes: bool) -> Result<bool> {
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).context("the terminal cannot be read")?;
     Ok(answer.trim().eq_ignore_ascii_case("yes"))
+}
+
+/// Refuses `--connect` for a command that works on the files of a home.
+pub(crate) fn refuse_connect(common: &Common, command: &str) -> Result<()> {
+    if common.connect.is_none() {
+        return Ok(());
+    }
+    let words = format!("`{command}` works on the files of a home: run it where that is, without --connect");
+    Err(aethon::Error::refused(words).into())
 }

@@ -6,6 +6,7 @@
 
 mod agent;
 mod approval;
+mod backup;
 mod budget;
 mod channels;
 mod code;
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::agent::Agent;
 pub use self::approval::Approval;
+pub use self::backup::Backup;
 pub use self::budget::{Budget, Price, Unpriced};
 pub use self::channels::{Channels, WebChat};
 pub use self::code::{Lsp, LspServer, RepoMap};
@@ -121,6 +123,8 @@ pub struct Config {
     pub server: Server,
     /// The database.
     pub storage: Storage,
+    /// Backups that the service makes by itself.
+    pub backup: Backup,
     /// Credentials that were put into strings which are not secrets by type, such as an argument of an MCP server.
     #[serde(skip)]
     #[schemars(skip)]

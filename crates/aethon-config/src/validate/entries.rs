@@ -70,7 +70,7 @@ fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
                 "the IANA name of a time zone, such as Europe/Berlin",
             );
         }
-        Ok(zone) => cron(key, &job.cron, &zone, remarks),
+        Ok(zone) => cron(key.key("cron"), &job.cron, &zone, remarks),
     }
     let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.trim().is_empty());
     if !is_set(&job.sop_name) && !is_set(&job.prompt) {
@@ -94,9 +94,8 @@ fn unreadable(text: &str, why: &str) -> String {
     format!("{} ({})", quoted(text), why.replace(text.trim(), shown(text.trim())))
 }
 
-fn cron(key: &KeyPath, text: &str, zone: &TimeZone, remarks: &mut Remarks) {
+pub(super) fn cron(key: KeyPath, text: &str, zone: &TimeZone, remarks: &mut Remarks) {
     const ALLOWED: &str = "five cron fields such as \"0 8 * * 1-5\", or @daily";
-    let key = key.key("cron");
     if text.trim().is_empty() {
         return remarks.problem(key, "nothing", ALLOWED);
     }

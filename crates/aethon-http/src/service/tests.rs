@@ -95,6 +95,7 @@ impl TestApp {
                 pairings: Arc::new(aethon_core::pairing::NoPairings),
                 reach: Default::default(),
                 features: features.clone(),
+                backups: None,
                 channels: Channels::new([webchat]).unwrap(),
             },
             runtime: Runtime {

@@ -68,6 +68,7 @@ pub(crate) fn deps(assistant: &Arc<FakeAssistant>, shutdown: aethon_core::shutdo
             pairings: Arc::new(aethon_core::pairing::NoPairings),
             reach: Default::default(),
             features: Default::default(),
+            backups: None,
             channels: Channels::new([Arc::new(webchat) as Arc<dyn Channel>]).unwrap(),
         },
         runtime: Runtime { clock: Arc::new(SystemClock), health: Default::default(), shutdown },

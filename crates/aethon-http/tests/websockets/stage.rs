@@ -84,6 +84,7 @@ impl Stage {
                 pairings: Arc::new(aethon_core::pairing::NoPairings),
                 reach: Default::default(),
                 features: Default::default(),
+                backups: None,
                 channels: Channels::default(),
             },
             runtime: Runtime {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::log_link;
 use super::migrate::{APPLICATION_ID, VERSION};
 use crate::error::Error;
 
@@ -47,7 +48,7 @@ pub(super) fn create_private(path: &Path) -> Result<(), Error> {
 }
 
 /// Validates the file without changing it. Returns `false` if there is none yet.
-fn check(path: &Path) -> Result<bool, Error> {
+pub(super) fn check(path: &Path) -> Result<bool, Error> {
     let Some(header) = read_header(path)? else { return Ok(false) };
     if header.is_empty() {
         return Ok(true);
@@ -61,6 +62,7 @@ fn check(path: &Path) -> Result<bool, Error> {
     check_header(path, field(60), field(68))?;
     // Commits that are still in the log may have raised the version.
     if fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0) {
+        log_link::check(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));

@@ -10,7 +10,8 @@ use std::time::Duration;
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::file;
+use super::sql::Sql;
+use super::{file, log_link};
 use crate::error::Error;
 
 /// The migrations, oldest first. Never edit one that was released.
@@ -32,6 +33,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0015_telemetry.sql"),
     include_str!("migrations/0016_channels.sql"),
     include_str!("migrations/0017_work.sql"),
+    include_str!("migrations/0018_log_link.sql"),
 ];
 
 /// The schema version that this program writes.
@@ -72,6 +74,8 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Er
     for (step, migration) in (1..).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
         transaction.execute_batch(migration).map_err(failed(step))?;
     }
+    // Otherwise a log that follows could pass for that of the copy.
+    log_link::mark(&Sql::new(&transaction))?;
     let mark = format!("PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};");
     transaction.execute_batch(&mark).and_then(|()| transaction.commit()).map_err(failed(VERSION))?;
     match from {

@@ -6,21 +6,27 @@ mod background_queue;
 mod capacity;
 mod checkpoints;
 mod commits;
+mod copy;
 mod file;
 mod file_identity;
 mod idle_tasks;
+mod log_link;
 mod migrate;
 mod open;
 #[cfg(test)]
 mod plans;
 mod readers;
+mod salvage;
 mod sql;
 mod writer;
 
 pub(crate) use capacity::{free_pages, used_bytes};
 pub(crate) use commits::in_transaction;
+pub(crate) use copy::{copy, inspect, is_open_elsewhere, verify};
+pub(crate) use log_link::mark;
 pub(crate) use migrate::VERSION;
 pub(crate) use open::{Settings, open};
 pub(crate) use readers::Readers;
+pub(crate) use salvage::{TableSalvage, salvage};
 pub(crate) use sql::Sql;
 pub(crate) use writer::{Haste, IdleTask, OwnTasks, Urgency, Writer};

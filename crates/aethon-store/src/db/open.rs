@@ -28,6 +28,19 @@ pub(crate) struct Settings {
     pub(crate) health: StorageHealth,
 }
 
+impl Settings {
+    /// Settings for a file that only this process has open, for a moment.
+    pub(crate) fn alone(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            synchronous: Synchronous::Full,
+            busy_timeout: Duration::from_secs(5),
+            max_bytes: None,
+            health: StorageHealth::default(),
+        }
+    }
+}
+
 /// The database, open for writing.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,

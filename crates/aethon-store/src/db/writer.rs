@@ -17,7 +17,7 @@
 //! nothing arrives for a moment, the writer runs [idle tasks](super::idle_tasks): indexing, removal, checkpoints.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -29,8 +29,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::background_queue::BackgroundQueue;
 use super::checkpoints::Checkpoints;
-use super::commits::{Commits, Committed, DiskSpace};
+use super::commits::{Commits, Committed, DiskSpace, in_transaction};
 use super::idle_tasks::IdleTasks;
+use super::log_link::{LogMarks, MarkJob, mark};
 use super::open::{Opened, Settings};
 use super::sql::Sql;
 use crate::error::Error;
@@ -111,11 +112,12 @@ impl Writer {
             Ok(())
         }))?;
         let commits = Commits::new(identity.clone(), settings.health.clone(), &own_tasks, capacity);
+        let marks = LogMarks::new(&settings.path);
         let checkpoints = Checkpoints::new(settings, identity, log_pages);
         let idle_tasks = IdleTasks::new(own_tasks.idle_tasks, checkpoints, capacity);
         let background = Arc::<BackgroundQueue>::default();
         let shared = background.clone();
-        let work = move || serve(connection, (&jobs, shared), idle_tasks, commits);
+        let work = move || serve(connection, (&jobs, shared), idle_tasks, (commits, marks));
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
@@ -313,6 +315,7 @@ struct WriterState<'s> {
     sql: Sql<'s>,
     idle_tasks: IdleTasks,
     commits: Commits,
+    marks: LogMarks,
     /// Background jobs, committed together with the next awaited job.
     background: Arc<BackgroundQueue>,
     /// Background jobs that a failing storage did not accept.
@@ -325,11 +328,11 @@ fn serve(
     connection: Connection,
     (jobs, background): (&Receiver<WriterMessage>, Arc<BackgroundQueue>),
     idle_tasks: IdleTasks,
-    commits: Commits,
+    (commits, marks): (Commits, LogMarks),
 ) {
     let sql = Sql::new(&connection);
-    let mut state =
-        WriterState { sql, idle_tasks, commits, background, kept: Vec::new(), probe_delay: MIN_PROBE_DELAY };
+    let (kept, probe_delay) = (Vec::new(), MIN_PROBE_DELAY);
+    let mut state = WriterState { sql, idle_tasks, commits, marks, background, kept, probe_delay };
     state.run(jobs);
     drop(state);
     // The last connection to close checkpoints the log and removes it.
@@ -409,6 +412,12 @@ impl WriterState<'_> {
             self.commits.try_again(&self.sql);
         } else if self.idle_tasks.pause().is_some() {
             self.idle_tasks.step(&self.sql);
+            if self.marks.observe(false) {
+                match in_transaction(&self.sql, mark) {
+                    Ok(()) => drop(self.marks.observe(true)),
+                    Err(error) => tracing::debug!(%error, "the log could not be marked yet"),
+                }
+            }
         } else {
             self.commits.check_files();
         }
@@ -420,12 +429,17 @@ impl WriterState<'_> {
         };
     }
 
-    fn commit(&mut self, group: Vec<Box<dyn Job>>) {
+    fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
+        let is_marked = Arc::new(AtomicBool::new(false));
+        if self.marks.is_due() {
+            group.push(Box::new(MarkJob::new(&self.sql, is_marked.clone())));
+        }
         let Committed { space, kept } = self.commits.run(&self.sql, group);
         self.kept.extend(kept);
         match space {
             DiskSpace::Enough => self.idle_tasks.after_commit(&self.sql),
             DiskSpace::Lacking => self.idle_tasks.make_room(&self.sql),
         }
+        self.marks.observe(is_marked.load(Ordering::Relaxed));
     }
 }

@@ -188,6 +188,14 @@ fn index(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error
     count(sql, scope, &stems, 1)
 }
 
+/// Adds the words of all memories to an empty index.
+pub(crate) fn index_all(sql: &Sql<'_>) -> Result<(), Error> {
+    const ALL: &str = "SELECT scope, id, content FROM memories ORDER BY id";
+    let all: Vec<(String, i64, String)> =
+        sql.all(ALL, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    all.into_iter().try_for_each(|(scope, id, content)| index(sql, &scope, id, &content))
+}
+
 /// Removes the words of a memory from the index.
 fn unindex(sql: &Sql<'_>, scope: &str, id: i64, content: &str) -> Result<(), Error> {
     const REMOVE: &str = "DELETE FROM memory_words WHERE rowid = ?1";

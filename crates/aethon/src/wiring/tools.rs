@@ -110,7 +110,9 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.places.account_home = prepared.flags.account_home.clone();
     options.places.variables = prepared.flags.place_variables.clone();
     options.workspace_only = security.workspace_only;
-    options.own = own.chain(prepared.file.clone()).collect();
+    // Whoever reads a backup reads the home.
+    let backups = crate::backup::folder(&prepared.config.backup, home);
+    options.own = own.chain(prepared.file.clone()).chain([backups]).collect();
     options.places.blocked = security.blocked_paths.clone();
     options.places.allowed = security.allowed_paths.clone();
     options.places.allowed_sockets = security.allowed_sockets.clone();

@@ -1,0 +1,192 @@
+//! Adds a folder to an archive.
+//!
+//! Others may write to the folder meanwhile, and may mean harm. So each step opens a name within an open folder, never
+//! through a link and never waiting, and looks again at what was opened. Links, pipes, sockets and devices are skipped, and so
+//! is what cannot be read or named in an archive. Of a file that grows, as much is read as there was at first.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use jiff::Timestamp;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::names;
+use crate::write::{About, ArchiveWriter};
+
+/// Maximum depth of folders. Each open one takes a file descriptor.
+const MAX_DEPTH: usize = 100;
+
+const SAFE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// Something that was left out, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its name in the archive, if it had been added.
+    pub name: String,
+    /// Why it was left out, such as "is a link".
+    pub reason: String,
+}
+
+/// What a visit of a folder comes upon.
+pub enum Found<'a> {
+    /// A name that is about to be added: return whether it is wanted. Folders end with a slash.
+    Name(&'a str),
+    /// So many bytes were read.
+    Bytes(u64),
+}
+
+/// Adds the content of a folder under `prefix`, which ends with a slash. `visit` is asked about each name, and sees the
+/// progress; its error ends the work. The folder itself may be a link; nothing below it is followed.
+pub fn add_folder<Sink: Write>(
+    writer: &mut ArchiveWriter<Sink>,
+    folder: &Path,
+    prefix: &str,
+    visit: &mut dyn FnMut(Found<'_>) -> io::Result<bool>,
+) -> Result<Vec<Skipped>> {
+    let opened: OwnedFd = match File::open(folder) {
+        Ok(file) => file.into(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut walk = Walk { writer, visit, skipped: Vec::new() };
+    walk.enter(&opened, prefix, 0)?;
+    Ok(walk.skipped)
+}
+
+struct Walk<'a, Sink: Write> {
+    writer: &'a mut ArchiveWriter<Sink>,
+    visit: &'a mut dyn FnMut(Found<'_>) -> io::Result<bool>,
+    skipped: Vec<Skipped>,
+}
+
+impl<Sink: Write> Walk<'_, Sink> {
+    fn enter(&mut self, folder: &OwnedFd, prefix: &str, depth: usize) -> Result<()> {
+        let mut names = match list(folder) {
+            Ok(names) => names,
+            Err(error) => {
+                self.skip(prefix, format!("cannot be read: {error}"));
+                return Ok(());
+            }
+        };
+        names.sort_unstable();
+        if names.is_empty() {
+            return self.writer.add_folder(prefix);
+        }
+        for name in names {
+            let Ok(text) = std::str::from_utf8(&name) else {
+                let shown = format!("{prefix}{}", String::from_utf8_lossy(&name));
+                self.skip(&shown, "has a name that is not UTF-8".to_owned());
+                continue;
+            };
+            let full = format!("{prefix}{text}");
+            if let Some(fault) = names::fault(&full, Limits::BACKUP.max_name) {
+                self.skip(&full, format!("has a name that {fault}"));
+                continue;
+            }
+            self.step(folder, text, &full, depth)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, folder: &OwnedFd, name: &str, full: &str, depth: usize) -> Result<()> {
+        // Opening a device may do something, so this looks first.
+        let kind = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+            Err(error) => {
+                self.skip_unreadable(full, error.into());
+                return Ok(());
+            }
+        };
+        let is_folder = kind == FileType::Directory;
+        let shown = if is_folder { format!("{full}/") } else { full.to_owned() };
+        if !(self.visit)(Found::Name(&shown))? {
+            return Ok(());
+        }
+        let reason = match kind {
+            FileType::Directory if depth >= MAX_DEPTH => "is nested too deeply",
+            FileType::Directory | FileType::RegularFile => "",
+            FileType::Symlink => "is a link",
+            FileType::Fifo => "is a pipe",
+            FileType::Socket => "is a socket",
+            _ => "is a device",
+        };
+        if !reason.is_empty() {
+            self.skip(full, reason.to_owned());
+            return Ok(());
+        }
+        let opened = match openat(folder, name, SAFE, Mode::empty()) {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.skip_unreadable(full, error.into());
+                return Ok(());
+            }
+        };
+        let stat = match fstat(&opened) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == kind => stat,
+            Ok(_) => {
+                self.skip(full, "changed meanwhile".to_owned());
+                return Ok(());
+            }
+            Err(error) => {
+                self.skip_unreadable(full, error.into());
+                return Ok(());
+            }
+        };
+        if is_folder {
+            return self.enter(&opened, &shown, depth + 1);
+        }
+        let content = Watched { content: File::from(opened), visit: &mut *self.visit };
+        self.writer.add(full, about(&stat), content).map(drop)
+    }
+
+    /// A file that is gone by now was removed, which is no fault.
+    fn skip_unreadable(&mut self, name: &str, error: io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.skip(name, format!("cannot be read: {error}"));
+        }
+    }
+
+    fn skip(&mut self, name: &str, reason: String) {
+        self.skipped.push(Skipped { name: name.to_owned(), reason });
+    }
+}
+
+fn list(folder: impl AsFd) -> io::Result<Vec<Vec<u8>>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            names.push(name.to_vec());
+        }
+    }
+    Ok(names)
+}
+
+#[expect(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ between systems")]
+fn about(stat: &Stat) -> About {
+    let modified = Timestamp::from_second(i64::from(stat.st_mtime)).ok();
+    About {
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        is_executable: stat.st_mode as u32 & 0o100 != 0,
+        modified,
+    }
+}
+
+/// A file whose reading is reported. A failing disk in the middle of a file ends the work: half a file is no backup.
+struct Watched<'a> {
+    content: File,
+    visit: &'a mut dyn FnMut(Found<'_>) -> io::Result<bool>,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(into)?;
+        (self.visit)(Found::Bytes(read as u64))?;
+        Ok(read)
+    }
+}

@@ -1,0 +1,49 @@
+//! Copies of the whole database, for backups: making one while the database is in use, and checking one.
+
+use std::path::Path;
+
+use crate::db;
+use crate::error::Error;
+
+/// The newest database format that this program knows.
+pub const FORMAT: i64 = db::VERSION;
+
+/// How far a copy is, in pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Pages copied.
+    pub copied: u64,
+    /// Pages of the database.
+    pub total: u64,
+}
+
+/// Result of [`verify`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyFacts {
+    /// The format of the copy.
+    pub version: i64,
+    /// The damage found; empty if the copy is intact.
+    pub problems: Vec<String>,
+}
+
+/// Copies a database to a new file, as one snapshot, while others may read and write it. `progress` ends it by returning
+/// `false`. An unfinished target is left to the caller. Blocks.
+pub fn make(source: &Path, target: &Path, mut progress: impl FnMut(Progress) -> bool) -> Result<(), Error> {
+    db::copy(source, target, &mut progress)
+}
+
+/// Checks a database that lies alone, without a log: whether it is ours, of a known format, and intact. Blocks.
+pub fn verify(path: &Path) -> Result<CopyFacts, Error> {
+    db::verify(path)
+}
+
+/// Refuses a database that must not be opened: another kind of file, a newer format, or a log beside it that is not its own.
+/// Only for processes that do not have it open.
+pub fn inspect(path: &Path) -> Result<(), Error> {
+    db::inspect(path)
+}
+
+/// Returns whether another process has the database open. Only for processes that do not have it open themselves.
+pub fn is_open_elsewhere(path: &Path) -> bool {
+    db::is_open_elsewhere(path)
+}

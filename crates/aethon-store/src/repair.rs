@@ -1,0 +1,96 @@
+//! Mends a damaged database: first its indexes are rebuilt, and if that is not enough, what can be read is saved into a new file.
+//!
+//! The damaged file is kept. Only for a database that is not open.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::db::{self, Settings, Sql, TableSalvage};
+use crate::error::Error;
+use crate::memory;
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Repair {
+    /// The database is intact; nothing was changed.
+    Intact,
+    /// Its indexes were damaged and were rebuilt; nothing is lost. The faults that were found.
+    Rebuilt(Vec<String>),
+    /// What could be read is in a new file of this path, which is complete and intact. The old file is unchanged.
+    Salvaged(Salvaged),
+}
+
+/// A database that was salvaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Salvaged {
+    /// The new file.
+    pub file: PathBuf,
+    /// How many rows were saved.
+    pub kept: u64,
+    /// What is lost, one sentence a table; empty if nothing is.
+    pub lost: Vec<String>,
+}
+
+/// Mends the database at `path`, salvaging into the new file `target` if it must. Blocks; reads all of it.
+pub fn repair(path: &Path, target: &Path) -> Result<Repair, Error> {
+    db::inspect(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let damaged = Connection::open_with_flags(path, flags)?;
+    let faults = faults(&damaged);
+    if faults.is_empty() {
+        return Ok(Repair::Intact);
+    }
+    if rebuild_indexes(&damaged).is_ok() && self::faults(&damaged).is_empty() {
+        return Ok(Repair::Rebuilt(faults));
+    }
+    salvage(&damaged, target).map(Repair::Salvaged)
+}
+
+/// Returns what is wrong; empty if nothing is. Also compares every index with its table.
+fn faults(connection: &Connection) -> Vec<String> {
+    let check = || -> rusqlite::Result<Vec<String>> {
+        let mut check = connection.prepare("PRAGMA integrity_check(50)")?;
+        check.query_map([], |row| row.get(0))?.collect()
+    };
+    let mut faults = check().unwrap_or_else(|error| vec![error.to_string()]);
+    faults.retain(|fault| fault != "ok");
+    faults
+}
+
+fn rebuild_indexes(connection: &Connection) -> Result<(), Error> {
+    Ok(connection.execute_batch("REINDEX; PRAGMA wal_checkpoint(TRUNCATE)")?)
+}
+
+fn salvage(damaged: &Connection, target: &Path) -> Result<Salvaged, Error> {
+    let settings = Settings::alone(target);
+    let (new, _) = db::open(&settings)?;
+    let tables = db::salvage(damaged, &new)?;
+    let sql = Sql::new(&new);
+    db::in_transaction(&sql, memory::index_all)?;
+    drop(sql);
+    let remaining = faults(&new);
+    // A single file, ready to be renamed.
+    new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+    new.close().map_err(|(_, error)| error)?;
+    if !remaining.is_empty() {
+        return Err(Error::damaged(&remaining.join("; ")));
+    }
+    let kept = tables.iter().map(|table| table.kept).sum();
+    Ok(Salvaged { file: target.to_owned(), kept, lost: tables.iter().filter_map(lost).collect() })
+}
+
+/// Says what is lost of a table.
+fn lost(table: &TableSalvage) -> Option<String> {
+    const MAX_NAMED: usize = 5;
+    let TableSalvage { table, gaps, .. } = table;
+    if gaps.is_empty() {
+        return None;
+    }
+    let more = match gaps.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let named = gaps.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    Some(format!("{table}: {named}{more}"))
+}

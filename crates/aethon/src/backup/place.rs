@@ -1,0 +1,139 @@
+//! Files of backups: private, written beside their name and renamed, and never over something else.
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use aethon_config::private_file;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+
+/// The ending of a file that is not complete.
+pub(super) const PARTIAL: &str = ".partial";
+
+/// The free space that a backup or a restore leaves.
+const RESERVE: u64 = 16 << 20;
+
+/// A time as part of a file name.
+pub(super) fn stamp(time: Timestamp) -> String {
+    time.to_zoned(TimeZone::UTC).strftime("%Y%m%dT%H%M%SZ").to_string()
+}
+
+/// A name with something behind it.
+pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Says what could not be done with a file.
+pub(super) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error + use<> {
+    let path = path.display().to_string();
+    move |error| Error::failed(format!("{path} could not be {what}: {error}")).because(error)
+}
+
+/// A private file that is not complete yet. Removed when dropped, unless it was given its name.
+pub(super) struct Partial {
+    path: PathBuf,
+    is_kept: bool,
+}
+
+impl Partial {
+    /// Creates it beside `target`. One that an interrupted run left there is replaced.
+    pub(super) fn create(target: &Path) -> Result<(Self, File)> {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let path = target.with_file_name(format!(".{name}{PARTIAL}"));
+        if let Err(error) = fs::remove_file(&path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            return Err(failed("removed", &path)(error));
+        }
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
+        let file = file.map_err(failed("created", &path))?;
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("made private", &path))?;
+        Ok((Self { path, is_kept: false }, file))
+    }
+
+    /// Its path.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves it alone: it was renamed.
+    pub(super) fn forget(mut self) {
+        self.is_kept = true;
+    }
+
+    /// Gives it its name, unless there is a file of that name by now.
+    pub(super) fn keep(mut self, target: &Path) -> Result<()> {
+        rename_to_new(&self.path, target).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(target),
+            _ => failed("named", target)(error),
+        })?;
+        self.is_kept = true;
+        sync_parent(target)
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // A leftover is harmless and recognisable by its name.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Renames without replacing anything.
+pub(super) fn rename_to_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every file system can; then this looks first.
+        Err(Errno::INVAL | Errno::NOSYS) if fs::symlink_metadata(to).is_err() => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(io::ErrorKind::AlreadyExists.into()),
+        other => Ok(other?),
+    }
+}
+
+/// The refusal to write over a file.
+pub(super) fn exists(target: &Path) -> Error {
+    Error::refused(format!("{} exists; name another file, or remove it first", target.display()))
+}
+
+/// Makes a change of names in the folder of `path` durable.
+pub(super) fn sync_parent(path: &Path) -> Result<()> {
+    let parent = parent_of(path);
+    File::open(&parent).and_then(|folder| folder.sync_all()).map_err(failed("synced", &parent))
+}
+
+/// The folder of a path.
+pub(super) fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Creates the folder of backups if it is missing.
+pub(super) fn create_folder(folder: &Path) -> Result<()> {
+    private_file::create_directory(folder).map_err(failed("created", folder))
+}
+
+/// Refuses to go on if a folder's disk lacks so many bytes.
+pub(super) fn check_space(folder: &Path, bytes: u64, what: &str) -> Result<()> {
+    // A file system that cannot tell is taken at its word when it is full.
+    let Ok(about) = rustix::fs::statvfs(folder) else { return Ok(()) };
+    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    let wanted = bytes.saturating_add(RESERVE);
+    if free >= wanted {
+        return Ok(());
+    }
+    let (folder, wanted, free) = (folder.display(), wanted.div_ceil(1 << 20), free >> 20);
+    Err(Error::refused(format!(
+        "{what} needs {wanted} MiB in {folder}, where {free} MiB are free: free some space"
+    )))
+}
