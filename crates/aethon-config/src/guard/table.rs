@@ -255,6 +255,7 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("session.keep_recent", Free),
     ("session.oneshot_keep_days", Free),
     ("session.oneshot_keep", Free),
+    ("session.oneshot_max_mb", Free),
     ("memory.enabled", Free),
     ("memory.auto_recall", Free),
     ("memory.recall_top_k", Free),
