@@ -270,6 +270,12 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("logging.keep_files", Free),
     ("storage.synchronous", Free),
     ("storage.max_mb", Free),
+    // Where copies of everything go, who can read them, and whether secrets are among them.
+    ("backup.schedule", Free),
+    ("backup.keep", Free),
+    ("backup.dir", Any),
+    ("backup.recipient", Any),
+    ("backup.with_secrets", TurnedOn),
     // Jobs and work: whoever may send a message or add a job here may also write these.
     ("scheduler.enabled", Free),
     ("scheduler.default_channel", Free),
