@@ -64,7 +64,7 @@ fn rebuild_indexes(connection: &Connection) -> Result<(), Error> {
 
 fn salvage(damaged: &Connection, target: &Path) -> Result<Salvaged, Error> {
     let settings = Settings::alone(target);
-    let (new, _) = db::open(&settings)?;
+    let new = db::open(&settings)?.connection;
     let tables = db::salvage(damaged, &new)?;
     let sql = Sql::new(&new);
     db::in_transaction(&sql, memory::index_all)?;

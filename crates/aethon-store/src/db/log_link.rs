@@ -116,6 +116,10 @@ impl Job for MarkJob {
         self.failure.as_ref()
     }
 
+    fn fail(&mut self, error: Error) {
+        self.failure = Some(error);
+    }
+
     fn answer(self: Box<Self>, group: Result<(), Error>) {
         // A failure is that of the whole group, whose other jobs report it; the next commit tries again.
         let is_stored = self.has_marked && self.failure.is_none() && group.is_ok();
