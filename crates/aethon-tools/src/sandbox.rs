@@ -85,6 +85,10 @@ impl KernelSandbox {
         let at = if self.workspace.is_dir() { self.workspace.clone() } else { PathBuf::from("/") };
         let mut plan = self.confinement.plan(at.clone(), &self.limits, Trust::Owner);
         plan.workspace = at;
+        // As before each command: a workspace that only root can enter is out of reach of the user that it runs as.
+        if let Some(user) = plan.user.filter(|_| plan.workspace == self.workspace) {
+            crate::confine::hand_over(&plan.workspace, user).map_err(|error| error.to_string())?;
+        }
         let mut concerns = crate::confine::trial(launcher, &plan)?;
         let groups = groups().and_then(|groups| groups.create(&self.limits).ok());
         plan.group = groups.clone();
