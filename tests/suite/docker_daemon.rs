@@ -182,6 +182,12 @@ fn commands_of_strangers_change_nothing_that_acts_later_and_leave_few_containers
     let mut chat = server.chat("default");
     let told = ran(&mut chat, "m1", "echo kinder > SOUL.md; echo done", 20);
     assert!(told.contains("done") && read("SOUL.md") == "kinder\n", "{told}");
+    // A page that is replaced by renaming, as file tools and editors do, is read-only again in a container that is used again.
+    assert!(ask("/webhook/again", "echo evil > SOUL.md").contains("Read-only"));
+    std::fs::write(workspace.join("SOUL.new"), "kindest\n").unwrap();
+    std::fs::rename(workspace.join("SOUL.new"), workspace.join("SOUL.md")).unwrap();
+    ask("/webhook/again", "echo evil > SOUL.md; mv result.txt SOUL.md");
+    assert_eq!(read("SOUL.md"), "kindest\n");
     for number in 0..5 {
         ask(&format!("/webhook/hook-{number}"), "echo hello");
     }

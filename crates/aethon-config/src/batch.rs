@@ -192,6 +192,14 @@ fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath,
     if is_masked(value) && !is_credential(value) {
         return Err("holds a masked value or the name of a secret; edit the file for it".to_owned());
     }
+    // What the reference resolves to would show wherever the value does: in the dump, in the status, at the model's service.
+    let may_name = known(&path) == Some(true);
+    if has_reference(value) && !(may_name && is_credential(value)) {
+        return Err(
+            "has a reference (`${NAME}`), which is written into the file only; write `$$` for a dollar sign"
+                .to_owned(),
+        );
+    }
     let text = match value {
         Value::Null => without(document, &path),
         _ => with(document, &path, toml(value).ok_or("cannot be written as TOML: it has a null in it")?),
@@ -208,6 +216,19 @@ fn is_credential(value: &Value) -> bool {
         text.is_empty() || name.is_some_and(|name| !name.contains(['$', '{', '}']))
     };
     value.is_null() || value.as_str().is_some_and(is_name)
+}
+
+/// Returns whether a value, or what is in it, refers to a variable or a credential.
+fn has_reference(value: &Value) -> bool {
+    let is_reference = |text: &str| text.replace("$$", "").contains("${");
+    match value {
+        Value::String(text) => is_reference(text),
+        Value::Array(items) => items.iter().any(has_reference),
+        Value::Object(entries) => {
+            entries.iter().any(|(name, inner)| is_reference(name) || has_reference(inner))
+        }
+        _ => false,
+    }
 }
 
 /// Returns whether a value is a mask, which the page shows for a secret, or contains one.
@@ -340,6 +361,28 @@ mod tests {
     }
 
     const TEXT: &str = "# mine\n[agent]\nloop_limit = 4 # not more\n\n[logging]\nlevel = \"info\"\n";
+
+    #[test]
+    fn a_reference_is_written_by_hand_only() {
+        let (_folder, sources) = sources(TEXT);
+        let check = |key: &str, value: Value, is_taken: bool| {
+            let outcome = edit(&sources, &[(key.to_owned(), value)]);
+            match outcome {
+                Ok(_) => assert!(is_taken, "{key}"),
+                Err(faults) => {
+                    assert!(!is_taken && faults[0].message.contains("${NAME}"), "{key}: {faults:?}")
+                }
+            }
+        };
+        check("model.model_id", json!("${AETHON_DASHBOARD__AUTH_TOKEN}"), false);
+        check("model.model_id", json!("${credential:telegram}"), false);
+        check("model.model_id", json!("a ${X:-b}"), false);
+        check("channels.webchat.allowed_hosts", json!(["a.example", "${X}"]), false);
+        check("scheduler.jobs.tea", json!({"cron": "@daily", "prompt": "say ${X}"}), false);
+        check("model.extra", json!({"deep": [{"er": "${X}"}]}), false);
+        check("model.model_id", json!("costs $$5 {a}"), true);
+        check("model.model_id", json!("$${X}"), true);
+    }
 
     #[test]
     fn comments_stay_and_the_difference_is_shown() {

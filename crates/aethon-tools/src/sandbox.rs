@@ -11,6 +11,7 @@ use std::sync::OnceLock;
 #[cfg(target_os = "linux")]
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use aethon_core::sandbox::Sandbox;
 use aethon_core::turn::Trust;
 
 use crate::confine::Confinement;
@@ -63,6 +64,8 @@ pub struct KernelSandbox {
     limits: SandboxLimits,
     confinement: Arc<Confinement>,
     workspace: PathBuf,
+    /// Whether it is where commands run.
+    is_chosen: bool,
 }
 
 impl KernelSandbox {
@@ -73,6 +76,7 @@ impl KernelSandbox {
             limits: options.shell.limits.clone(),
             confinement: Arc::new(Confinement::new(options)),
             workspace: options.workspace.clone(),
+            is_chosen: options.shell.sandbox == Sandbox::Kernel,
         }
     }
 
@@ -81,12 +85,13 @@ impl KernelSandbox {
     #[cfg(target_os = "linux")]
     pub fn check(&self) -> Result<Vec<String>, String> {
         let launcher = self.launcher().map_err(|error| error.to_string())?;
-        // Before the first start the workspace may not exist yet.
-        let at = if self.workspace.is_dir() { self.workspace.clone() } else { PathBuf::from("/") };
+        // Before the first start the workspace may not exist yet, and one that commands do not use stays as it is.
+        let is_used = self.is_chosen && self.workspace.is_dir();
+        let at = if is_used { self.workspace.clone() } else { PathBuf::from("/") };
         let mut plan = self.confinement.plan(at.clone(), &self.limits, Trust::Owner);
         plan.workspace = at;
         // As before each command: a workspace that only root can enter is out of reach of the user that it runs as.
-        if let Some(user) = plan.user.filter(|_| plan.workspace == self.workspace) {
+        if let Some(user) = plan.user.filter(|_| is_used) {
             crate::confine::hand_over(&plan.workspace, user).map_err(|error| error.to_string())?;
         }
         let mut concerns = crate::confine::trial(launcher, &plan)?;

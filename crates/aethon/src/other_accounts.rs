@@ -44,7 +44,7 @@ fn sentence(others: &BTreeSet<String>) -> Option<String> {
     (!others.is_empty()).then(|| {
         format!(
             "there is no token, and other people have accounts on this machine ({}{rest}): they can use the assistant through its \
-             port, with your files and your rights; {FIX}",
+             port, with your files and your rights",
             shown.join(", ")
         )
     })

@@ -71,6 +71,13 @@ fn sockets(prepared: &Prepared) -> Option<Finding> {
             let opened = security.allowed_sockets.join(", ");
             Some(Finding::ok("places", format!("security.allowed_sockets opens to commands: {opened}")))
         }
+        SocketProtection::Strangers if !security.allowed_sockets.is_empty() => {
+            let message = format!(
+                "this machine closes all sockets or none: because security.allowed_sockets opens one, the commands of every turn \
+                 can connect to {sockets}"
+            );
+            Some(Finding::warning("places", message, fix))
+        }
         SocketProtection::Strangers => {
             let message = format!(
                 "on this machine the commands of your own turns can connect to {sockets}; those of other turns cannot"

@@ -56,7 +56,7 @@ pub(crate) struct Flags {
 /// Collects every reason not to start, one sentence each, naming the key, the value and the remedy.
 pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     let mut problems = Vec::new();
-    if config.channels.webchat.enabled {
+    if config.channels.webchat.enabled && config.channels.webchat.tcp_port().is_some() {
         problems.extend(exposed_bind(config, flags).await);
     }
     for proxy in &config.server.trusted_proxies {
@@ -106,7 +106,8 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
         warnings.push(protection.describe());
     }
     warnings.extend(sandbox_reach::warnings(config).await);
-    if !webchat.enabled || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
+    let has_port = webchat.enabled && webchat.tcp_port().is_some();
+    if !has_port || !matches!(is_loopback_host(&webchat.host).await, Ok(false)) {
         return warnings;
     }
     if config.dashboard.auth_token.is_empty() {

@@ -55,7 +55,8 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
 
 /// The networks of containers that are not `none`, each with its key.
 pub(crate) fn networks(config: &Config) -> Vec<(String, String)> {
-    if config.security.sandbox != Sandbox::Docker || !config.channels.webchat.enabled {
+    let has_port = config.channels.webchat.enabled && config.channels.webchat.tcp_port().is_some();
+    if config.security.sandbox != Sandbox::Docker || !has_port {
         return Vec::new();
     }
     let own = ("security.sandbox_network".to_owned(), config.security.sandbox_network.clone());

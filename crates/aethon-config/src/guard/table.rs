@@ -271,8 +271,8 @@ pub(super) const RULES: &[(&str, Rule)] = &[
     ("storage.synchronous", Free),
     ("storage.max_mb", Free),
     // Where copies of everything go, who can read them, and whether secrets are among them.
-    ("backup.schedule", Free),
-    ("backup.keep", Free),
+    ("backup.schedule", Any),
+    ("backup.keep", Any),
     ("backup.dir", Any),
     ("backup.recipient", Any),
     ("backup.with_secrets", TurnedOn),

@@ -57,11 +57,13 @@ impl Capacity {
 
     fn try_without(self, sql: &Sql<'_>, job: &mut dyn Job) -> Result<Option<i64>, Error> {
         sql.execute("BEGIN IMMEDIATE", [])?;
+        // A file that is larger than its limit already, because the limit was lowered, cannot shrink below its size.
+        let before = pages(sql);
         job.run(sql);
         let is_done = job.failure().is_none();
         let pages = pages(sql);
         super::commits::roll_back(sql);
-        Ok(Some(pages? - self.pages).filter(|lacking| is_done && *lacking > 0))
+        Ok(Some(pages? - self.pages.max(before?)).filter(|lacking| is_done && *lacking > 0))
     }
 
     fn allow(self, connection: &Connection, pages: i64) -> Result<(), Error> {

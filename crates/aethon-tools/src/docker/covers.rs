@@ -12,10 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, statat};
 use serde_json::{Value, json};
 
-/// The pages that shape the assistant.
-const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
-/// The folders whose files act later.
-const FOLDERS: [&str; 3] = ["sops", "agents", "skills"];
+use crate::files::{SHAPING_FOLDERS as FOLDERS, SHAPING_PAGES as PAGES};
 
 /// Prints the list of mounts with nothing but the shell.
 pub(super) const LIST_MOUNTS: &str = r#"while read -r line; do echo "$line"; done < /proc/self/mountinfo"#;

@@ -203,7 +203,12 @@ impl DockerSandbox {
         }
         match own {
             Some(own) if attempt == Attempt::First => {
-                return Ok(ContainerLease::reused(&pool, own));
+                let lease = ContainerLease::reused(&pool, own);
+                // A page that was replaced by renaming meanwhile, as writers do, has lost its cover: the kernel detaches a
+                // mount whose place another mount namespace renames over. Dropping the lease removes the container.
+                if command.trust.is_owner() || lease.has_covers(&real(&pool.workspace)).await {
+                    return Ok(lease);
+                }
             }
             Some(own) => drop(ContainerLease::reused(&pool, own)),
             None => {}
@@ -287,8 +292,7 @@ impl Pool {
         let lease = ContainerLease::new(&self, id);
         self.begin(lease.id()).await?;
         if !covers.is_empty() {
-            let (mounts, _) = lease.room().probe((covers::LIST_MOUNTS, &[]), Path::new("/"), LOOK).await?;
-            covers::verify(&workspace, &mounts)?;
+            lease.verify_covers(&workspace).await?;
         }
         Ok(lease)
     }
@@ -416,6 +420,16 @@ impl ContainerLease {
 
     fn id(&self) -> &str {
         self.id.as_deref().unwrap_or_default()
+    }
+
+    /// Verifies that what shapes the assistant is covered in the container.
+    async fn verify_covers(&self, workspace: &Path) -> Result<(), String> {
+        let (mounts, _) = self.room().probe((covers::LIST_MOUNTS, &[]), Path::new("/"), LOOK).await?;
+        covers::verify(workspace, &mounts)
+    }
+
+    async fn has_covers(&self, workspace: &Path) -> bool {
+        self.verify_covers(workspace).await.is_ok()
     }
 
     fn room(&self) -> Room<'_> {

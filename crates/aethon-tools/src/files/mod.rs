@@ -27,7 +27,7 @@ pub(crate) use edit::FileEdit;
 pub(crate) use find::FileSearch;
 pub(crate) use list::FileList;
 pub(crate) use map::RepoMap;
-pub(crate) use paths::real;
+pub(crate) use paths::{lexical, real};
 pub(crate) use read::FileRead;
 pub(crate) use workspace::{FOLDERS as SHAPING_FOLDERS, PAGES as SHAPING_PAGES};
 pub use workspace::{Opened, Workspace};

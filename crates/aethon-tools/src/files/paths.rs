@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 pub(super) const LONGEST_PATH: usize = 4096;
 
 /// Removes `.` and `..` from a path, judging by its text only.
-pub(super) fn lexical(path: &Path) -> PathBuf {
+pub(crate) fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

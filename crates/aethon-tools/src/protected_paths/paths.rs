@@ -8,7 +8,7 @@ use super::names::{end_of_parts_like, file_name, has_name_like, is_like, is_with
 use super::rule::PathRule;
 use super::sets::{NameSet, PlaceSet};
 use super::{credentials, start_up, variables};
-use crate::files::real;
+use crate::files::{lexical, real};
 use crate::options::{Options, USUAL_PATH};
 
 /// The tables combined with the owner's settings.
@@ -216,6 +216,25 @@ pub(super) fn table(lists: &[&[&str]], homes: &[PathBuf], variables: &[(String, 
     below.chain(names().flat_map(|name| variables::moved(variables, name))).collect()
 }
 
+/// How many links are followed, as many as Linux follows.
+const MAX_LINKS: u32 = 40;
+
+/// Returns where a link leads, also when there is nothing yet: whoever creates the target writes the place.
+fn followed(link: &Path, left: u32) -> PathBuf {
+    if let Ok(real) = link.canonicalize() {
+        return real;
+    }
+    let (Some(parent), Some(name)) = (link.parent(), link.file_name()) else { return link.to_path_buf() };
+    if left == 0 || parent.as_os_str().is_empty() {
+        return link.to_path_buf();
+    }
+    let place = followed(parent, left - 1).join(name);
+    match place.read_link() {
+        Ok(target) => followed(&lexical(&place.parent().unwrap_or(&place).join(target)), left - 1),
+        Err(_) => place,
+    }
+}
+
 /// Returns the real paths of those of these places that a link leads elsewhere; a place need not exist. Directories that
 /// several places share are resolved once.
 pub(crate) fn resolved(places: &[PathBuf]) -> Vec<PathBuf> {
@@ -226,7 +245,7 @@ pub(crate) fn resolved(places: &[PathBuf]) -> Vec<PathBuf> {
         let parent = parents.entry(parent).or_insert_with(|| real(parent));
         let moved = parent.join(name);
         let is_link = moved.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
-        let moved = if is_link { real(&moved) } else { moved };
+        let moved = if is_link { followed(&moved, MAX_LINKS) } else { moved };
         if moved != *place {
             found.push(moved);
         }

@@ -199,3 +199,26 @@ fn a_directory_of_the_search_path_below_the_home_is_closed_for_programs() {
     // Shells find no programs below.
     assert!(list.start_up_place_of(Path::new("/home/ada/tools/bin/store/x")).is_none());
 }
+
+#[test]
+fn a_link_to_what_is_not_there_yet_closes_its_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(home.join("dotfiles")).unwrap();
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, home.join(name)).unwrap();
+    link("dotfiles/zprofile", ".zprofile");
+    link("missing/folder/zlogin", ".zlogin");
+    link("dotfiles/first", ".zshrc");
+    std::os::unix::fs::symlink("../second", home.join("dotfiles/first")).unwrap();
+    link(".bash_aliases", ".bash_aliases");
+    let options = Options {
+        workspace: home.join(".aethon/workspace"),
+        user_home: Some(home.clone()),
+        ..Options::default()
+    };
+    let list = ProtectedPaths::new(&options);
+    for closed in ["dotfiles/zprofile", "missing/folder/zlogin", "second", ".bash_aliases"] {
+        assert!(list.start_up_place_of(&home.join(closed)).is_some(), "{closed}");
+    }
+    assert!(list.start_up_place_of(&home.join("dotfiles/notes")).is_none());
+}

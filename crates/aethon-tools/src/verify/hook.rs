@@ -127,7 +127,8 @@ impl VerifyEdits {
 
     /// Adds the language server's diagnostics of the file to the result of the edit.
     async fn add_diagnostics(&self, context: &ToolContext, file: &str, result: &mut ToolResult) {
-        let Some(lsp) = &self.options.lsp else { return };
+        // A language server runs what the project's files say, outside the walls of other turns.
+        let Some(lsp) = self.options.lsp.as_ref().filter(|_| context.trust().is_owner()) else { return };
         match timeout(self.options.timeout, lsp.after_edit(file, context.trust())).await {
             Ok(None) => {}
             Ok(Some(Ok(diagnostics))) if has_errors(&diagnostics) => {

@@ -63,14 +63,21 @@ pub(crate) fn retention(config: &Config) -> Retention {
     Retention::of_oneshots(config.session.oneshot_keep_days).with_calls(calls).with_vectors(VECTORS)
 }
 
+/// A configuration without a limit of the database: what looks at it or adds a row must not make room in it.
+fn unlimited() -> Config {
+    let mut config = Config::default();
+    config.storage.max_mb = 0;
+    config
+}
+
 /// Opens the database beside other programs, for a command that writes one row.
 pub(crate) fn beside(path: &Path) -> Result<Store> {
-    open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)
+    open(path, &unlimited(), Arc::new(SystemClock), OpenMode::Guest)
 }
 
 /// Describes the number of memories, for `doctor`.
 pub(crate) async fn memory(path: &Path) -> Result<String> {
-    let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;
+    let store = open(path, &unlimited(), Arc::new(SystemClock), OpenMode::Guest)?;
     let amount = super::memory::amount(&store).await;
     store.close().await;
     amount
@@ -78,7 +85,7 @@ pub(crate) async fn memory(path: &Path) -> Result<String> {
 
 /// Describes whether the database is intact, for `doctor`.
 pub(crate) async fn check(path: &Path) -> Result<String> {
-    let store = open(path, &Config::default(), Arc::new(SystemClock), OpenMode::Guest)?;
+    let store = open(path, &unlimited(), Arc::new(SystemClock), OpenMode::Guest)?;
     let health = store.check().await;
     store.close().await;
     let health = health.map_err(|error| Error::failed(error.to_string()).because(error))?;

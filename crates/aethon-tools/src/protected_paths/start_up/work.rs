@@ -67,6 +67,13 @@ pub(super) const EDITORS: &[&str] = &[
 
 /// Languages: interpreters, debuggers, compilers and package tools.
 pub(super) const LANGUAGES: &[&str] = &[
+    ".pyenv/versions",
+    ".rbenv/versions",
+    ".asdf/installs",
+    ".local/share/mise/installs",
+    ".local/share/pipx/venvs",
+    ".local/share/uv/tools",
+    ".npm/_npx",
     ".local/lib",
     ".pythonrc",
     ".pythonrc.py",
@@ -273,6 +280,13 @@ pub(super) const LANGUAGES: &[&str] = &[
 
 /// Programs of the command line whose settings name commands to run.
 pub(super) const TOOLS: &[&str] = &[
+    "google-cloud-sdk",
+    ".krew",
+    ".helm/plugins",
+    ".local/share/helm/plugins",
+    ".local/share/gh/extensions",
+    ".gnuplot",
+    ".cache/pre-commit",
     "bin",
     ".bin",
     ".local/bin",
@@ -365,6 +379,10 @@ pub(super) const TOOLS: &[&str] = &[
 
 /// Hooks, tools and settings of other assistants.
 pub(super) const ASSISTANTS: &[&str] = &[
+    "CLAUDE.md",
+    "AGENTS.md",
+    "GEMINI.md",
+    ".local/share/claude/versions",
     ".claude",
     ".claude.json",
     ".config/claude",
