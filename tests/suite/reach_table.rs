@@ -44,14 +44,16 @@ enum Way {
     Command,
 }
 
+/// Whether something worked, by the output of the call and the state of the world.
+type Worked = Box<dyn Fn(&World, &str) -> bool>;
+
 /// One attempt.
 struct Attempt {
     ability: &'static str,
     way: Way,
     tool: &'static str,
     input: Value,
-    /// Whether it worked, by the output of the call and the state of the world.
-    worked: Box<dyn Fn(&World, &str) -> bool>,
+    worked: Worked,
 }
 
 /// The files and services around one server.

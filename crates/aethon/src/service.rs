@@ -70,7 +70,7 @@ impl Service {
             tracing::warn!("{warning}");
         }
         if let Some(warning) = crate::other_accounts::warning(&prepared.config) {
-            tracing::warn!("{warning}");
+            tracing::warn!("{warning}; {}", crate::other_accounts::FIX);
         }
         let lock = prepared.home.lock()?;
         let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
