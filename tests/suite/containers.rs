@@ -88,8 +88,11 @@ fn servers_of_tools_and_of_languages_run_in_containers_and_nowhere_else() {
 
     // A language server is a program like them.
     std::fs::write(server.home().path().join("workspace/a.tiny"), "x\n").unwrap();
-    let asked = ask("!tool lsp {\"action\": \"diagnostics\", \"path\": \"a.tiny\"}");
-    assert!(asked.contains("no-such-server") && asked.contains("image"), "{asked}");
+    const DIAGNOSTICS: &str = "!tool lsp {\"action\": \"diagnostics\", \"path\": \"a.tiny\"}";
+    let frames = server.chat("default").say("m1", DIAGNOSTICS);
+    let answered = frames.last().expect("an end")["text"].as_str().expect("a text").to_owned();
+    assert!(answered.contains("no-such-server") && answered.contains("image"), "{answered}");
+    assert!(ask(DIAGNOSTICS).contains("the owner's own words"), "it runs what the files of a project say");
 
     assert_eq!(server.terminate().code(), Some(0));
     eventually("an end of every container", || (!docker.has_left()).then_some(()));

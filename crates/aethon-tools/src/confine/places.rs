@@ -15,9 +15,10 @@ use super::landlock::FileRules;
 use super::mounts::Mounts;
 use super::scan::{Found, Scan};
 use super::stamp::Stamp;
-use crate::files::{SHAPING_FOLDERS, SHAPING_PAGES, real};
+use crate::files::real;
 use crate::options::Options;
 use crate::protected_paths::{ProtectedPaths, USUAL_HOMES, resolved};
+use crate::shaping::{FOLDERS, PAGES};
 use crate::sockets::ClosedSockets;
 
 /// What a command writes there about a process, such as a control group that is killed, needs no signal.
@@ -212,7 +213,7 @@ impl ClosedPlaces {
 
     /// Returns what shapes the assistant, whether it exists or not.
     fn shaping(&self) -> Vec<PathBuf> {
-        SHAPING_PAGES.iter().chain(&SHAPING_FOLDERS).map(|name| self.workspace.join(name)).collect()
+        PAGES.iter().chain(&FOLDERS).map(|name| self.workspace.join(name)).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, statat};
 use serde_json::{Value, json};
 
-use crate::files::{SHAPING_FOLDERS as FOLDERS, SHAPING_PAGES as PAGES};
+use crate::shaping::{FOLDERS, PAGES};
 
 /// Prints the list of mounts with nothing but the shell.
 pub(super) const LIST_MOUNTS: &str = r#"while read -r line; do echo "$line"; done < /proc/self/mountinfo"#;

@@ -29,6 +29,5 @@ pub(crate) use list::FileList;
 pub(crate) use map::RepoMap;
 pub(crate) use paths::{lexical, real};
 pub(crate) use read::FileRead;
-pub(crate) use workspace::{FOLDERS as SHAPING_FOLDERS, PAGES as SHAPING_PAGES};
 pub use workspace::{Opened, Workspace};
 pub(crate) use write::FileWrite;

@@ -21,12 +21,7 @@ use super::blocklist::Blocklist;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
-
-/// The workspace pages that shape the assistant.
-pub(crate) const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
-
-/// The workspace folders that shape it: procedures, specialists, skills.
-pub(crate) const FOLDERS: [&str; 3] = ["sops", "agents", "skills"];
+use crate::shaping::PAGES;
 
 /// Decides what tools may open, in a turn of a given trust.
 #[derive(Debug, Clone)]

@@ -76,7 +76,8 @@ impl Tool for Lsp {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         if !context.trust().is_owner() {
             return Err(ToolError::denied(
-                "language servers run what a project's files say, with the owner's rights, so they answer only in turns that                  the owner's own words began; read the files instead",
+                "language servers run what a project's files say, with the owner's rights, so they answer only in turns that \
+                 the owner's own words began; read the files instead",
             ));
         }
         let arguments: Arguments = self.spec.parse(input)?;
