@@ -72,7 +72,6 @@ pub(super) const LANGUAGES: &[&str] = &[
     ".asdf/installs",
     ".local/share/mise/installs",
     ".local/share/pipx/venvs",
-    ".local/share/uv/tools",
     ".npm/_npx",
     ".local/lib",
     ".pythonrc",
