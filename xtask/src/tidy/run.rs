@@ -61,7 +61,7 @@ mod tests {
             #[allow(dead_code)]\nstruct SessionManager;\n// TODO\nfn f() {}\n";
         let methods: Vec<_> = (0..8).map(|at| format!("fn m{at}();\n")).collect();
         let large = format!("//! x\ntrait T {{ {} }}\n{}", methods.concat(), "// x\n".repeat(600));
-        let lock = "[[package]]\n".repeat(401);
+        let lock = "[[package]]\n".repeat(441);
         let mut tree = Tree::of(&[
             ("Cargo.toml", "[workspace.dependencies]\nserde = \"1\""),
             ("Cargo.lock", &lock),

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_lock_that_grew_too_long_is_found() {
-        for (count, expected) in [(400, 0), (401, 1)] {
+        for (count, expected) in [(LIMIT, 0), (LIMIT + 1, 1)] {
             let text = "[[package]]\nname = \"a\"\n".repeat(count);
             assert_eq!(few_packages(&Tree::of(&[("Cargo.lock", &text)])).len(), expected);
         }
