@@ -179,22 +179,17 @@ fn still_keyed(keys: &AddressedKeys, layers: &Layers) -> EditFault {
 fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath, DocumentMut), String> {
     let path = KeyPath::parse(key).filter(|path| path.steps().len() > 1);
     let path = path.ok_or("must be a dotted key such as model.provider")?;
-    match known(&path) {
-        None => return Err("is no key of the configuration".to_owned()),
-        Some(true) if is_nameable(&path) && is_credential(value) => {}
-        Some(true) => {
-            let sentence = "is a secret or holds some; store it with `aethon-cli secrets set NAME`, and write \
-                            \"${credential:NAME}\" into the file";
-            return Err(sentence.to_owned());
-        }
-        Some(false) => {}
+    let is_secret = known(&path).ok_or("is no key of the configuration")?;
+    if is_secret && !(is_nameable(&path) && is_credential(value)) {
+        let sentence = "is a secret or holds some; store it with `aethon-cli secrets set NAME`, and write \
+                        \"${credential:NAME}\" into the file";
+        return Err(sentence.to_owned());
     }
     if is_masked(value) && !is_credential(value) {
         return Err("holds a masked value or the name of a secret; edit the file for it".to_owned());
     }
     // What the reference resolves to would show wherever the value does: in the dump, in the status, at the model's service.
-    let may_name = known(&path) == Some(true);
-    if has_reference(value) && !(may_name && is_credential(value)) {
+    if !is_secret && has_reference(value) {
         return Err(
             "has a reference (`${NAME}`), which is written into the file only; write `$$` for a dollar sign"
                 .to_owned(),
