@@ -37,7 +37,7 @@ pub(crate) struct FuzzOptions {
 /// How much torture.
 #[derive(clap::Args)]
 pub(crate) struct TortureOptions {
-    /// Kills of the server
+    /// Kills of the server; with 0, only what comes after them
     #[arg(long, default_value_t = 1_000)]
     kills: u64,
     /// The seed of their order
@@ -95,6 +95,9 @@ const USUAL_SEEDS: &str = "10000";
 /// The simulation test that takes its seeds from the environment.
 const SEEDS_TEST: &str = "seeds_that_somebody_asks_for";
 
+/// The tests of the suite whose troubles `torture` runs beside its kills.
+const TROUBLES: &str = "tortured_by_";
+
 /// Runs the usual seeds with the same build as the tests of the workspace.
 pub(crate) fn simulation(root: &Path) -> Result<()> {
     let test = [&["--workspace"], &FEATURES[..], &["--test", "sim"]].concat();
@@ -117,11 +120,14 @@ pub(crate) fn io_faults(root: &Path) -> Result<()> {
     long(root, &test, "every_operation_fails_once", &[])
 }
 
-/// Kills the built server under clients of every surface.
+/// Kills the built server under clients of every surface; then the troubles that each need a home of their own.
 pub(crate) fn torture(root: &Path, options: &TortureOptions) -> Result<()> {
     let (kills, seed) = (options.kills.to_string(), options.seed.to_string());
     let variables = [("AETHON_TORTURE_KILLS", kills.as_str()), ("AETHON_TORTURE_SEED", seed.as_str())];
-    on_the_built_server(root, "clients_of_every_surface_through_many_kills", &variables)
+    if options.kills > 0 {
+        on_the_built_server(root, "clients_of_every_surface_through_many_kills", &variables)?;
+    }
+    on_the_built_server(root, TROUBLES, &variables)
 }
 
 /// Backs the home of a built server up under load and restores it.

@@ -9,6 +9,7 @@
 mod chaos;
 mod check;
 mod clients;
+mod clock;
 mod jobs;
 mod messengers;
 mod people;
@@ -160,7 +161,7 @@ fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server)
     ));
 }
 
-/// Kills the server again and again.
+/// Kills the server again and again; now and then it is asked to end instead, as by an update in the middle of everything.
 fn torture(plan: &Plan) {
     with_clients(plan, |stage, messengers, mut server| {
         let (mut random, begun) = (Random::new(plan.seed), Instant::now());
@@ -168,7 +169,8 @@ fn torture(plan: &Plan) {
             // Now and then it lives long enough for those whom every kill has met in mid-answer.
             let breath = if kill % 10 == 0 { 3000 } else { 0 };
             std::thread::sleep(Duration::from_millis(random.between(150, 900) + breath));
-            server = start(&server.kill(), messengers, &SETTINGS);
+            let home = if random.between(0, 4) == 0 { ended(server) } else { server.kill() };
+            server = start(&home, messengers, &SETTINGS);
             stage.moves(&server);
             if kill % 50 == 0 {
                 tell(&format!("{kill} kills, {:.0?}", begun.elapsed()));
@@ -176,6 +178,13 @@ fn torture(plan: &Plan) {
         }
         server
     });
+}
+
+/// Ends the server in order, and returns its home.
+fn ended(server: Server) -> Arc<TempDir> {
+    let home = server.home();
+    assert!(server.terminate().success(), "it ends in order");
+    home
 }
 
 /// For whoever runs it by hand.
