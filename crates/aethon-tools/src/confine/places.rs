@@ -142,6 +142,11 @@ impl ClosedPlaces {
         Ok(rules)
     }
 
+    /// Returns the homes of other assistants that are near: the person's home and the neighbourhood of the own one.
+    pub(super) fn other_homes(&self) -> Vec<PathBuf> {
+        self.find().homes
+    }
+
     /// Returns what a command in the kernel sandbox sees.
     pub(super) fn view(&self, trust: Trust) -> View {
         let mut hidden = self.closed(&self.find(), &Mounts::read());
