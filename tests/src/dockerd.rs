@@ -27,10 +27,24 @@ pub struct Dockerd {
     process: Child,
 }
 
+/// How a daemon numbers the users of containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Users {
+    /// As the machine does.
+    OfTheMachine,
+    /// Mapped to others (`--userns-remap`).
+    Remapped,
+}
+
 impl Dockerd {
     /// Starts a daemon. `None` where it cannot run, with the reason on stderr.
     pub fn start() -> Option<Self> {
-        match Self::started() {
+        Self::start_as(Users::OfTheMachine)
+    }
+
+    /// Starts a daemon that treats the users of containers like this. `None` where it cannot run, with the reason on stderr.
+    pub fn start_as(users: Users) -> Option<Self> {
+        match Self::started(users) {
             Ok(daemon) => Some(daemon),
             Err(reason) => {
                 eprintln!("left out on this machine, because no docker daemon can run here: {reason}");
@@ -39,7 +53,7 @@ impl Dockerd {
         }
     }
 
-    fn started() -> Result<Self, String> {
+    fn started(users: Users) -> Result<Self, String> {
         let busybox = found("busybox").ok_or("there is no busybox (Debian: busybox-static)")?;
         let dockerd = found("dockerd").ok_or("there is no dockerd (Debian: docker.io)")?;
         if !rustix::process::geteuid().is_root() {
@@ -49,7 +63,11 @@ impl Dockerd {
         let path = |name: &str| folder.path().join(name).display().to_string();
         let log = fs::File::create(folder.path().join("log")).map_err(|error| error.to_string())?;
         // No bridge and no rules of a firewall: nothing of the machine changes.
-        let process = Command::new(dockerd)
+        let mut command = match users {
+            Users::OfTheMachine => Command::new(dockerd),
+            Users::Remapped => remapping(&dockerd, folder.path()).map_err(|error| error.to_string())?,
+        };
+        let process = command
             .args(["--data-root", &path("data"), "--exec-root", &path("exec"), "--pidfile", &path("pid")])
             .args(["-H", &format!("unix://{}", path("docker.sock")), "--storage-driver", "vfs"])
             .args(["--iptables=false", "--ip6tables=false", "--bridge=none"])
@@ -148,6 +166,16 @@ impl Drop for Dockerd {
         let _ = kill_process(Pid::from_child(&self.process), Signal::TERM);
         let _ = self.process.wait();
     }
+}
+
+/// A daemon that maps users. Its list of numbers is put over that of the machine for this daemon only.
+fn remapping(dockerd: &Path, folder: &Path) -> std::io::Result<Command> {
+    fs::write(folder.join("subids"), "nobody:100000:65536\n")?;
+    let script = "mount --bind \"$0\" /etc/subuid && mount --bind \"$0\" /etc/subgid && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script]).arg(folder.join("subids")).arg(dockerd);
+    command.args(["--userns-remap", "nobody:nogroup"]);
+    Ok(command)
 }
 
 fn found(name: &str) -> Option<PathBuf> {

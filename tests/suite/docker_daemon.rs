@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use aethon_tests::dockerd::{Dockerd, IMAGE, IMAGE_WITHOUT_SHELL};
+use aethon_tests::dockerd::{Dockerd, IMAGE, IMAGE_WITHOUT_SHELL, Users};
 use aethon_tests::server::{program, run, server_command};
 use aethon_tests::socket::of_type;
 use aethon_tests::{Server, Socket, eventually, home};
@@ -163,35 +163,93 @@ fn commands_of_strangers_change_nothing_that_acts_later_and_leave_few_containers
     let Some(daemon) = Dockerd::start() else { return };
     let server = start(&daemon, &[]);
     let workspace = server.home().path().join("workspace");
-    std::fs::write(workspace.join("SOUL.md"), "kind\n").unwrap();
+    for folder in ["sops", "work/app/.git/hooks", "work/app/src"] {
+        std::fs::create_dir_all(workspace.join(folder)).unwrap();
+    }
+    for page in ["SOUL.md", "result.txt", "work/app/.envrc", "work/app/main.rs"] {
+        std::fs::write(workspace.join(page), "kind\n").unwrap();
+    }
     let ask = |path: &str, command: &str| {
         let text = format!("!tool shell {}", json!({"command": command}));
         server.post(path, &json!({"text": text})).text()
     };
-    let attempt = "echo evil > SOUL.md; rm SOUL.md; echo x > LEARNINGS.md; mkdir sops/evil; busybox mv skills s; \
-                   echo x > agents/evil.md; echo fine > result.txt; cat SOUL.md";
+    let attempt = "echo evil > SOUL.md; rm SOUL.md; echo x > LEARNINGS.md; mkdir sops/evil; busybox mv sops s; mkdir agents; \
+                   echo fine > result.txt; mkdir work/new && echo fine > work/new/x; cd work/app; echo x > .envrc; \
+                   echo x > .mcp.json; echo x > .git/hooks/pre-commit; busybox mv .git .hg; cd ..; busybox mv app new/app; \
+                   echo fine > app/src/x; echo fine > app/main.rs; cat ../SOUL.md";
     let told = ask("/webhook/trigger", attempt);
     assert!(told.contains("Read-only") && told.contains("kind"), "{told}");
-    let read = |name: &str| std::fs::read_to_string(workspace.join(name)).unwrap();
-    assert_eq!((read("SOUL.md").as_str(), read("LEARNINGS.md").as_str()), ("kind\n", ""));
-    assert_eq!(read("result.txt"), "fine\n", "the rest of the workspace is writable");
-    for folder in ["sops", "agents", "skills"] {
-        assert_eq!(std::fs::read_dir(workspace.join(folder)).unwrap().count(), 0, "{folder}");
+    let read = |name: &str| std::fs::read_to_string(workspace.join(name)).unwrap_or_default();
+    for (name, expected) in [
+        ("SOUL.md", "kind\n"),
+        ("LEARNINGS.md", ""),
+        ("work/app/.envrc", "kind\n"),
+        ("work/app/.mcp.json", ""),
+        ("work/app/.git/hooks/pre-commit", ""),
+        ("result.txt", "fine\n"),
+        ("work/app/src/x", "fine\n"),
+        ("work/app/main.rs", "fine\n"),
+    ] {
+        assert_eq!(read(name), expected, "{name}: {told}");
     }
+    assert!(!workspace.join("agents").exists() && !workspace.join("sops/evil").exists());
     // The owner's own words may change them.
     let mut chat = server.chat("default");
-    let told = ran(&mut chat, "m1", "echo kinder > SOUL.md; echo done", 20);
+    let command = "echo kinder > SOUL.md; echo mine > work/app/.envrc; mkdir free; echo done";
+    let told = ran(&mut chat, "m1", command, 20);
     assert!(told.contains("done") && read("SOUL.md") == "kinder\n", "{told}");
-    // A page that is replaced by renaming, as file tools and editors do, is read-only again in a container that is used again.
-    assert!(ask("/webhook/again", "echo evil > SOUL.md").contains("Read-only"));
-    std::fs::write(workspace.join("SOUL.new"), "kindest\n").unwrap();
-    std::fs::rename(workspace.join("SOUL.new"), workspace.join("SOUL.md")).unwrap();
-    ask("/webhook/again", "echo evil > SOUL.md; mv result.txt SOUL.md");
-    assert_eq!(read("SOUL.md"), "kindest\n");
+    assert_eq!(read("work/app/.envrc"), "mine\n");
+    // What was made since can be changed, in a container of the same conversation.
+    ask("/webhook/trigger", "echo fine > free/x");
+    assert_eq!(read("free/x"), "fine\n");
     for number in 0..5 {
         ask(&format!("/webhook/hook-{number}"), "echo hello");
     }
     eventually("few containers", || (daemon.containers().len() <= 3).then_some(()));
+}
+
+#[test]
+fn a_page_that_is_replaced_while_a_stranger_s_command_runs_stays_read_only() {
+    let Some(daemon) = Dockerd::start() else { return };
+    let server = start(&daemon, &[]);
+    let workspace = server.home().path().join("workspace");
+    for folder in ["work", "sops"] {
+        std::fs::create_dir(workspace.join(folder)).unwrap();
+    }
+    std::fs::write(workspace.join("SOUL.md"), "kind\n").unwrap();
+    let command = "echo x > work/begun; while ! [ -e work/go ]; do sleep 0.1; done; \
+                   echo evil > SOUL.md; echo evil > sops/evil.sop.md; echo over > work/over; cat SOUL.md";
+    let text = format!("!tool shell {}", json!({"command": command, "timeout_seconds": 60}));
+    let told = std::thread::scope(|scope| {
+        let asked = scope.spawn(|| server.post("/webhook/trigger", &json!({"text": text})).text());
+        eventually("the command", || workspace.join("work/begun").exists().then_some(()));
+        // As file tools and editors write: a new file, or folder, takes the name of the old one.
+        std::fs::write(workspace.join("SOUL.new"), "kindest\n").unwrap();
+        std::fs::rename(workspace.join("SOUL.new"), workspace.join("SOUL.md")).unwrap();
+        std::fs::create_dir(workspace.join("sops.new")).unwrap();
+        std::fs::rename(workspace.join("sops.new"), workspace.join("sops")).unwrap();
+        std::fs::write(workspace.join("work/go"), "").unwrap();
+        asked.join().unwrap()
+    });
+    assert!(workspace.join("work/over").exists() && told.contains("kindest"), "{told}");
+    assert_eq!(std::fs::read_to_string(workspace.join("SOUL.md")).unwrap(), "kindest\n", "{told}");
+    assert_eq!(std::fs::read_dir(workspace.join("sops")).unwrap().count(), 0, "{told}");
+}
+
+#[test]
+fn a_daemon_that_maps_users_runs_commands_that_write_to_the_workspace() {
+    let Some(daemon) = Dockerd::start_as(Users::Remapped) else { return };
+    let server = start(&daemon, &[]);
+    let workspace = server.home().path().join("workspace");
+    std::fs::create_dir(workspace.join("work")).unwrap();
+    let mut chat = server.chat("default");
+    let told = ran(&mut chat, "m1", "id -u; echo made > made.txt; cat /sys/fs/cgroup/memory.max", 20);
+    assert!(told.contains("65534\n") && !told.contains("denied"), "{told}");
+    assert_eq!(std::fs::read_to_string(workspace.join("made.txt")).unwrap(), "made\n");
+    let text = format!("!tool shell {}", json!({"command": "echo x > work/x; echo x > SOUL.md"}));
+    let told = server.post("/webhook/trigger", &json!({"text": text})).text();
+    assert!(workspace.join("work/x").exists() && told.contains("Read-only"), "{told}");
+    assert!(!workspace.join("SOUL.md").exists());
 }
 
 #[test]

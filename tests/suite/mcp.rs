@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use aethon_tests::socket::of_type;
 use aethon_tests::{Server, eventually, home, program, run_cli};
 use serde_json::{Value, json};
 
@@ -210,7 +211,8 @@ fn tools_of_a_server_are_borrowed_guarded_and_given_back() {
     let given = "mcp.servers.fake.env={ GIVEN = \"mcp-canary-0123456789\" }";
     let broken = "mcp.servers.broken.command=no-such-program";
     let asking = ["approval.enabled=true", "approval.requires_approval=[\"fake__d*\"]"];
-    let server = Server::start(&[&command, given, broken, asking[0], asking[1]]);
+    let opened = "security.guest_tools=[\"fake__*\"]";
+    let server = Server::start(&[&command, given, broken, asking[0], asking[1], opened]);
     until_servers(&server, "fake: connected, 3 tools");
     until_servers(&server, "broken: failing");
     let ask = |text: &str| {
@@ -226,4 +228,25 @@ fn tools_of_a_server_are_borrowed_guarded_and_given_back() {
     let denied = ask("!tool fake__die {}");
     assert!(denied.contains("approval.requires_approval"), "{denied}");
     assert_eq!(server.terminate().code(), Some(0));
+}
+
+#[test]
+fn a_local_server_changes_nothing_in_turns_of_strangers_unless_the_owner_opens_its_tools() {
+    let command = format!("mcp.servers.fake.command={:?}", env!("CARGO_BIN_EXE_fake-mcp"));
+    for (opened, expected) in
+        [("security.guest_tools=[]", false), ("security.guest_tools=[\"fake__e*\"]", true)]
+    {
+        let server = Server::start(&[&command, opened]);
+        until_servers(&server, "fake: connected");
+        let text = "!tool fake__echo {\"word\": \"borrowed\"}";
+        let answer = server.post("/webhook/trigger", &json!({"text": text})).text();
+        assert_eq!(answer.contains("security.guest_tools"), !expected, "{answer}");
+        // What only reads leaves nothing behind.
+        let answer = server.post("/webhook/trigger", &json!({"text": "!tool fake__environment {}"})).text();
+        assert!(answer.contains("PATH="), "{answer}");
+        // The owner's own turns use them all.
+        let frames = server.chat("default").say("m1", text);
+        let tool = (*of_type(&frames, "tool").last().expect("a tool frame")).clone();
+        assert_eq!(tool["state"], "ok", "{tool}");
+    }
 }

@@ -108,6 +108,39 @@ const PLACES: &[&str] = &[
     ".config/containers/containers.conf",
     ".envrc",
     ".config/mise/config.toml",
+    ".zcompdump",
+    ".zcompdump-host-5.9",
+    ".zshrc.zwc",
+    ".cache/p10k-dump-ada.zsh",
+    ".cache/p10k-instant-prompt-ada.zsh",
+    ".cache/gitstatus/gitstatusd",
+    ".cache/starship/init.zsh",
+    ".oh-my-zsh/custom/x.zsh",
+    ".zprezto/runcoms/zshrc",
+    ".local/share/zinit/zinit.git/zinit.zsh",
+    ".antidote/antidote.zsh",
+    ".local/share/fisher/x.fish",
+    ".oh-my-bash/oh-my-bash.sh",
+    "miniconda3/bin/python",
+    "anaconda3/etc/profile.d/conda.sh",
+    "miniforge3/bin/activate",
+    ".condarc",
+    ".opam/default/bin/ocaml",
+    ".virtualenvs/work/bin/activate",
+    ".pyenv/versions/3.13/bin/python",
+    ".rbenv/versions/3.4/bin/ruby",
+    ".nvm/versions/node/v22/bin/node",
+    ".asdf/asdf.sh",
+    ".sdkman/candidates/java/current/bin/java",
+    ".local/share/mise/installs/node/22/bin/node",
+    ".rustup/toolchains/stable/bin/rustc",
+    ".deno/bin/deno",
+    ".bun/bin/bun",
+    ".local/share/pnpm/pnpm",
+    ".volta/tools/image/node/22/bin/node",
+    ".nix-profile/bin/x",
+    ".local/state/nix/profiles/profile",
+    ".logseq/plugins/x/index.js",
     "Library/LaunchAgents/x.plist",
 ];
 
@@ -364,6 +397,114 @@ fn a_webhook_s_turn_changes_nothing_that_shapes_the_assistant() {
         let mut chat = stage.server.chat("default");
         let write = call("file_write", &json!({"path": "sops/mine.sop.md", "content": "# Mine\n"}));
         assert_eq!(in_chat(&mut chat, "m1", &write)["state"], "ok");
+    }
+}
+
+/// What is obeyed when a project of the workspace is opened or entered.
+const OF_PROJECTS: &[&str] = &[
+    "app/.git/hooks/pre-commit",
+    "app/.git/config",
+    "app/.envrc",
+    "app/.husky/pre-commit",
+    "app/.vscode/tasks.json",
+    "app/.vscode/extensions.json",
+    "app/.idea/workspace.xml",
+    "app/.mcp.json",
+    "app/.claude/settings.json",
+    "app/mise.toml",
+    "app/.venv/bin/activate",
+    "app/packages/web/.vscode/tasks.json",
+    "vault/.obsidian/plugins/x/main.js",
+    ".envrc",
+];
+
+/// A command that tries each place in several ways, and then what it may do.
+fn attack_on_projects(names: &[&str]) -> String {
+    format!(
+        "for it in {}; do\n\
+         mkdir -p \"$(dirname \"$it\")\"; echo {EVIL} > \"$it\"; echo {EVIL} >> \"$it\"\n\
+         echo {EVIL} > work/mine; cp work/mine \"$it\"; rm -f \"$it\"; mv work/mine \"$it\"\n\
+         echo {EVIL} > work/mine; ln work/mine \"$it\"; ln -s \"$PWD/work/mine\" \"$it\"\n\
+         mkdir -p work/made; echo {EVIL} > work/made/\"$(basename \"$it\")\"\n\
+         mv -T \"$(dirname \"$it\")\" work/away && mv work/made \"$(dirname \"$it\")\"\n\
+         done 2>/dev/null\n\
+         mv app work/app 2>/dev/null; mv app/.git work/git 2>/dev/null\n\
+         echo fine > app/src/new.rs; echo fine > app/main.rs; echo fine > work/fine\n\
+         echo {EVIL} > ~/project/.git/hooks/x; echo {EVIL} > ~/project/.envrc; echo tried",
+        names.join(" ")
+    )
+}
+
+#[test]
+fn a_webhook_s_turn_changes_nothing_that_a_project_obeys_and_the_owner_s_does() {
+    for (existing, settings) in [
+        (true, &[][..]),
+        (false, &[]),
+        (true, &["security.sandbox=kernel"]),
+        (false, &["security.sandbox=kernel"]),
+    ] {
+        let stage = Stage::new(false, settings);
+        let workspace = stage.ada.join(".aethon/workspace");
+        let usual = [
+            "app/.git/HEAD",
+            "app/main.rs",
+            "app/src/main.rs",
+            "app/packages/web/.vscode/x",
+            "vault/.obsidian/x",
+            "work/x",
+        ];
+        let places = OF_PROJECTS.iter().filter(|_| existing);
+        for name in usual.iter().chain(places) {
+            let path = workspace.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "mine").unwrap();
+        }
+        fs::create_dir_all(stage.ada.join("project/.git/hooks")).unwrap();
+        let webhook = |text: String| stage.server.post("/webhook/trigger", &json!({ "text": text })).text();
+        for name in OF_PROJECTS {
+            webhook(call("file_write", &json!({"path": name, "content": EVIL})));
+        }
+        let walled = !settings.is_empty() || has_walls(&stage);
+        if walled {
+            fs::write(workspace.join("work/attack.sh"), attack_on_projects(OF_PROJECTS)).unwrap();
+            let told = webhook(call("shell", &json!({"command": "bash work/attack.sh"})));
+            assert!(told.contains("tried"), "{told}");
+            for name in ["app/src/new.rs", "app/main.rs", "work/fine"] {
+                assert_eq!(fs::read_to_string(workspace.join(name)).unwrap(), "fine\n", "{name}: {told}");
+            }
+        }
+        for name in OF_PROJECTS {
+            let text = fs::read_to_string(workspace.join(name)).unwrap_or_default();
+            assert_eq!(text, if existing { "mine" } else { "" }, "{name}, {settings:?}");
+        }
+        for name in ["project/.git/hooks/x", "project/.envrc"] {
+            assert!(!walled || !stage.ada.join(name).exists(), "{name}, {settings:?}");
+        }
+        // The owner works on projects as before.
+        let mut chat = stage.server.chat("default");
+        let command = "cd app && echo mine > .envrc && mkdir -p .husky .git/hooks && echo mine > .husky/x && echo mine > .git/hooks/x";
+        let tool = in_chat(&mut chat, "m1", &call("shell", &json!({ "command": command })));
+        assert!(tool["output"].as_str().unwrap().contains("exit status 0"), "{tool}");
+        let write = call("file_write", &json!({"path": "app/.vscode/settings.json", "content": "{}"}));
+        assert_eq!(in_chat(&mut chat, "m2", &write)["state"], "ok");
+    }
+}
+
+#[test]
+fn the_owner_opens_a_project_to_turns_of_strangers_by_its_folder() {
+    for settings in [&[][..], &["security.sandbox=kernel"]] {
+        let opened = "security.allowed_paths=[\"~/.aethon/workspace/app\"]";
+        let stage = Stage::new(false, &[settings, &[opened]].concat());
+        let workspace = stage.ada.join(".aethon/workspace");
+        for name in ["app/.git/hooks", "closed/.git/hooks"] {
+            fs::create_dir_all(workspace.join(name)).unwrap();
+        }
+        let command = "echo x > app/.git/hooks/x; echo x > app/.envrc; echo x > closed/.git/hooks/x; echo x > closed/.envrc";
+        stage.server.post("/webhook/trigger", &json!({"text": call("shell", &json!({"command": command}))}));
+        let there = |name: &str| workspace.join(name).exists();
+        assert!(there("app/.git/hooks/x") && there("app/.envrc"), "{settings:?}");
+        let is_closed = !there("closed/.git/hooks/x") && !there("closed/.envrc");
+        assert!(is_closed || settings.is_empty() && !has_walls(&stage), "{settings:?}");
     }
 }
 

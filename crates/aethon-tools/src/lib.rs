@@ -9,6 +9,8 @@
 //! assistant talks to.
 //! `slots` shares out places between the owner and strangers, and `cancel` ends work on the blocking pool.
 //!
+//! `strangers` knows what turns leave as it is that the owner's words did not begin.
+//!
 //! `confine` builds the walls around every child process, `protected_paths` and `sockets` list what is closed to it, and `sandbox`
 //! and `docker` isolate commands from the rest of the machine.
 
@@ -31,11 +33,12 @@ mod protected_paths;
 mod sandbox;
 mod sandbox_limits;
 mod set;
-mod shaping;
 mod shell;
 mod slots;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems have no walls that use it"))]
 mod sockets;
+mod stamp;
+mod strangers;
 mod verify;
 mod web;
 mod workflows;

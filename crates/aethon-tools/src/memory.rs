@@ -67,6 +67,7 @@ impl ManageMemory {
         .with_role("content", ArgumentRole::Remembered)
         .with_role("category", ArgumentRole::Remembered)
         .with_role("query", ArgumentRole::Text)
+        .looking_with("action", &["search", "list"])
         // Everybody has their own.
         .open_to(Trust::Guest);
         Self { spec, memory }

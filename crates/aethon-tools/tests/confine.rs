@@ -217,6 +217,28 @@ async fn the_own_port_is_closed_and_others_are_open() {
     assert!(text.contains("1 passed"), "{text}");
 }
 
+#[tokio::test]
+async fn the_ports_of_other_assistants_of_the_person_are_closed_while_they_run() {
+    if !stands("ports", |it| it.ports, "port") {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let stage = Stage::new();
+    let home = stage.path(".aethon-work");
+    for folder in ["run", "credentials"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+    }
+    fs::write(home.join("aethon.db"), "").unwrap();
+    fs::write(home.join("run/server.address"), format!("http://127.0.0.1:{port}\n")).unwrap();
+    let alive = fs::File::create(home.join("run/server.alive")).unwrap();
+    let connect = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected");
+    assert!(stage.run(&connect).await.contains("connected"), "what a crash leaves behind closes nothing");
+    alive.lock().unwrap();
+    let text = stage.run(&connect).await;
+    assert!(text.contains("denied") && !text.contains("connected"), "{text}");
+}
+
 /// Every way to a port that the rule about ports alone lets through.
 #[test]
 #[ignore = "runs inside the walls, started by a command"]

@@ -11,6 +11,7 @@
 mod common;
 mod daemon;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -77,7 +78,16 @@ impl Stage {
 }
 
 fn sandbox(daemon: &Daemon, folder: &TempDir) -> DockerSandbox {
-    DockerSandbox::new(&daemon.host(), limits(), folder.path(), &folder.path().join("workspace"))
+    sandbox_at(&daemon.host(), folder.path(), &folder.path().join("workspace"))
+}
+
+fn sandbox_at(host: &str, home: &Path, workspace: &Path) -> DockerSandbox {
+    let options = Options::default().with(|options| {
+        options.home = Some(home.into());
+        options.workspace = workspace.into();
+        options.shell.limits = limits();
+    });
+    DockerSandbox::new(host, &options)
 }
 
 fn session(name: &str) -> SessionId {
@@ -346,26 +356,38 @@ async fn idle_containers_are_capped_and_those_of_strangers_go_first() {
 }
 
 #[tokio::test]
-async fn what_shapes_the_assistant_is_read_only_in_containers_of_strangers() {
+async fn containers_of_strangers_can_change_nothing_but_what_does_not_act_later() {
     let stage = Stage::new();
+    let at = |name: &str| stage.real("workspace") + name;
+    for path in ["/sops", "/work", "/app/.git", "/app/src"] {
+        std::fs::create_dir_all(at(path)).unwrap();
+    }
+    for path in ["/SOUL.md", "/notes.md", "/app/main.rs"] {
+        std::fs::write(at(path), "x").unwrap();
+    }
+    let bind = |name: &str| json!({"Type": "bind", "Source": at(name), "Target": at(name)});
+    let mut whole = bind("");
+    whole["ReadOnly"] = json!(true);
+    let of_strangers =
+        [whole, bind("/app/src"), bind("/work"), bind("/app/main.rs"), bind("/notes.md")].to_vec();
     let ben = Person::member("ben").unwrap();
-    for (message, is_covered) in [
-        (Inbound::say(session("a"), "x"), false),
-        (Inbound::say(session("a"), "x").via("webhook"), true),
-        (Inbound::say(session("a"), "x").for_person(ben), true),
+    for (message, expected) in [
+        (Inbound::say(session("a"), "x"), vec![bind("")]),
+        (Inbound::say(session("a"), "x").via("webhook"), of_strangers.clone()),
+        (Inbound::say(session("a"), "x").for_person(ben), of_strangers),
     ] {
         stage.run_for(&message, "say").await.unwrap();
         let made = stage.daemon.made();
-        let mounts = made.last().unwrap()["HostConfig"]["Mounts"].as_array().unwrap();
-        for name in ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md", "sops", "agents", "skills"] {
-            let path = stage.real("workspace") + "/" + name;
-            let cover = json!({"Type": "bind", "Source": path, "Target": path, "ReadOnly": true});
-            assert_eq!(mounts.contains(&cover), is_covered, "{name}: {mounts:?}");
-        }
+        assert_eq!(made.last().unwrap()["HostConfig"]["Mounts"], json!(expected));
     }
     assert_eq!(stage.daemon.containers(), 3, "one for each trust, in one conversation");
+    // A container is replaced when what may be changed is no longer what it can change.
+    std::fs::create_dir_all(at("/new")).unwrap();
+    stage.run_for(&Inbound::say(session("a"), "x").via("webhook"), "say").await.unwrap();
+    let made = stage.daemon.made();
+    assert!(made.last().unwrap()["HostConfig"]["Mounts"].as_array().unwrap().contains(&bind("/new")));
     stage.docker.forget(&session("a")).await;
-    assert_eq!(stage.daemon.containers(), 0);
+    until_left(&stage.daemon, 0).await;
     stage.daemon.assert_sound();
 }
 
@@ -429,7 +451,7 @@ async fn a_daemon_whose_queue_is_full_is_told_as_that() {
         waiting.push(socket);
     }
     let host = format!("unix://{}", path.display());
-    let docker = DockerSandbox::new(&host, limits(), folder.path(), folder.path());
+    let docker = sandbox_at(&host, folder.path(), folder.path());
     let told = docker.survey().await.unwrap_err();
     assert!(told.contains("accepts no connections"), "{told}");
     drop((listener, waiting));

@@ -24,7 +24,7 @@ impl OutputCap {
     /// How a model can get the rest.
     async fn remedy(&self, context: &ToolContext, output: &str) -> String {
         let Some(store) = &self.store else { return KEY.to_owned() };
-        match store.keep(&context.session, output).await {
+        match store.keep(&context.session, context.trust(), output).await {
             Ok(handle) => {
                 let whole = match find_left_out(output) {
                     None => "all of it".to_owned(),

@@ -4,7 +4,8 @@
 //! decides, not its name: [`ToolSpec::open_to`] says whose turns may call it, and an argument that is kept for later
 //! conversations ([`ToolSpec::keeps_for_later`]) makes it one of memory. Guests and members of the household get the tools
 //! that reach no further than the workspace, the conversation, the public web and their own things, and those that the
-//! owner opens to them. [`super::Hooks`] checks this before every hook, and by it chooses what a model is offered.
+//! owner opens to them. What a program with the owner's reach does, such as a local MCP server, is open to no turn of
+//! strangers unless the owner opens it. [`super::Hooks`] checks this before every hook, and by it chooses what a model is offered.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,9 @@ impl StrangerBounds {
     /// Returns why a turn with this trust, for this person, may not call the tool.
     pub(super) fn refusal(&self, trust: Trust, person: &Person, spec: &ToolSpec) -> Option<String> {
         let name = &spec.name;
-        if trust <= spec.open_to && !(trust == Trust::Outside && spec.keeps_for_later()) {
+        let reaches_memory = trust == Trust::Outside && spec.keeps_for_later();
+        let has_owners_reach = !trust.is_owner() && spec.has_owners_reach;
+        if trust <= spec.open_to && !reaches_memory && !has_owners_reach {
             return None;
         }
         if spec.open_to == Trust::Owner {
@@ -37,7 +40,7 @@ impl StrangerBounds {
                  own words; ask the owner to have it done"
             ));
         }
-        if trust == Trust::Outside {
+        if reaches_memory {
             return Some(format!(
                 "`{name}` reaches the owner's memory, and this turn was not begun by the owner's own words; go on without it"
             ));
@@ -45,6 +48,12 @@ impl StrangerBounds {
         let own = self.people_tools.get(person).map(Vec::as_slice).unwrap_or_default();
         if self.guest_tools.iter().chain(own).any(|pattern| fits(name, pattern)) {
             return None;
+        }
+        if trust == Trust::Outside {
+            return Some(format!(
+                "a program with the owner's rights does `{name}`, and this turn was not begun by the owner's own words; the owner \
+                 can open it to all such turns with `security.guest_tools`"
+            ));
         }
         let keys = match person.is_guest() || *person == Person::everybody() {
             true => "`security.guest_tools`".to_owned(),
@@ -85,6 +94,24 @@ mod tests {
             let may = turns.map(|(trust, person)| bounds.refusal(trust, person, &spec).is_none());
             assert_eq!(may, expected, "{}", spec.name);
         }
+    }
+
+    #[test]
+    fn what_a_program_with_the_owners_reach_does_is_the_owners_unless_it_is_opened() {
+        let (owner, guest) = (Person::default(), Person::guest("telegram", "7"));
+        let tool = spec("files__write_file", Trust::Outside).with_owners_reach();
+        for (opened, expected) in [(&[][..], [true, false, false]), (&["files__*"], [true, true, true])] {
+            let guest_tools = opened.iter().map(|&name| name.to_owned()).collect();
+            let bounds = StrangerBounds { guest_tools, ..StrangerBounds::default() };
+            let turns = [(Trust::Owner, &owner), (Trust::Outside, &owner), (Trust::Guest, &guest)];
+            let may = turns.map(|(trust, person)| bounds.refusal(trust, person, &tool).is_none());
+            assert_eq!(may, expected, "{opened:?}");
+        }
+        let refusal = StrangerBounds::default().refusal(Trust::Outside, &owner, &tool).unwrap();
+        assert!(
+            refusal.contains("`security.guest_tools`") && refusal.contains("owner's rights"),
+            "{refusal}"
+        );
     }
 
     #[test]

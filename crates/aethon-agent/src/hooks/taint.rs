@@ -1,9 +1,9 @@
 //! Requires approval before a turn that has seen outside text sends something out or runs something
 //! (`security.taint_requires_approval`).
 //!
-//! A stranger's text can talk a model into things. The harm it could do is to send what the model knows to somebody, or
-//! to run something; both need a person's approval once such text is in front of the model, whichever tools the owner
-//! has listed for approval. A turn is tainted by what its requests contain: a result or a message between
+//! A stranger's text can talk a model into things. The harm it could do is to send what the model knows to somebody, to run
+//! something, or to change what the owner's memory holds; all of that needs a person's approval once such text is in front of
+//! the model, whichever tools the owner has listed for approval. A turn is tainted by what its requests contain: a result or a message between
 //! outside-content markers, even of an earlier turn; files and pictures, whoever attached them; recalled memories;
 //! summaries, which no longer say where their words came from; and tools that somebody else described.
 
@@ -16,6 +16,7 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, Failure, Inbound, Outside, Reply, ToolCall, ToolResult};
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::{ToolContext, ToolSpec};
+use aethon_core::turn::Trust;
 use aethon_core::untrusted::MARKER;
 use async_trait::async_trait;
 
@@ -93,8 +94,10 @@ impl Hook for Taint {
         Ok(())
     }
 
-    async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, _call: &ToolCall) -> ToolDecision {
-        if !spec.sends_or_runs() {
+    async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
+        // What a guest keeps is the guest's own, and so are the words.
+        let is_kept = context.trust() != Trust::Guest && spec.changes_what_is_kept(&call.input);
+        if !spec.sends_or_runs() && !is_kept {
             return ToolDecision::Allow;
         }
         match self.source(&context.turn) {
@@ -160,6 +163,7 @@ mod tests {
     use aethon_core::agents::Caller;
     use aethon_core::message::Attachment;
     use aethon_core::message::{Message, Role};
+    use aethon_core::person::Person;
     use aethon_core::surface::Unattended;
     use aethon_core::tool::{ArgumentRole, Effect, OutputBlock};
     use jiff::Timestamp;
@@ -246,6 +250,42 @@ mod tests {
         {
             assert_eq!(is_asked(&taint, &turn, spec).await, expected, "{}", spec.name);
         }
+    }
+
+    #[tokio::test]
+    async fn in_a_tainted_turn_memories_are_changed_with_approval_only_and_looked_at_without() {
+        let memory = ToolSpec::new("manage_memory", "", json!({}))
+            .with_role("content", ArgumentRole::Remembered)
+            .looking_with("action", &["search", "list"]);
+        for (inbound, is_tainted) in
+            [(inbound(), false), (inbound().with_attachments(vec![Attachment::quoted("aGk=")]), true)]
+        {
+            let taint = Taint::default();
+            let turn = TurnContext::of(TurnId::existing("t"), &inbound);
+            taint.before_turn(&turn, &inbound).await.unwrap();
+            let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
+            for (input, changes) in [
+                (json!({"action": "store", "content": "a"}), true),
+                (json!({"action": "forget", "id": "1"}), true),
+                (json!({"content": "a"}), true),
+                (json!({"action": "search", "query": "a"}), false),
+                (json!({"action": "list"}), false),
+            ] {
+                let call = ToolCall { input: input.clone(), ..call("manage_memory") };
+                let decision = taint.before_tool(&context, &memory, &call).await;
+                assert_eq!(matches!(decision, ToolDecision::Ask(_)), changes && is_tainted, "{input}");
+            }
+        }
+        let ben = inbound().for_person(Person::member("ben").unwrap()).with_untrusted(true);
+        let taint = Taint::default();
+        let turn = TurnContext::of(TurnId::existing("t"), &ben);
+        taint.before_turn(&turn, &ben).await.unwrap();
+        let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
+        let call = ToolCall { input: json!({"action": "store"}), ..call("manage_memory") };
+        assert!(
+            matches!(taint.before_tool(&context, &memory, &call).await, ToolDecision::Allow),
+            "a guest's own"
+        );
     }
 
     #[tokio::test]

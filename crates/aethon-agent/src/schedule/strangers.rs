@@ -3,7 +3,7 @@
 //!
 //! What counts is what was made, so removing jobs makes no room. Each job made takes one of the day's places, a record that
 //! expires a day later; a place is claimed in one transaction, so several programs on one home share the limit, and a
-//! restart forgets nothing.
+//! restart forgets nothing. A place that was taken by a clock that was ahead is taken for a day from now.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -54,10 +54,14 @@ impl StrangerJobs {
             )));
         }
         let taken = self.records.list(CHANNEL, PREFIX, self.max_a_day).await?;
+        let value = format!("{} {}", now.as_millisecond(), job.job_id.as_str());
+        for (name, _) in taken.iter().filter(|(_, value)| is_ahead(value, now)) {
+            self.records.put(CHANNEL, name, &value, Some(now + DAY)).await?;
+        }
         let taken: BTreeSet<String> = taken.into_iter().map(|(name, _)| name).collect();
         let free = (0..self.max_a_day).map(|number| format!("{PREFIX}{number}"));
         for name in free.filter(|name| !taken.contains(name)) {
-            if self.records.claim(CHANNEL, &name, job.job_id.as_str(), Some(now + DAY)).await? {
+            if self.records.claim(CHANNEL, &name, &value, Some(now + DAY)).await? {
                 return Ok(Place(name));
             }
         }
@@ -72,4 +76,11 @@ impl StrangerJobs {
     pub(super) async fn give_back(&self, place: Place) -> Result<()> {
         self.records.take(CHANNEL, &place.0).await.map(drop)
     }
+}
+
+/// Returns whether a place was taken at a time that is not there yet, or not known: it would be taken for as long as the clock
+/// was wrong by.
+fn is_ahead(value: &str, now: Timestamp) -> bool {
+    let taken = value.split_once(' ').and_then(|(taken, _)| taken.parse::<i64>().ok());
+    taken.is_none_or(|taken| taken > now.as_millisecond())
 }

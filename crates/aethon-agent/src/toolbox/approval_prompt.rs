@@ -102,10 +102,14 @@ impl ApprovalPrompt {
     ) -> (Answer, Resolution, &'static str) {
         let context = question.context;
         request.preview = preview(question).await;
+        let Some(ticket) = self.approvals.pending.open_for(context.trust(), request.clone()) else {
+            let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
+            return (Answer::new(Decision::Deny), resolution, CROWDED);
+        };
         // Dropped last, so that the question is no longer pending when its settlement is announced.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
-        let mut ticket = self.approvals.pending.open(request.clone());
+        let mut ticket = ticket;
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
         self.approvals.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));
         let deadline = Instant::now() + self.approvals.timeout;
@@ -242,6 +246,7 @@ fn refusal(question: &Question<'_>, why: &str) -> String {
 
 const DENIED: &str = "the person denied it";
 const UNATTENDED: &str = "it needs an approval, and nobody can give one here";
+const CROWDED: &str = "it needs an approval, and too many other calls wait for one already";
 const TOO_LATE: &str = "nobody approved it in time (`approval.timeout_seconds`)";
 
 /// An open question. However it ends, even if the turn is stopped, everybody who was shown it is told.

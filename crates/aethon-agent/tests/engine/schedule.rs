@@ -501,3 +501,25 @@ async fn strangers_make_so_many_jobs_within_a_day_whichever_program_they_ask() {
     let refusal = add(&one, theirs("one-more")).await.unwrap_err();
     assert!(refusal.contains("there are 20 jobs already"), "{refusal}");
 }
+
+#[tokio::test]
+async fn places_of_strangers_jobs_that_a_clock_ahead_took_are_free_a_day_after_it_is_right_again() {
+    let bench = Bench::new();
+    let book = bench.book(&bench.store).with_stranger_limit(StrangerJobs::new(bench.store.clone(), 2));
+    let add = async |id: &str| {
+        let request = job(id, "10 * * * *", |request| request.untrusted = true);
+        book.add(request, Origin::Assistant).await.map(drop).map_err(|refusal| refusal.to_string())
+    };
+    let set = |hours: i64| *bench.clock.ahead.lock().unwrap() = SignedDuration::from_hours(hours);
+    set(24 * 365);
+    add("a").await.unwrap();
+    add("b").await.unwrap();
+    set(0);
+    assert!(add("c").await.is_err(), "they count as taken now");
+    set(23);
+    assert!(add("c").await.is_err());
+    set(25);
+    add("c").await.unwrap();
+    add("d").await.unwrap();
+    assert!(add("e").await.is_err());
+}

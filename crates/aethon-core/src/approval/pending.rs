@@ -9,12 +9,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Answer, ApprovalRequest, Decision, Grants};
+use crate::share::{Held, Share, Shares};
+use crate::turn::Trust;
+
+/// Maximum number of open requests. More than a person looks through, and fewer than turns run at once.
+const MAX_OPEN: u64 = 256;
 
 /// The open requests of one assistant. Cheap to clone; clones share the requests.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct PendingApprovals {
     open: Arc<Mutex<BTreeMap<String, Open>>>,
+    places: Shares,
     grants: Grants,
+}
+
+impl Default for PendingApprovals {
+    fn default() -> Self {
+        Self { open: Arc::default(), places: Shares::of(Share::of(MAX_OPEN)), grants: Grants::default() }
+    }
 }
 
 struct Open {
@@ -43,13 +55,24 @@ pub enum AnswerError {
 }
 
 impl PendingApprovals {
-    /// Opens a request. Dropping what this returns withdraws it.
+    /// Opens a request of a turn of this trust. Dropping what this returns withdraws it. `None` if too many are open: those
+    /// of strangers leave the owner's share free, so that the owner's own questions are asked and found.
+    pub fn open_for(&self, trust: Trust, request: ApprovalRequest) -> Option<PendingApproval> {
+        let place = self.places.take(trust, 1)?;
+        Some(self.open_at(place, request))
+    }
+
+    /// Opens a request, however many there are. Dropping what this returns withdraws it.
     pub fn open(&self, request: ApprovalRequest) -> PendingApproval {
+        self.open_at(self.places.take_anyway(Trust::Owner, 1), request)
+    }
+
+    fn open_at(&self, place: Held, request: ApprovalRequest) -> PendingApproval {
         // Only one answer is ever on its way, because the request is not listed meanwhile.
         let (answers, asked) = mpsc::channel(1);
         let id = request.id.clone();
         self.lock().insert(id.clone(), Open { request, answers });
-        PendingApproval { all: self.clone(), id, asked }
+        PendingApproval { all: self.clone(), id, asked, _place: place }
     }
 
     /// Answers a request with its arguments unchanged. `false` if there is no such request, or no longer.
@@ -115,6 +138,7 @@ pub struct PendingApproval {
     all: PendingApprovals,
     id: String,
     asked: mpsc::Receiver<ProposedAnswer>,
+    _place: Held,
 }
 
 impl PendingApproval {
@@ -187,6 +211,20 @@ mod tests {
         let (input, answered) = tokio::join!(asker, person);
         assert_eq!((input, answered), (Some(json!({"command": "ls -l"})), Ok(())));
         assert_eq!(approvals.answer("1", edit("ls")).await, Err(AnswerError::Unknown), "once");
+    }
+
+    #[test]
+    fn requests_of_strangers_leave_a_quarter_to_the_owner() {
+        let approvals = PendingApprovals::default();
+        let ask =
+            |trust: Trust, number: usize| approvals.open_for(trust, request(&format!("{trust:?} {number}")));
+        let theirs: Vec<_> = (0..).map_while(|number| ask(Trust::Guest, number)).collect();
+        assert_eq!(theirs.len(), 192);
+        assert!(ask(Trust::Outside, 0).is_none(), "all strangers share");
+        let own: Vec<_> = (0..).map_while(|number| ask(Trust::Owner, number)).collect();
+        assert_eq!((own.len(), approvals.pending().len()), (64, 256));
+        drop(theirs);
+        assert!(ask(Trust::Guest, 0).is_some());
     }
 
     #[tokio::test]

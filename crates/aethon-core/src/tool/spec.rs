@@ -49,6 +49,13 @@ pub struct ToolSpec {
     /// Whether its name, description and schema were written by somebody else, such as the author of an MCP server.
     #[serde(skip)]
     pub described_outside: bool,
+    /// Whether a program does its calls that was started with the owner's reach and does not learn whose turn asks, such as
+    /// a local MCP server.
+    #[serde(skip)]
+    pub has_owners_reach: bool,
+    /// Arguments by whose values a call only looks at what is kept for later conversations.
+    #[serde(skip)]
+    pub looking: BTreeMap<String, Vec<String>>,
     /// The time limit of a call: [`DEFAULT_TIMEOUT`] unless the tool says otherwise, and `None` for the turn's own
     /// limit.
     #[serde(skip)]
@@ -70,6 +77,8 @@ impl ToolSpec {
             open_to: Trust::Outside,
             effects: BTreeSet::new(),
             described_outside: false,
+            has_owners_reach: false,
+            looking: BTreeMap::new(),
             timeout: Some(DEFAULT_TIMEOUT),
         }
     }
@@ -138,6 +147,19 @@ impl ToolSpec {
         Self { described_outside: true, ..self }
     }
 
+    /// Declares that a program with the owner's reach does its calls.
+    #[must_use]
+    pub fn with_owners_reach(self) -> Self {
+        Self { has_owners_reach: true, ..self }
+    }
+
+    /// Declares that calls with one of these values in this argument only look at what is kept for later conversations.
+    #[must_use]
+    pub fn looking_with(mut self, argument: impl Into<String>, values: &[&str]) -> Self {
+        self.looking.insert(argument.into(), values.iter().map(|&value| value.to_owned()).collect());
+        self
+    }
+
     /// Returns whether a call sends something out of this machine, now or later: what `outbound` stands for in
     /// `approval.requires_approval`.
     pub fn sends(&self) -> bool {
@@ -157,6 +179,14 @@ impl ToolSpec {
     /// Returns whether it keeps something for later conversations.
     pub fn keeps_for_later(&self) -> bool {
         self.roles.values().any(|role| *role == ArgumentRole::Remembered)
+    }
+
+    /// Returns whether a call with this input changes what is kept for later conversations.
+    pub fn changes_what_is_kept(&self, input: &Value) -> bool {
+        let looks = |(argument, values): (&String, &Vec<String>)| {
+            input[argument.as_str()].as_str().is_some_and(|value| values.iter().any(|known| known == value))
+        };
+        self.keeps_for_later() && !self.looking.iter().any(looks)
     }
 
     /// Returns whether a call writes a file.

@@ -35,6 +35,8 @@ pub struct ServerOptions {
 pub(super) struct OfferRules {
     pub(super) call_timeout: Duration,
     pub(super) is_trusted: bool,
+    /// Whether the server is a program on this machine, with the owner's reach whoever's turn it works for.
+    pub(super) is_local: bool,
 }
 
 impl OfferRules {
@@ -42,6 +44,8 @@ impl OfferRules {
         let described_outside = spec.described_outside && !self.is_trusted;
         let mut spec = spec.with_timeout(self.call_timeout);
         spec.described_outside = described_outside;
+        // What only reads leaves nothing behind.
+        spec.has_owners_reach = self.is_local && !spec.read_only;
         spec
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::board::{Board, ServerState, ToolsByServer};
 use super::keeper::Keeper;
-use super::options::{OfferRules, Options, ServerOptions};
+use super::options::{Address, OfferRules, Options, ServerOptions};
 
 /// How long servers may take to end before they are killed.
 const ENDING: Duration = Duration::from_secs(3);
@@ -34,13 +34,16 @@ impl Servers {
     pub fn new(options: Options) -> Self {
         let Options { servers, programs, call_timeout, version } = options;
         let board = Arc::new(Board::new(servers.iter().map(|server| server.name.clone())));
-        let keeper = |server: ServerOptions| Keeper {
-            name: server.name.into(),
-            address: Arc::new(server.address),
-            board: board.clone(),
-            programs: programs.clone(),
-            rules: OfferRules { call_timeout, is_trusted: server.is_trusted },
-            version: version.clone(),
+        let keeper = |server: ServerOptions| {
+            let is_local = matches!(server.address, Address::Program(_));
+            Keeper {
+                name: server.name.into(),
+                address: Arc::new(server.address),
+                board: board.clone(),
+                programs: programs.clone(),
+                rules: OfferRules { call_timeout, is_trusted: server.is_trusted, is_local },
+                version: version.clone(),
+            }
         };
         let waiting = servers.into_iter().map(keeper).collect();
         let (trigger, shutdown) = ShutdownTrigger::pair();

@@ -4,6 +4,7 @@
 
 use std::fmt::Display;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -11,12 +12,15 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, PathBeneath, RestrictionStatus,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use super::grants::Access as FileAccess;
 
 /// The newest ABI whose file rights are handled. Later ABIs concern something else.
 const FILES: ABI = ABI::V5;
+/// How a place is opened that is granted.
+const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Returns what the kernel supports: files (with moves between directories), ports, signals.
 pub(super) fn abilities() -> (bool, bool, bool) {
@@ -74,10 +78,10 @@ impl FileRules {
                 FileAccess::Full => AccessFs::from_all(FILES),
                 FileAccess::Read => AccessFs::from_read(FILES),
             };
-            created = grant(created, path, rights)?;
+            created = grant_opened(created, straight(path), rights)?;
         }
         for path in sockets.unwrap_or_default() {
-            created = grant(created, path, AccessFs::ResolveUnix)?;
+            created = grant_opened(created, straight(path), AccessFs::ResolveUnix)?;
         }
         Ok(Self(created))
     }
@@ -110,8 +114,24 @@ fn grant(
     path: &Path,
     rights: impl Into<landlock::BitFlags<AccessFs>>,
 ) -> io::Result<RulesetCreated> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return Ok(ruleset) };
+    grant_opened(ruleset, rustix::fs::open(path, PLACE, Mode::empty()), rights)
+}
+
+/// Opens a real path. A command that runs already may swap a folder on the way for a link, which is not followed.
+fn straight(path: &Path) -> rustix::io::Result<OwnedFd> {
+    match rustix::fs::openat2(CWD, path, PLACE, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // Some containers forbid this call and say that there is none.
+        Err(Errno::NOSYS) => rustix::fs::open(path, PLACE, Mode::empty()),
+        opened => opened,
+    }
+}
+
+fn grant_opened(
+    ruleset: RulesetCreated,
+    opened: rustix::io::Result<OwnedFd>,
+    rights: impl Into<landlock::BitFlags<AccessFs>>,
+) -> io::Result<RulesetCreated> {
+    let Ok(file) = opened else { return Ok(ruleset) };
     let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
     let rights = rights.into();
     let rights = match kind {

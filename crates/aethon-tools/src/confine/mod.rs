@@ -26,8 +26,6 @@ mod mounts;
 mod places;
 #[cfg(target_os = "linux")]
 mod scan;
-#[cfg(target_os = "linux")]
-mod stamp;
 mod support;
 mod walls;
 

@@ -10,21 +10,24 @@ use std::sync::{Mutex, PoisonError};
 
 use aethon_core::turn::Trust;
 
-use super::grants::{Access, Places, grants};
+use super::grants::{Places, grants};
 use super::landlock::FileRules;
 use super::mounts::Mounts;
 use super::scan::{Found, Scan};
-use super::stamp::Stamp;
 use crate::files::real;
 use crate::options::Options;
 use crate::protected_paths::{ProtectedPaths, USUAL_HOMES, resolved};
-use crate::shaping::{FOLDERS, PAGES};
 use crate::sockets::ClosedSockets;
+use crate::stamp::Stamp;
+use crate::strangers::{Projects, Root, parts, shaping_places};
 
 /// What a command writes there about a process, such as a control group that is killed, needs no signal.
 const SYSTEM: &str = "/sys";
 /// What stays writable if no home is known.
 const TEMPORARY: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/proc"];
+/// How many levels are searched for projects, in the workspace and in a home.
+const DEPTH_IN_WORKSPACE: usize = 4;
+const DEPTH_IN_HOME: usize = 2;
 
 /// The places of one assistant.
 #[derive(Debug)]
@@ -40,6 +43,7 @@ pub(super) struct ClosedPlaces {
     /// The places among `security.allowed_paths`.
     allowed: Vec<PathBuf>,
     scan: Mutex<Scan>,
+    projects: Mutex<Projects>,
     kept: Mutex<Vec<Kept>>,
 }
 
@@ -48,6 +52,8 @@ pub(super) struct ClosedPlaces {
 struct Kept {
     trust: Trust,
     found: Found,
+    /// What in projects acts later.
+    of_projects: Vec<PathBuf>,
     mounts: Mounts,
     sockets: Option<Vec<PathBuf>>,
     walked: Vec<(PathBuf, Option<Stamp>)>,
@@ -81,6 +87,7 @@ impl ClosedPlaces {
             home,
             own,
             scan: Mutex::default(),
+            projects: Mutex::default(),
             kept: Mutex::default(),
         }
     }
@@ -93,10 +100,12 @@ impl ClosedPlaces {
         is_scoped: bool,
     ) -> io::Result<FileRules> {
         let (found, mounts) = (self.find(), Mounts::read());
+        let of_projects = self.of_projects(trust);
         let sockets = sockets.map(ClosedSockets::existing);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_valid = |kept: &Kept| {
             kept.found == found
+                && kept.of_projects == of_projects
                 && kept.mounts == mounts
                 && kept.sockets == sockets
                 && kept.walked.iter().all(|(path, stamp)| Stamp::of(path) == *stamp)
@@ -104,7 +113,8 @@ impl ClosedPlaces {
         if let Some(valid) = kept.iter().find(|kept| kept.trust == trust).filter(|kept| is_valid(kept)) {
             return valid.rules.try_clone();
         }
-        let places = self.places(trust, &found, &mounts);
+        let mut places = self.places(trust, &found, &mounts);
+        places.read_only.extend(of_projects.iter().cloned());
         let above = places.closed.iter().chain(&places.read_only).flat_map(|path| path.ancestors().skip(1));
         let programs = places.programs.iter().flat_map(|path| path.ancestors());
         // A credential place that is made later is noticed by the directory that it is made in.
@@ -118,11 +128,23 @@ impl ClosedPlaces {
         let rules = FileRules::new(&grants.granted, open.as_deref(), is_scoped)?;
         let walked =
             before.into_iter().filter(|(path, stamp)| stamp.is_some() || grants.walked.contains(path));
-        let fresh =
-            Kept { trust, found, mounts, sockets, walked: walked.collect(), rules: rules.try_clone()? };
+        let fresh = Kept {
+            trust,
+            found,
+            of_projects,
+            mounts,
+            sockets,
+            walked: walked.collect(),
+            rules: rules.try_clone()?,
+        };
         kept.retain(|kept| kept.trust != trust);
         kept.push(fresh);
         Ok(rules)
+    }
+
+    /// Returns the homes of other assistants that are near: the person's home and the neighbourhood of the own one.
+    pub(super) fn other_homes(&self) -> Vec<PathBuf> {
+        self.find().homes
     }
 
     /// Returns what a command in the kernel sandbox sees.
@@ -135,10 +157,9 @@ impl ClosedPlaces {
             hidden.extend(USUAL_HOMES.iter().map(PathBuf::from));
         }
         let parts = || {
-            let open = vec![self.workspace.clone()];
-            let places = Places { read_only: self.shaping(), open, ..Places::default() };
-            let granted = grants(&places).granted.into_iter();
-            granted.filter(|(_, access)| *access == Access::Full).map(|(path, _)| path).collect()
+            let mut closed = shaping_places(&self.workspace);
+            closed.extend(self.of_projects(trust));
+            parts(&self.workspace, &closed)
         };
         View {
             workspace: self.workspace.clone(),
@@ -156,6 +177,20 @@ impl ClosedPlaces {
         scan.find(&self.protected, self.home.as_deref(), &skipped)
     }
 
+    /// Returns what in projects is closed for writing in turns of this trust. The homes of a guest's turn are closed as a
+    /// whole.
+    fn of_projects(&self, trust: Trust) -> Vec<PathBuf> {
+        if trust.is_owner() {
+            return Vec::new();
+        }
+        let homes = self.protected.homes().iter().filter(|_| trust == Trust::Outside);
+        let homes = homes.map(|folder| Root { folder, depth: DEPTH_IN_HOME });
+        let workspace = Root { folder: &self.workspace, depth: DEPTH_IN_WORKSPACE };
+        let roots: Vec<Root<'_>> = std::iter::once(workspace).chain(homes).collect();
+        let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        projects.find(&self.protected, &roots)
+    }
+
     fn places(&self, trust: Trust, found: &Found, mounts: &Mounts) -> Places {
         let protected = &self.protected;
         let is_homeless = protected.homes().is_empty();
@@ -163,6 +198,7 @@ impl ClosedPlaces {
         places.closed = self.closed(found, mounts);
         let mut read_only = protected.start_up().to_vec();
         read_only.extend(resolved(protected.start_up()));
+        read_only.extend(protected.start_up_matches());
         read_only.retain(|place| !self.is_whole(place));
         let aliases: Vec<PathBuf> =
             read_only.iter().flat_map(|place| mounts.aliases(place, &self.workspace)).collect();
@@ -170,7 +206,7 @@ impl ClosedPlaces {
         places.programs = protected.programs().to_vec();
         places.open = vec![self.workspace.clone()];
         if trust >= Trust::Outside {
-            places.read_only.extend(self.shaping());
+            places.read_only.extend(shaping_places(&self.workspace));
         }
         if trust == Trust::Guest {
             places.closed.extend(protected.homes().iter().cloned());
@@ -209,11 +245,6 @@ impl ClosedPlaces {
     fn is_whole(&self, path: &Path) -> bool {
         let kept = self.protected.homes().iter().chain([&self.workspace]);
         kept.into_iter().any(|kept| kept.starts_with(path))
-    }
-
-    /// Returns what shapes the assistant, whether it exists or not.
-    fn shaping(&self) -> Vec<PathBuf> {
-        PAGES.iter().chain(&FOLDERS).map(|name| self.workspace.join(name)).collect()
     }
 }
 

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::stamp::Stamp;
 use crate::protected_paths::{ProtectedPaths, is_assistants_home};
+use crate::stamp::Stamp;
 
 /// Maximum number of directories searched.
 const MAX_DIRECTORIES: usize = 600;

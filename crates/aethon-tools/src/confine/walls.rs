@@ -166,16 +166,34 @@ impl Walls {
     }
 
     /// Returns the ports of the assistant: the configured one, and the one that a daemon of this home listens on now.
-    /// They differ if the system chose the port, or if a terminal runs an assistant of its own.
+    /// They differ if the system chose the port, or if a terminal runs an assistant of its own. The ports of other assistants
+    /// of this person are among them, as far as their homes are found: each would do what a command asks of it.
     #[cfg(target_os = "linux")]
     fn own_ports(&self) -> Vec<u16> {
-        let published = self.address_file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
-        let published = published.and_then(|text| text.trim().rsplit(':').next()?.parse().ok());
-        let mut ports: Vec<u16> = self.port.into_iter().chain(published).filter(|port| *port != 0).collect();
+        let published = self.address_file.as_deref().and_then(port_in);
+        let neighbours = self.places.other_homes();
+        let neighbours = neighbours.iter().map(|home| home.join("run")).filter(|run| is_alive(run));
+        let neighbours = neighbours.filter_map(|run| port_in(&run.join("server.address")));
+        let all = self.port.into_iter().chain(published).chain(neighbours);
+        let mut ports: Vec<u16> = all.filter(|port| *port != 0).collect();
         ports.sort_unstable();
         ports.dedup();
         ports
     }
+}
+
+/// Returns the port in the file in which a daemon publishes its address.
+#[cfg(target_os = "linux")]
+fn port_in(file: &Path) -> Option<u16> {
+    std::fs::read_to_string(file).ok()?.trim().rsplit(':').next()?.parse().ok()
+}
+
+/// Returns whether a daemon runs, which holds a lock as long as it lives. Its address is left behind by a crash.
+#[cfg(target_os = "linux")]
+fn is_alive(run: &Path) -> bool {
+    let alive = std::fs::File::open(run.join("server.alive"));
+    // A shared lock, so that two probes do not take each other for a daemon.
+    alive.is_ok_and(|alive| matches!(alive.try_lock_shared(), Err(std::fs::TryLockError::WouldBlock)))
 }
 
 #[cfg(target_os = "linux")]

@@ -1,11 +1,12 @@
 //! Defines a container: nothing of the machine but the workspace, no privileges, no network unless the owner names one,
 //! and a limit on everything.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aethon_core::program::Program;
 use serde_json::{Value, json};
 
+use super::covers;
 use crate::sandbox_limits::{LARGEST_FILE, SandboxLimits};
 
 /// Labels by which leftover containers are found.
@@ -38,17 +39,19 @@ pub(super) struct Place<'p> {
     pub(super) user: (u32, u32),
     /// Whether the daemon would map its users to others, and must not.
     pub(super) is_remapped: bool,
-    /// Mounts over parts of the workspace.
-    pub(super) covers: &'p [Value],
+    /// What of the workspace can be changed, if not all.
+    pub(super) parts: Option<&'p [PathBuf]>,
 }
 
 /// Returns the document that creates a container.
 pub(super) fn document(limits: &SandboxLimits, place: Place<'_>) -> Value {
     let Place { labels: (home, owner), user: (user, group), .. } = place;
     let directory = place.workspace.map_or("/".to_owned(), |path| path.display().to_string());
-    let workspace =
-        place.workspace.map(|_| json!({"Type": "bind", "Source": directory, "Target": directory}));
-    let mounts: Vec<Value> = workspace.into_iter().chain(place.covers.iter().cloned()).collect();
+    let mounts = match (place.workspace, place.parts) {
+        (None, _) => Vec::new(),
+        (Some(_), None) => vec![json!({"Type": "bind", "Source": directory, "Target": directory})],
+        (Some(workspace), Some(parts)) => covers::mounts(workspace, parts),
+    };
     // Programs that a command installs below its home have to start.
     let temporary = format!("rw,exec,nosuid,nodev,mode=1777,size={}", limits.memory / TEMPORARY_SHARE);
     let mut document = json!({
@@ -114,7 +117,7 @@ mod tests {
 
     fn place() -> Place<'static> {
         let workspace = Some(Path::new("/home/ada/.aethon/workspace"));
-        Place { workspace, labels: ("h", "1"), user: (1000, 1000), is_remapped: false, covers: &[] }
+        Place { workspace, labels: ("h", "1"), user: (1000, 1000), is_remapped: false, parts: None }
     }
 
     #[test]

@@ -21,7 +21,9 @@ use super::covers;
 use super::exec::{Ended, Room};
 use super::idle::{Idle, IdleContainers};
 use super::machine::Machine;
+use crate::options::Options;
 use crate::sandbox_limits::{SandboxLimits, amount};
+use crate::strangers::ChangeableParts;
 
 /// Timeout for pulling an image.
 const PULL: Duration = Duration::from_secs(600);
@@ -38,6 +40,8 @@ pub(super) struct Pool {
     pub(super) client: Client,
     pub(super) limits: SandboxLimits,
     workspace: PathBuf,
+    /// What of it strangers' turns may change.
+    parts: ChangeableParts,
     /// Identifies the home, so that two assistants on one machine leave each other alone.
     home: String,
     machine: OnceCell<Machine>,
@@ -80,12 +84,14 @@ impl std::fmt::Debug for DockerSandbox {
 }
 
 impl DockerSandbox {
-    /// Creates the sandbox of the assistant with this home and workspace, for a daemon's address. Contacts nothing yet.
-    pub fn new(host: &str, limits: SandboxLimits, home: &Path, workspace: &Path) -> Self {
+    /// Creates the sandbox of the assistant of these options, for a daemon's address. Contacts nothing yet.
+    pub fn new(host: &str, options: &Options) -> Self {
+        let home = options.home.as_deref().unwrap_or(&options.workspace);
         Self(Arc::new(Pool {
             client: Client::new(host),
-            limits,
-            workspace: workspace.to_path_buf(),
+            limits: options.shell.limits.clone(),
+            workspace: options.workspace.clone(),
+            parts: ChangeableParts::new(options),
             home: real(home).display().to_string(),
             machine: OnceCell::new(),
             idle: Mutex::default(),
@@ -204,9 +210,9 @@ impl DockerSandbox {
         match own {
             Some(own) if attempt == Attempt::First => {
                 let lease = ContainerLease::reused(&pool, own);
-                // A page that was replaced by renaming meanwhile, as writers do, has lost its cover: the kernel detaches a
-                // mount whose place another mount namespace renames over. Dropping the lease removes the container.
-                if command.trust.is_owner() || lease.has_covers(&real(&pool.workspace)).await {
+                // Something may have been made since that acts later, or that may be changed. Dropping the lease removes
+                // the container.
+                if command.trust.is_owner() || lease.is_current().await {
                     return Ok(lease);
                 }
             }
@@ -275,26 +281,36 @@ impl Pool {
         Some(real(&self.workspace)).filter(|path| path.is_absolute())
     }
 
-    /// Creates and starts a container. In one for words that are not the owner's, what shapes the assistant is read-only.
-    async fn make(self: Arc<Self>, trust: Trust) -> Result<ContainerLease, String> {
+    /// Creates and starts a container. In one for words that are not the owner's, what acts later is read-only.
+    pub(super) async fn make(self: Arc<Self>, trust: Trust) -> Result<ContainerLease, String> {
+        if trust.is_owner() {
+            return self.make_with(None).await;
+        }
+        match self.make_with(Some(self.parts().await?)).await {
+            // A part may have gone while the daemon was about to mount it.
+            Err(_) => self.make_with(Some(self.parts().await?)).await,
+            made => made,
+        }
+    }
+
+    async fn make_with(self: &Arc<Self>, parts: Option<Vec<PathBuf>>) -> Result<ContainerLease, String> {
         let workspace = real(&self.workspace);
-        let covered = workspace.clone();
-        let covers = match trust {
-            Trust::Owner => Vec::new(),
-            _ => tokio::task::spawn_blocking(move || covers::prepare(&covered))
-                .await
-                .map_err(|error| error.to_string())?
-                .map_err(|error| format!("the workspace cannot be protected from the command: {error}"))?,
-        };
-        let document = self.document(&self.limits, Some(&workspace), &covers).await?;
+        let document = self.document(&self.limits, Some(&workspace), parts.as_deref()).await?;
         let (id, _) = self.create(&document).await?;
         // From here on, any early exit removes the container.
-        let lease = ContainerLease::new(&self, id);
+        let lease = ContainerLease::new(self, id);
         self.begin(lease.id()).await?;
-        if !covers.is_empty() {
-            lease.verify_covers(&workspace).await?;
+        if let Some(parts) = parts {
+            lease.verify(&workspace, &parts).await?;
         }
         Ok(lease)
+    }
+
+    /// Returns what of the workspace strangers' turns may change now.
+    async fn parts(self: &Arc<Self>) -> Result<Vec<PathBuf>, String> {
+        let pool = self.clone();
+        let found = tokio::task::spawn_blocking(move || pool.parts.now(&real(&pool.workspace)));
+        found.await.map_err(|error| error.to_string())
     }
 
     /// Returns the document for a container of this home with these limits.
@@ -302,7 +318,7 @@ impl Pool {
         &self,
         limits: &SandboxLimits,
         workspace: Option<&Path>,
-        covers: &[Value],
+        parts: Option<&[PathBuf]>,
     ) -> Result<Value, String> {
         let (machine, owner) = (self.machine().await?, owner());
         let place = Place {
@@ -310,7 +326,7 @@ impl Pool {
             labels: (&self.home, &owner),
             user: machine.user(),
             is_remapped: machine.is_remapped,
-            covers,
+            parts,
         };
         Ok(container::document(limits, place))
     }
@@ -422,14 +438,17 @@ impl ContainerLease {
         self.id.as_deref().unwrap_or_default()
     }
 
-    /// Verifies that what shapes the assistant is covered in the container.
-    async fn verify_covers(&self, workspace: &Path) -> Result<(), String> {
-        let (mounts, _) = self.room().probe((covers::LIST_MOUNTS, &[]), Path::new("/"), LOOK).await?;
-        covers::verify(workspace, &mounts)
+    /// Verifies that only these parts of the workspace can be changed in the container.
+    async fn verify(&self, workspace: &Path, parts: &[PathBuf]) -> Result<(), String> {
+        let listed = covers::as_listed(workspace);
+        let (mounts, _) = self.room().probe((covers::LIST_MOUNTS, &[&listed]), Path::new("/"), LOOK).await?;
+        covers::verify(workspace, parts, &mounts)
     }
 
-    async fn has_covers(&self, workspace: &Path) -> bool {
-        self.verify_covers(workspace).await.is_ok()
+    /// Returns whether exactly what may be changed now can be changed in the container.
+    async fn is_current(&self) -> bool {
+        let Ok(parts) = self.pool.parts().await else { return false };
+        self.verify(&real(&self.pool.workspace), &parts).await.is_ok()
     }
 
     fn room(&self) -> Room<'_> {

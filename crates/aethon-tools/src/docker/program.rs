@@ -25,7 +25,7 @@ impl DockerSandbox {
     ) -> Result<RunningProgram, String> {
         self.hand_over().await?;
         let limits = limits(&self.0.limits, wish);
-        let document = self.0.document(&limits, self.0.workspace().as_deref(), &[]).await?;
+        let document = self.0.document(&limits, self.0.workspace().as_deref(), None).await?;
         let (id, _) = self.0.create(&document_of_program(document, program)).await?;
         // From here on, any early exit removes the container.
         let container = ContainerLease::new(&self.0, id.clone());

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
+use aethon_core::turn::Trust;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -89,7 +90,7 @@ impl DockerSandbox {
         if workspace.is_some() {
             self.hand_over().await?;
         }
-        let document = pool.document(limits, workspace.as_deref(), &[]).await?;
+        let document = pool.document(limits, workspace.as_deref(), None).await?;
         let (id, warnings) = pool.create(&document).await.map_err(|error| explain(&error, limits))?;
         // From here on, any early exit removes the container.
         let lease = ContainerLease::new(pool, id.clone());
@@ -120,6 +121,14 @@ impl DockerSandbox {
             ));
         }
         lease.remove().await;
+        if workspace.is_some() && problems.is_empty() {
+            match pool.clone().make(Trust::Outside).await {
+                Ok(lease) => lease.remove().await,
+                Err(error) => problems.push(format!(
+                    "what acts later cannot be protected from commands of turns that your own words did not begin: {error}"
+                )),
+            }
+        }
         if !problems.is_empty() {
             return Err(problems.join("; "));
         }

@@ -9,14 +9,14 @@ use aethon_core::turn::Trust;
 use super::git;
 use super::workspace::Workspace;
 use crate::protected_paths::is_within;
-use crate::shaping::{FOLDERS, PAGES};
+use crate::strangers::shaping_places;
 
 impl Workspace {
     /// Refuses to write a place that acts later, judged by its real path.
     pub(super) fn check_later(&self, path: &str, real: &Path, base: &Path) -> Result<(), ToolError> {
         self.check_pages(path, real)?;
         self.check_git(path, real, base)?;
-        match self.blocklist().protected().start_up_place_of(real) {
+        match self.blocklist().protected().start_up_place_of(real, self.trust()) {
             Some(place) => Err(self.start_up(path, &place)),
             None => Ok(()),
         }
@@ -63,7 +63,6 @@ impl Workspace {
     }
 
     fn shaping_places(&self) -> Vec<PathBuf> {
-        let root = self.real_root();
-        PAGES.iter().chain(&FOLDERS).map(|name| root.join(name)).collect()
+        shaping_places(&self.real_root())
     }
 }

@@ -21,7 +21,7 @@ use super::blocklist::Blocklist;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
-use crate::shaping::PAGES;
+use crate::strangers::PAGES;
 
 /// Decides what tools may open, in a turn of a given trust.
 #[derive(Debug, Clone)]

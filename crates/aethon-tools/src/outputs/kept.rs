@@ -1,8 +1,10 @@
 //! The folder of kept outputs: one file each, readable only by the owner, found by a handle that is valid only in its
 //! session.
 //!
-//! The folder is bounded in bytes, files and age; each new file evicts what exceeds the limits. A file name consists of
-//! a random number and a digest of the session, so a handle that leaks into another session opens nothing there.
+//! The folder is bounded in bytes, files and age; each new file evicts what exceeds the limits. Outputs of turns that the
+//! owner's words did not begin are marked in their names: they go before the owner's, and a quarter of the folder is kept for
+//! each side. A file name consists of a random number and a digest of the session, so a handle that leaks into another session
+//! opens nothing there.
 
 use std::cmp::Reverse;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -15,7 +17,9 @@ use std::time::{Duration, SystemTime};
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::ids::SessionId;
+use aethon_core::share::Share;
 use aethon_core::tool::OutputStore;
+use aethon_core::turn::Trust;
 use async_trait::async_trait;
 use rustix::fs::OFlags;
 
@@ -26,9 +30,12 @@ const LONGEST: usize = 16 << 20;
 /// Maximum size of all outputs together.
 const MOST_BYTES: u64 = 256 << 20;
 /// Maximum number of outputs.
-const MOST_FILES: usize = 1000;
+const MOST_FILES: u64 = 1000;
 /// Maximum age.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Endings of the names, by whose output it is.
+const OWNERS: &str = ".txt";
+const STRANGERS: &str = ".stranger.txt";
 /// Number of random hex digits in a handle.
 const LETTERS: usize = 12;
 
@@ -58,7 +65,10 @@ impl KeptOutputs {
             return Err(io::ErrorKind::NotFound.into());
         }
         let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        OpenOptions::new().read(true).custom_flags(flags).open(self.path_of(session, letters))
+        let open = |ending| {
+            OpenOptions::new().read(true).custom_flags(flags).open(self.path_of(session, letters, ending))
+        };
+        open(OWNERS).or_else(|_| open(STRANGERS))
     }
 
     /// Removes what has expired. Blocks.
@@ -66,19 +76,19 @@ impl KeptOutputs {
         sweep(&self.folder, self.now());
     }
 
-    fn path_of(&self, session: &SessionId, letters: &str) -> PathBuf {
-        self.folder.join(format!("{letters}-{}.txt", digest(session)))
+    fn path_of(&self, session: &SessionId, letters: &str, ending: &str) -> PathBuf {
+        self.folder.join(format!("{letters}-{}{ending}", digest(session)))
     }
 
     fn now(&self) -> SystemTime {
         SystemTime::from(self.clock.now())
     }
 
-    fn store(&self, session: &SessionId, text: &str) -> io::Result<String> {
+    fn store(&self, session: &SessionId, trust: Trust, text: &str) -> io::Result<String> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         // The end of a version 7 UUID is random; its start is the time.
         let letters = uuid::Uuid::now_v7().simple().to_string().split_off(32 - LETTERS);
-        let path = self.path_of(session, &letters);
+        let path = self.path_of(session, &letters, if trust.is_owner() { OWNERS } else { STRANGERS });
         // A reader learns the handle only after this has returned, so nobody sees half a file under its name.
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         for piece in pieces(text) {
@@ -91,9 +101,9 @@ impl KeptOutputs {
 
 #[async_trait]
 impl OutputStore for KeptOutputs {
-    async fn keep(&self, session: &SessionId, text: &str) -> Result<String> {
+    async fn keep(&self, session: &SessionId, trust: Trust, text: &str) -> Result<String> {
         let (kept, session, text) = (self.clone(), session.clone(), text.to_owned());
-        let stored = tokio::task::spawn_blocking(move || kept.store(&session, &text)).await;
+        let stored = tokio::task::spawn_blocking(move || kept.store(&session, trust, &text)).await;
         stored
             .unwrap_or_else(|_| Err(io::Error::other("the program is stopping")))
             .map_err(|error| Error::unavailable(format!("tool output cannot be kept: {error}")))
@@ -117,25 +127,71 @@ fn digest(session: &SessionId) -> String {
     format!("{:016x}", session.as_str().bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
+/// Outputs of one side, the newest first.
+#[derive(Default)]
+struct Side(Vec<(SystemTime, u64, PathBuf)>);
+
+impl Side {
+    fn used(&self) -> Room {
+        Room { bytes: self.0.iter().map(|(_, length, _)| length).sum(), files: self.0.len() as u64 }
+    }
+
+    /// Returns those that are too old, or for which there is no room, and the room that the others take.
+    fn surplus(self, room: Room, now: SystemTime) -> (Vec<PathBuf>, Room) {
+        let (mut taken, mut surplus) = (Room::default(), Vec::new());
+        let mut files = self.0;
+        files.sort_by_key(|(modified, ..)| Reverse(*modified));
+        for (modified, length, path) in files {
+            let more = Room { bytes: taken.bytes + length, files: taken.files + 1 };
+            let is_old = now.duration_since(modified).is_ok_and(|age| age > KEEP);
+            if is_old || more.bytes > room.bytes || more.files > room.files {
+                surplus.push(path);
+            } else {
+                taken = more;
+            }
+        }
+        (surplus, taken)
+    }
+}
+
+/// What outputs take, or may take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Room {
+    bytes: u64,
+    files: u64,
+}
+
+impl Room {
+    /// What strangers' outputs may take beside those of the owner: what these leave, but neither the quarter that is kept
+    /// for the owner, nor less than a quarter, because the handle of a new output has to open something.
+    fn of_strangers(owners: Self) -> Self {
+        let room =
+            |all: u64, owners: u64| all.saturating_sub(owners).clamp(all / 4, Share::of(all).of_strangers());
+        Self { bytes: room(MOST_BYTES, owners.bytes), files: room(MOST_FILES, owners.files) }
+    }
+
+    /// What the owner's outputs may take beside those of strangers.
+    fn of_owner(strangers: Self) -> Self {
+        let left = |all: u64, taken: u64| all.saturating_sub(taken);
+        Self { bytes: left(MOST_BYTES, strangers.bytes), files: left(MOST_FILES, strangers.files) }
+    }
+}
+
 /// Removes the oldest files until the folder is within its limits. What cannot be removed now is retried later.
 fn sweep(folder: &Path, now: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
-    let mut files: Vec<(SystemTime, u64, PathBuf)> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let metadata = entry.metadata().ok().filter(fs::Metadata::is_file)?;
-            Some((metadata.modified().ok()?, metadata.len(), entry.path()))
-        })
-        .collect();
-    files.sort_by_key(|(modified, ..)| Reverse(*modified));
-    let (mut bytes, mut count) = (0, 0);
-    for (modified, length, path) in files {
-        bytes += length;
-        count += 1;
-        let is_old = now.duration_since(modified).is_ok_and(|age| age > KEEP);
-        if (is_old || bytes > MOST_BYTES || count > MOST_FILES)
-            && let Err(error) = fs::remove_file(&path)
-        {
+    let (mut owners, mut strangers) = (Side::default(), Side::default());
+    for entry in entries.flatten() {
+        let Some(metadata) = entry.metadata().ok().filter(fs::Metadata::is_file) else { continue };
+        let Ok(modified) = metadata.modified() else { continue };
+        let is_strangers = entry.file_name().to_string_lossy().ends_with(STRANGERS);
+        let side = if is_strangers { &mut strangers } else { &mut owners };
+        side.0.push((modified, metadata.len(), entry.path()));
+    }
+    let (mut surplus, taken) = strangers.surplus(Room::of_strangers(owners.used()), now);
+    surplus.extend(owners.surplus(Room::of_owner(taken), now).0);
+    for path in surplus {
+        if let Err(error) = fs::remove_file(&path) {
             tracing::warn!(%error, path = %path.display(), "kept tool output could not be removed");
         }
     }
@@ -166,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Timestamp::UNIX_EPOCH));
         let kept = KeptOutputs::new(folder.path().join("outputs"), clock);
-        let handle = kept.keep(&session("a"), "all of it").await.unwrap();
+        let handle = kept.keep(&session("a"), Trust::Owner, "all of it").await.unwrap();
         assert_eq!(text_of(&kept, &session("a"), &handle).unwrap(), "all of it");
         assert!(text_of(&kept, &session("b"), &handle).is_err());
         for wrong in ["output:", "output:../../etc/passwd", "output:000000000000", "output:ABCDEFABCDE/"] {
@@ -184,9 +240,9 @@ mod tests {
         // File times come from the machine, so the test clock starts from them.
         let clock = Arc::new(ManualClock::at(modified(folder.path())));
         let kept = KeptOutputs::new(folder.path(), clock.clone());
-        let first = kept.keep(&session("a"), "first").await.unwrap();
+        let first = kept.keep(&session("a"), Trust::Owner, "first").await.unwrap();
         clock.advance(SignedDuration::from_hours(24));
-        kept.keep(&session("a"), "second").await.unwrap();
+        kept.keep(&session("a"), Trust::Owner, "second").await.unwrap();
         assert!(kept.open(&session("a"), &first).is_ok());
         clock.advance(SignedDuration::from_hours(7 * 24));
         kept.sweep();
@@ -195,7 +251,41 @@ mod tests {
             fs::write(folder.path().join(format!("{number}.txt")), "x").unwrap();
         }
         kept.sweep();
-        assert!(fs::read_dir(folder.path()).unwrap().count() <= MOST_FILES);
+        assert!(fs::read_dir(folder.path()).unwrap().count() as u64 <= MOST_FILES);
+    }
+
+    #[tokio::test]
+    async fn outputs_of_strangers_take_what_the_owner_leaves_and_go_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::at(modified(folder.path())));
+        let kept = KeptOutputs::new(folder.path(), clock);
+        let own = kept.keep(&session("a"), Trust::Owner, "mine").await.unwrap();
+        let count = |ending: &str| {
+            let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            names.filter(|name| name.to_string_lossy().ends_with(STRANGERS) == (ending == STRANGERS)).count()
+                as u64
+        };
+        let fill = |ending: &str, count: u64| {
+            (0..count).for_each(|number| {
+                fs::write(folder.path().join(format!("{number}-x{ending}")), "x").unwrap()
+            });
+        };
+        fill(STRANGERS, MOST_FILES + 20);
+        let theirs = kept.keep(&session("b"), Trust::Outside, "theirs").await.unwrap();
+        assert_eq!(count(STRANGERS), MOST_FILES * 3 / 4);
+        assert_eq!(
+            text_of(&kept, &session("a"), &own).unwrap(),
+            "mine",
+            "the owner's, although it is the oldest"
+        );
+        assert!(text_of(&kept, &session("a"), &theirs).is_err(), "found in its own session only");
+        fill(OWNERS, MOST_FILES);
+        kept.sweep();
+        assert_eq!(
+            (count(OWNERS), count(STRANGERS)),
+            (MOST_FILES * 3 / 4, MOST_FILES / 4),
+            "theirs go first"
+        );
     }
 
     #[test]

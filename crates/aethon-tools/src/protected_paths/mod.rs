@@ -2,7 +2,8 @@
 //! for writing.
 //!
 //! The tables are data (`credentials`, `start_up`), so that they are easy to read and a new place is one line; `homes`
-//! says below which directories they count, and `variables` where people move them; `paths` combines them. The owner adds to the credentials
+//! says below which directories they count, and `variables` where people move them; `paths` combines them, and `projects` knows
+//! what acts later by its name in any folder. The owner adds to the credentials
 //! with `security.blocked_paths`, and takes away from both with `security.allowed_paths`. The lists are used twice: by
 //! the guard of the file tools, and by the kernel walls around commands.
 
@@ -10,6 +11,7 @@ mod credentials;
 mod homes;
 mod names;
 mod paths;
+mod projects;
 mod report;
 mod rule;
 mod sets;

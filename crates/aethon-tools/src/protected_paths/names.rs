@@ -1,7 +1,7 @@
 //! Compares paths and names as the disks of this world do: in any case, and with patterns.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Returns whether a path is the place or below it, ignoring case: even on a case-sensitive disk the other spelling is
 /// hardly ever something worth reading.
@@ -44,6 +44,15 @@ pub(super) fn end_of_parts_like(path: &Path, pattern: &str) -> Option<usize> {
     let patterns: Vec<&str> = pattern.split('/').collect();
     let matches = |names: &[&str]| names.iter().zip(&patterns).all(|(name, pattern)| is_like(name, pattern));
     names.windows(patterns.len()).position(matches).map(|at| at + patterns.len())
+}
+
+/// Returns the place of a path, or of a directory above it, that matches a pattern: a place whose last name may have a `*`.
+pub(super) fn place_like(path: &Path, pattern: &Path) -> Option<PathBuf> {
+    let folder = pattern.parent()?;
+    let depth = folder.components().count();
+    let name = path.components().nth(depth)?.as_os_str().to_str()?;
+    let is_meant = is_within(path, folder) && is_like(name, file_name(pattern));
+    is_meant.then(|| path.components().take(depth + 1).collect())
 }
 
 pub(super) fn file_name(path: &Path) -> &str {
@@ -92,5 +101,15 @@ mod tests {
         assert_eq!(end("project/.VSCode/tasks.json/below"), Some(3));
         assert_eq!(end("project/.vscode/deep/tasks.json"), None);
         assert_eq!(end(".vscode"), None);
+    }
+
+    #[test]
+    fn a_pattern_below_a_folder_matches_a_name_in_that_very_folder() {
+        let place = |path: &str| place_like(Path::new(path), Path::new("/a/.cache/p10k-*"));
+        assert_eq!(place("/a/.cache/p10k-x.zsh"), Some("/a/.cache/p10k-x.zsh".into()));
+        assert_eq!(place("/a/.cache/P10K-ada/p/x"), Some("/a/.cache/P10K-ada".into()));
+        for other in ["/a/.cache/p10", "/a/p10k-x", "/a/.cache/deep/p10k-x", "/a/.cache"] {
+            assert_eq!(place(other), None, "{other}");
+        }
     }
 }

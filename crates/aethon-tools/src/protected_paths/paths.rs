@@ -1,10 +1,13 @@
 //! The tables combined with the owner's settings, and what they say of a path.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use aethon_core::turn::Trust;
+
 use super::homes::{homes_of, is_assistants_home};
-use super::names::{end_of_parts_like, file_name, has_name_like, is_like, is_within};
+use super::names::{file_name, has_name_like, is_like, is_within, place_like};
 use super::rule::PathRule;
 use super::sets::{NameSet, PlaceSet};
 use super::{credentials, start_up, variables};
@@ -22,6 +25,8 @@ pub(crate) struct ProtectedPaths {
     closed: PlaceSet,
     secret_names: NameSet,
     start_up: Vec<PathBuf>,
+    /// Start-up places whose last name may have a `*`.
+    start_up_patterns: Vec<PathBuf>,
     programs: Vec<PathBuf>,
     blocked: Vec<PathRule>,
     allowed: Vec<PathRule>,
@@ -48,6 +53,7 @@ impl ProtectedPaths {
             closed: PlaceSet::default(),
             secret_names: NameSet::new(credentials::NAMES),
             start_up: Vec::new(),
+            start_up_patterns: Vec::new(),
             programs: Vec::new(),
             homes,
         };
@@ -57,8 +63,17 @@ impl ProtectedPaths {
         let paths: Vec<PathBuf> = credentials.filter(|place| !list.is_opened(place)).collect();
         let start_up = table(&start_up::PLACES, &list.homes, variables).into_iter();
         let start_up = start_up.filter(|place| !list.is_opened(place)).collect();
-        let programs = list.search_path(options.shell.path.as_deref().unwrap_or(USUAL_PATH));
-        Self { closed: PlaceSet::new(&paths), paths, start_up, programs, ..list }
+        let start_up_patterns = table(start_up::PATTERNS, &list.homes, variables);
+        let mut programs = list.search_path(options.shell.path.as_deref().unwrap_or(USUAL_PATH));
+        programs.extend(table(start_up::PROGRAM_FOLDERS, &list.homes, variables).into_iter().filter(
+            |folder| {
+                !list.is_opened(folder)
+                    && !list.homes.iter().chain([&list.workspace]).any(|it| is_within(it, folder))
+            },
+        ));
+        programs.sort();
+        programs.dedup();
+        Self { closed: PlaceSet::new(&paths), paths, start_up, start_up_patterns, programs, ..list }
     }
 
     /// Returns the directories in which the person's shell finds programs, as far as the person could put one there and
@@ -98,6 +113,17 @@ impl ProtectedPaths {
         &self.start_up
     }
 
+    /// Returns the existing start-up places whose names are known by a pattern only.
+    pub(crate) fn start_up_matches(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        for pattern in &self.start_up_patterns {
+            let entries = pattern.parent().and_then(|folder| fs::read_dir(folder).ok());
+            let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+            found.extend(paths.filter(|path| place_like(path, pattern).is_some() && !self.is_opened(path)));
+        }
+        found
+    }
+
     /// Returns the directories whose entries are programs that the person's shell finds.
     pub(crate) fn programs(&self) -> &[PathBuf] {
         &self.programs
@@ -108,7 +134,7 @@ impl ProtectedPaths {
         self.allowed.iter().filter_map(PathRule::path)
     }
 
-    fn is_opened(&self, path: &Path) -> bool {
+    pub(super) fn is_opened(&self, path: &Path) -> bool {
         self.allowed().any(|allowed| is_within(path, allowed))
     }
 
@@ -139,14 +165,16 @@ impl ProtectedPaths {
     }
 
     /// Returns the start-up place that contains this real path, which need not exist: of the table, of the search path,
-    /// or by its name in any directory. A name counts outside the workspace only, and is opened by naming the very place,
-    /// because a folder is listed for other reasons.
-    pub(crate) fn start_up_place_of(&self, path: &Path) -> Option<PathBuf> {
+    /// or by its name in any directory.
+    pub(crate) fn start_up_place_of(&self, path: &Path, trust: Trust) -> Option<PathBuf> {
         if !self.is_opened(path) {
             let resolved = resolved(&self.start_up);
             let mut places = self.start_up.iter().chain(&resolved);
             if let Some(place) = places.find(|place| is_within(path, place)) {
                 return Some(place.clone());
+            }
+            if let Some(place) = self.start_up_patterns.iter().find_map(|pattern| place_like(path, pattern)) {
+                return Some(place);
             }
             let is_program = |folder: &&PathBuf| {
                 path.parent().is_some_and(|parent| is_within(parent, folder) && is_within(folder, parent))
@@ -155,19 +183,7 @@ impl ProtectedPaths {
                 return Some(folder.clone());
             }
         }
-        if self.is_in_workspace(path) {
-            return None;
-        }
-        let below = self.below_home(path);
-        let above = path.components().count() - below.components().count();
-        start_up::ANYWHERE.iter().find_map(|pattern| {
-            let end = above + end_of_parts_like(below, pattern)?;
-            let place: PathBuf = path.components().take(end).collect();
-            let is_named = self.allowed_names().any(|name| is_like(file_name(&place), name));
-            let is_opened =
-                self.allowed().any(|allowed| is_within(allowed, &place) && is_within(path, allowed));
-            (!is_named && !is_opened).then_some(place)
-        })
+        self.named_place_of(path, trust)
     }
 
     /// Returns whether a path lies in a copy of an assistant's home, wherever it is. Looks at the disk, at each directory
@@ -188,16 +204,20 @@ impl ProtectedPaths {
         self.own_home.as_ref().is_some_and(|own| path != own && is_within(path, own))
     }
 
-    fn allowed_names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn allowed_names(&self) -> impl Iterator<Item = &str> {
         self.allowed.iter().filter_map(PathRule::name)
     }
 
     /// Returns the part of a path below the home: the person did not choose the names above it.
-    fn below_home<'p>(&self, path: &'p Path) -> &'p Path {
+    pub(super) fn below_home<'p>(&self, path: &'p Path) -> &'p Path {
         self.homes.iter().find_map(|home| path.strip_prefix(home).ok()).unwrap_or(path)
     }
 
-    fn is_in_workspace(&self, path: &Path) -> bool {
+    pub(super) fn below_workspace<'p>(&self, path: &'p Path) -> &'p Path {
+        path.strip_prefix(&self.workspace).unwrap_or(path)
+    }
+
+    pub(super) fn is_in_workspace(&self, path: &Path) -> bool {
         // An empty workspace path would contain everything.
         !self.workspace.as_os_str().is_empty() && is_within(path, &self.workspace)
     }

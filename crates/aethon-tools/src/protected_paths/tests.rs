@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use aethon_core::turn::Trust;
+
 use super::ProtectedPaths;
 use crate::options::{Options, PlaceOptions};
 
@@ -128,7 +130,7 @@ fn what_holds_the_login_of_a_program_is_closed() {
 fn start_up_places_are_known_by_place_and_by_name_and_the_owner_opens_them() {
     let list = protected_paths(&[], &["~/.bashrc", "~/.config/nvim/lua/notes", "mise.toml", "~/open"]);
     let check = |path: &str, expected: bool| {
-        let place = list.start_up_place_of(&Path::new("/home/ada").join(path));
+        let place = list.start_up_place_of(&Path::new("/home/ada").join(path), Trust::Owner);
         assert_eq!(place.is_some(), expected, "{path}: {place:?}");
     };
     for closed in [
@@ -181,7 +183,7 @@ fn both_homes_count_and_so_do_the_places_that_variables_move() {
         assert!(list.has(Path::new(closed)), "{closed}");
     }
     for place in ["/srv/service/.bashrc", "/home/ada/.bashrc", "/data/config/autostart/x"] {
-        assert!(list.start_up_place_of(Path::new(place)).is_some(), "{place}");
+        assert!(list.start_up_place_of(Path::new(place), Trust::Owner).is_some(), "{place}");
     }
 }
 
@@ -194,10 +196,88 @@ fn a_directory_of_the_search_path_below_the_home_is_closed_for_programs() {
     };
     options.shell.path = Some("/home/ada/tools/bin:/home/ada:relative:/home/ada/.aethon".into());
     let list = ProtectedPaths::new(&options);
-    assert_eq!(list.programs(), [PathBuf::from("/home/ada/tools/bin")]);
-    assert!(list.start_up_place_of(Path::new("/home/ada/tools/bin/ls")).is_some());
+    let closed = |name: &str| list.programs().contains(&Path::new("/home/ada").join(name));
+    assert_eq!(["tools/bin", "", ".aethon", ".local/share/pnpm"].map(closed), [true, false, false, true]);
+    assert!(list.start_up_place_of(Path::new("/home/ada/tools/bin/ls"), Trust::Owner).is_some());
     // Shells find no programs below.
-    assert!(list.start_up_place_of(Path::new("/home/ada/tools/bin/store/x")).is_none());
+    assert!(list.start_up_place_of(Path::new("/home/ada/tools/bin/store/x"), Trust::Owner).is_none());
+}
+
+#[test]
+fn names_that_hold_a_host_or_a_version_are_closed_and_so_are_their_moved_places() {
+    let options = Options {
+        workspace: "/home/ada/.aethon/workspace".into(),
+        user_home: Some("/home/ada".into()),
+        places: PlaceOptions::default().with(|places| {
+            places.variables = vec![
+                ("ZDOTDIR".into(), "/data/zsh".into()),
+                ("XDG_CACHE_HOME".into(), "/data/cache".into()),
+                ("PYENV_ROOT".into(), "/data/pyenv".into()),
+            ];
+            places.allowed = vec!["~/.cache/p10k-mine.zsh".into()];
+        }),
+        ..Options::default()
+    };
+    let list = ProtectedPaths::new(&options);
+    for closed in [
+        "/home/ada/.zcompdump",
+        "/home/ada/.zcompdump-host-5.9",
+        "/home/ada/.zcompdump-host-5.9.zwc",
+        "/home/ada/.zshrc.zwc",
+        "/home/ada/.cache/p10k-dump-ada.zsh",
+        "/home/ada/.cache/p10k-ada/prompt/x",
+        "/data/zsh/.zcompdump-host",
+        "/data/cache/p10k-x",
+        "/data/pyenv/versions/3/bin/python",
+        "/home/ada/miniconda3/bin/python",
+        "/home/ada/.opam/default/bin/ocaml",
+        "/home/ada/.virtualenvs/work/bin/activate",
+        "/home/ada/.local/share/pnpm/node",
+        "/home/ada/Documents/Vault/.obsidian/plugins/x/main.js",
+    ] {
+        assert!(list.start_up_place_of(Path::new(closed), Trust::Owner).is_some(), "{closed}");
+    }
+    for open in [
+        "/home/ada/.cache/p10k-mine.zsh",
+        "/home/ada/.cache/p10",
+        "/home/ada/project/.zcompdump",
+        "/home/ada/.local/share/pnpm/store/x",
+        "/home/ada/Documents/Vault/.obsidian/workspace.json",
+    ] {
+        assert_eq!(list.start_up_place_of(Path::new(open), Trust::Owner), None, "{open}");
+    }
+}
+
+#[test]
+fn projects_in_the_workspace_are_closed_to_turns_of_strangers_and_the_owner_opens_one() {
+    let list = protected_paths(&[], &["~/.aethon/workspace/mine", ".envrc"]);
+    let of = |path: &str, trust: Trust| {
+        list.start_up_place_of(&Path::new("/home/ada/.aethon/workspace").join(path), trust).is_some()
+    };
+    for closed in
+        ["p/.vscode/tasks.json", "p/.vscode/x", "p/.git/hooks/x", "p/.husky/x", ".mcp.json", "a/b/.idea/x"]
+    {
+        assert_eq!(
+            [Trust::Owner, Trust::Outside, Trust::Guest].map(|it| of(closed, it)),
+            [false, true, true],
+            "{closed}"
+        );
+    }
+    for open in ["p/main.rs", "p/.envrc", "mine/.git/hooks/x", "p/git", "p/.gitignore"] {
+        assert!(!of(open, Trust::Outside), "{open}");
+    }
+    let places = |folder: &str, entries: &[&str]| {
+        let entries: Vec<String> = entries.iter().map(|&name| name.to_owned()).collect();
+        let places = list.places_in_project(&Path::new("/home/ada").join(folder), &entries);
+        let below = |place: &PathBuf| place.strip_prefix("/home/ada").unwrap().display().to_string();
+        places.iter().map(below).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        places(".aethon/workspace/p", &[".git", ".obsidian"]).join(" "),
+        ".aethon/workspace/p/.aethon-closed .aethon/workspace/p/.obsidian/plugins .aethon/workspace/p/.obsidian/community-plugins.json .aethon/workspace/p/.git"
+    );
+    assert_eq!(places(".aethon/workspace/mine", &[".git"]), [""; 0]);
+    assert_eq!(places("p", &[".git"]), ["p/.aethon-closed", "p/.git"]);
 }
 
 #[test]
@@ -218,7 +298,7 @@ fn a_link_to_what_is_not_there_yet_closes_its_target() {
     };
     let list = ProtectedPaths::new(&options);
     for closed in ["dotfiles/zprofile", "missing/folder/zlogin", "second", ".bash_aliases"] {
-        assert!(list.start_up_place_of(&home.join(closed)).is_some(), "{closed}");
+        assert!(list.start_up_place_of(&home.join(closed), Trust::Owner).is_some(), "{closed}");
     }
-    assert!(list.start_up_place_of(&home.join("dotfiles/notes")).is_none());
+    assert!(list.start_up_place_of(&home.join("dotfiles/notes"), Trust::Owner).is_none());
 }

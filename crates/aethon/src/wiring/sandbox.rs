@@ -33,7 +33,14 @@ pub(crate) fn docker(config: &Config, flags: &Flags, home: &Home) -> Option<Dock
 /// The Docker sandbox that this machine would have if commands ran in Docker.
 pub(crate) fn docker_at(config: &Config, flags: &Flags, home: &Home) -> DockerSandbox {
     let host = flags.docker_host.as_deref().unwrap_or(DOCKER_SOCKET);
-    DockerSandbox::new(host, limits(config), home.path(), &home.workspace())
+    let mut options = Options::default();
+    options.home = Some(home.path().to_owned());
+    options.workspace = home.workspace();
+    options.user_home = flags.user_home.clone();
+    options.places.account_home = flags.account_home.clone();
+    options.places.allowed = config.security.allowed_paths.clone();
+    options.shell.limits = limits(config);
+    DockerSandbox::new(host, &options)
 }
 
 /// Why the required sandbox is unavailable, as a reason not to start. Starts no container.

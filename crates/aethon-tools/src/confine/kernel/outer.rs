@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use rustix::fs::{Mode, OFlags, StatVfsMountFlags};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, StatVfsMountFlags};
 use rustix::mount::{
     MountFlags, MountPropagationFlags, mount, mount_bind, mount_bind_recursive, mount_change, mount_remount,
 };
@@ -111,7 +111,7 @@ fn cover(plan: &Plan) -> io::Result<()> {
         .collect();
     let parts = plan.parts.iter().flatten();
     // Relative to `.`: this user may be unable to pass the directories above the workspace.
-    let relative = |path: &PathBuf| Some((path.clone(), opened(path.strip_prefix(&plan.workspace).ok()?)?));
+    let relative = |path: &PathBuf| Some((path.clone(), straight(path.strip_prefix(&plan.workspace).ok()?)?));
     let parts: Vec<(PathBuf, OwnedFd)> = parts.filter_map(relative).collect();
     let private = PRIVATE.iter().map(PathBuf::from);
     let mut covered: Vec<PathBuf> =
@@ -164,6 +164,13 @@ fn cover(plan: &Plan) -> io::Result<()> {
 
 fn opened(path: &Path) -> Option<OwnedFd> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+/// Opens a part of the workspace. A command of another conversation may swap a folder on the way for a link, which is not
+/// followed; without the part the command cannot write there.
+fn straight(path: &Path) -> Option<OwnedFd> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    rustix::fs::openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).ok()
 }
 
 /// Returns the topmost directory above the workspace that this user cannot pass.

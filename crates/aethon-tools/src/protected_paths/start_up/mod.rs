@@ -8,19 +8,34 @@
 mod sessions;
 mod work;
 
-use sessions::{MAC, SERVICES, SESSIONS, SHELLS};
+use sessions::{MAC, SERVICES, SESSIONS, SHELL_CACHES, SHELLS};
 use work::{ASSISTANTS, EDITORS, LANGUAGES, PROGRAMS, TOOLS};
 
 /// Every list of places.
 pub(super) const PLACES: [&[&str]; 9] =
     [SHELLS, SESSIONS, SERVICES, EDITORS, LANGUAGES, TOOLS, ASSISTANTS, PROGRAMS, MAC];
 
+/// The same with a `*` in the last name, which matches anything.
+pub(super) const PATTERNS: &[&[&str]] = &[SHELL_CACHES];
+
+/// Folders whose own files are programs that a shell finds, while the folders in them are not: stores of packages.
+pub(super) const PROGRAM_FOLDERS: &[&[&str]] = &[&[".local/share/pnpm", "Library/pnpm"]];
+
 /// What is a start-up place in any directory outside the workspace; `*` matches anything. They take effect when a folder
 /// is opened or entered, without anybody running a command of its project.
 pub(super) const ANYWHERE: &[&str] = &[
     ".envrc",
+    ".direnv",
+    ".devenv",
     "mise.toml",
     ".mise.toml",
+    "mise.local.toml",
+    ".mise.local.toml",
+    ".mise",
+    ".rtx.toml",
+    ".obsidian/plugins",
+    ".obsidian/community-plugins.json",
+    ".logseq",
     ".vscode/tasks.json",
     ".vscode/settings.json",
     ".vscode/launch.json",
@@ -58,3 +73,8 @@ pub(super) const ANYWHERE: &[&str] = &[
     "site-packages/*.pth",
     "dist-packages/*.pth",
 ];
+
+/// What is closed besides in any directory, that of the workspace included, to turns that the owner's words did not begin:
+/// what git and editors obey. The owner's own turns commit and change settings.
+pub(super) const OF_PROJECTS: &[&str] =
+    &[".git", ".vscode", ".fleet", ".jj", ".hg", ".githooks", ".venv", "venv"];

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Identity and last change of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     identity: (u64, u64),
     modified: (i64, i64),
     changed: (i64, i64),
@@ -14,7 +14,7 @@ pub(super) struct Stamp {
 
 impl Stamp {
     /// Returns the state of what is there now; `None` if nothing is.
-    pub(super) fn of(path: &Path) -> Option<Self> {
+    pub(crate) fn of(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok()?;
         Some(Self {
             identity: (found.dev(), found.ino()),

@@ -1,0 +1,119 @@
+//! What is left of the workspace for commands of strangers' turns: everything but what acts later, entry by entry.
+//!
+//! A sandbox mounts the workspace for reading only and these parts over it for writing. So what is made, renamed or replaced
+//! later beside them is for reading only, too, whoever does it.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use super::projects::{Projects, Root};
+use super::shaping::shaping_places;
+use crate::options::Options;
+use crate::protected_paths::ProtectedPaths;
+
+/// How many levels of the workspace are searched for projects.
+const DEPTH: usize = 4;
+/// Maximum number of parts, and of bytes in their paths: each is a mount, which takes a docker daemon milliseconds, and the
+/// kernel's sandbox gets them as an argument. What exceeds it cannot be changed.
+const MAX_PARTS: usize = 400;
+const MAX_BYTES: usize = 64 << 10;
+
+/// The parts of one workspace. Finds them again for each command, because projects come and go.
+#[derive(Debug)]
+pub(crate) struct ChangeableParts {
+    protected: ProtectedPaths,
+    projects: Mutex<Projects>,
+}
+
+impl ChangeableParts {
+    /// The parts of the workspace of these options.
+    pub(crate) fn new(options: &Options) -> Self {
+        Self { protected: ProtectedPaths::new(options), projects: Mutex::default() }
+    }
+
+    /// Returns what may be changed of the workspace with this real path. Blocks.
+    pub(crate) fn now(&self, workspace: &Path) -> Vec<PathBuf> {
+        let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut closed = projects.find(&self.protected, &[Root { folder: workspace, depth: DEPTH }]);
+        closed.extend(shaping_places(workspace));
+        parts(workspace, &closed)
+    }
+}
+
+/// Returns the topmost entries of a workspace that neither are one of these places nor hold one.
+pub(crate) fn parts(workspace: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
+    let closed: HashSet<&Path> = closed.iter().map(PathBuf::as_path).collect();
+    let above: HashSet<&Path> = closed.iter().flat_map(|place| place.ancestors().skip(1)).collect();
+    let (mut folders, mut files, mut open) = (Vec::new(), Vec::new(), vec![workspace.to_path_buf()]);
+    let device = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.dev());
+    let own = device(workspace);
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            // What a link leads to may be changed or not where it lies.
+            let Ok(kind) = entry.file_type() else { continue };
+            // What is mounted in the workspace cannot be told from what a link has led to.
+            if closed.contains(path.as_path()) || device(&path) != own {
+                continue;
+            }
+            if kind.is_dir() && above.contains(path.as_path()) {
+                open.push(path);
+            } else if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                files.push(path);
+            }
+        }
+    }
+    folders.sort();
+    files.sort();
+    let mut bytes = 0;
+    let fits = |path: &PathBuf| {
+        bytes += path.as_os_str().len() + 3;
+        bytes <= MAX_BYTES
+    };
+    folders.into_iter().chain(files).take(MAX_PARTS).take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_a_part_but_what_acts_later_and_the_folders_on_the_way_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        for path in [
+            "SOUL.md",
+            "sops/x.md",
+            "notes.md",
+            "work/deep/x",
+            "app/.git/config",
+            "app/src/x",
+            "app/main.rs",
+            "other/.envrc",
+        ] {
+            fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
+            fs::write(base.join(path), "x").unwrap();
+        }
+        std::os::unix::fs::symlink("work", base.join("link")).unwrap();
+        let options = Options { workspace: base.clone(), ..Options::default() };
+        let found = ChangeableParts::new(&options).now(&base);
+        let found: Vec<_> =
+            found.iter().map(|it| it.strip_prefix(&base).unwrap().to_str().unwrap()).collect();
+        assert_eq!(found, ["app/src", "work", "app/main.rs", "notes.md"]);
+    }
+
+    #[test]
+    fn parts_are_bounded_and_folders_come_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        (0..MAX_PARTS + 5).for_each(|number| fs::write(base.join(format!("a{number}")), "").unwrap());
+        fs::create_dir(base.join("z")).unwrap();
+        let found = parts(&base, &[]);
+        assert!(found.len() <= MAX_PARTS && found[0] == base.join("z"));
+    }
+}
