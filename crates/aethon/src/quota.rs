@@ -129,7 +129,7 @@ impl Quota {
         let coming = self.coming(limit, found);
         let message = (!coming.is_empty()).then(|| {
             format!(
-                "{} of uptime after the upgrade, new default limits begin to hold: {}; set the keys to decide yourself",
+                "in {} of uptime, default limits hold that came with the upgrade: {}; set the keys to decide yourself",
                 hours(left),
                 coming.join(", ")
             )
@@ -169,7 +169,7 @@ impl Quota {
         let found = storage.limit_oneshots(OneshotLimit::of(u32::MAX).with_bytes(u64::MAX)).await?;
         let coming = self.coming(limit, &found);
         let what = if coming.is_empty() { "nothing is beyond them".to_owned() } else { coming.join(", ") };
-        Ok(Some(format!("new default limits hold after {} more of uptime: {what}", hours(left))))
+        Ok(Some(format!("in {} of uptime, default limits hold that came with the upgrade: {what}", hours(left))))
     }
 
     /// The warning for a database near its limit.

@@ -47,6 +47,7 @@ impl Source {
 pub(super) async fn opened(prepared: Prepared) -> Result<Aethon> {
     let home = prepared.home().path().to_owned();
     let is_new = !home.exists();
+    super::upgrade::offer(&prepared)?;
     let aethon = prepared.open().await?;
     if is_new {
         eprintln!("warning: there was no home at {}; an empty one was made", home.display());
