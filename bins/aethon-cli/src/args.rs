@@ -264,7 +264,7 @@ pub(crate) enum SecretsCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List sessions, newest first.
     List {
@@ -307,7 +307,7 @@ pub(crate) enum SessionsCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// List memories, the ones that were changed last first.
     List {
@@ -370,7 +370,7 @@ pub(crate) enum MemoryCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum RecordingsCommand {
     /// List the recordings, newest first.
     List {
@@ -412,7 +412,7 @@ pub(crate) enum RecordingsCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum OutboxCommand {
     /// List the messages that have not arrived, newest first.
     List {

@@ -50,7 +50,8 @@ pub(crate) fn begin_defaults_wait(sql: &Sql<'_>, from: i64) -> Result<(), Error>
 /// For how much more uptime new default limits wait; `None` if they hold.
 pub(crate) fn defaults_wait(sql: &Sql<'_>) -> Result<Option<Duration>, Error> {
     let uptime = number(sql, DEFAULTS_WAIT)?;
-    let left = uptime.map(|uptime| Duration::from_millis(WARNING.saturating_sub(uptime).max(0).unsigned_abs()));
+    let left =
+        uptime.map(|uptime| Duration::from_millis(WARNING.saturating_sub(uptime).max(0).unsigned_abs()));
     Ok(left.filter(|left| !left.is_zero()))
 }
 

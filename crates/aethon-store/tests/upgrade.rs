@@ -142,7 +142,11 @@ async fn default_limits_wait_for_a_week_of_uptime_after_an_upgrade() {
     store.note_uptime(DAY).await.unwrap();
     store.close().await;
     assert_eq!(open(&path, |_| ()).unwrap().marks().await.unwrap().defaults_wait, None);
-    assert_eq!(Home::new().store.marks().await.unwrap().defaults_wait, None, "a new home has nothing to lose");
+    assert_eq!(
+        Home::new().store.marks().await.unwrap().defaults_wait,
+        None,
+        "a new home has nothing to lose"
+    );
 }
 
 #[tokio::test]

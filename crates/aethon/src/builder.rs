@@ -369,7 +369,9 @@ impl Prepared {
         match crate::upgrade::plan(&self.home) {
             Ok(None) => format!("\ndatabase  format {}", crate::backup::DATABASE_FORMAT),
             Ok(Some(plan)) => {
-                let served = plan.is_served.then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
+                let served = plan
+                    .is_served
+                    .then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
                 plan.lines().into_iter().chain(served).map(|line| format!("\nupgrade   {line}")).collect()
             }
             Err(error) => format!("\nwarning   {error}"),

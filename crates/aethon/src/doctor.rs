@@ -293,7 +293,8 @@ fn broken_database(path: &Path, error: &Error) -> Finding {
 
 /// What helps depends on the cause; the words of most causes say it themselves.
 fn database_fix(path: &Path, error: &Error) -> String {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<aethon_store::Error>());
+    let cause =
+        std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<aethon_store::Error>());
     match cause {
         Some(cause) if cause.is_newer_version() => {
             "start the newer aethon, or put the copy back that its upgrade made".to_owned()

@@ -51,7 +51,14 @@ impl Notice {
         let notice = self.clone();
         board.offer(move || {
             let message = notice.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let row = |message| Feature::new(("limits", "New limits"), FeatureState::Degraded, message, "session.oneshot_keep");
+            let row = |message| {
+                Feature::new(
+                    ("limits", "New limits"),
+                    FeatureState::Degraded,
+                    message,
+                    "session.oneshot_keep",
+                )
+            };
             message.map(row).into_iter().collect()
         });
     }
@@ -164,12 +171,17 @@ impl Quota {
 
     /// What `doctor` says while default limits wait.
     pub(crate) async fn outlook(&self, storage: &dyn Upkeep) -> Result<Option<String>> {
-        let (Some(left), Some(limit)) = (storage.marks().await?.defaults_wait, self.oneshots) else { return Ok(None) };
+        let (Some(left), Some(limit)) = (storage.marks().await?.defaults_wait, self.oneshots) else {
+            return Ok(None);
+        };
         // Counts, and removes nothing.
         let found = storage.limit_oneshots(OneshotLimit::of(u32::MAX).with_bytes(u64::MAX)).await?;
         let coming = self.coming(limit, &found);
         let what = if coming.is_empty() { "nothing is beyond them".to_owned() } else { coming.join(", ") };
-        Ok(Some(format!("in {} of uptime, default limits hold that came with the upgrade: {what}", hours(left))))
+        Ok(Some(format!(
+            "in {} of uptime, default limits hold that came with the upgrade: {what}",
+            hours(left)
+        )))
     }
 
     /// The warning for a database near its limit.
@@ -200,7 +212,82 @@ fn is_near(there_are: u64, most: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::storage::{Removed, Retention, StorageMarks};
+    use async_trait::async_trait;
+
     use super::*;
+
+    /// A storage with 12 one-shot sessions that was upgraded, and what is done to it.
+    struct Upgraded {
+        left: Mutex<Option<Duration>>,
+        limits: Mutex<Vec<OneshotLimit>>,
+    }
+
+    #[async_trait]
+    impl Upkeep for Upgraded {
+        async fn maintain(&self, _: Retention) -> Result<Removed> {
+            Ok(Removed::default())
+        }
+
+        async fn limit_oneshots(&self, limit: OneshotLimit) -> Result<Oneshots> {
+            self.limits.lock().unwrap().push(limit);
+            let left = u64::from(limit.sessions.min(12));
+            Ok(Oneshots { left, bytes: left << 20, removed: 12 - left })
+        }
+
+        async fn marks(&self) -> Result<StorageMarks> {
+            Ok(StorageMarks { defaults_wait: *self.left.lock().unwrap(), ..StorageMarks::default() })
+        }
+
+        async fn note_uptime(&self, uptime: Duration) -> Result<()> {
+            let mut left = self.left.lock().unwrap();
+            *left = left.and_then(|left| left.checked_sub(uptime)).filter(|left| !left.is_zero());
+            Ok(())
+        }
+
+        async fn close(&self) {}
+    }
+
+    fn upgraded() -> Upgraded {
+        Upgraded { left: Mutex::new(Some(Duration::from_secs(3600))), limits: Mutex::default() }
+    }
+
+    fn quota(set: LimitsSet) -> Quota {
+        let mut config = Config::default();
+        config.session.oneshot_keep = 10;
+        Quota::of(&config, &Home::at(std::path::Path::new("/nowhere")), set)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_default_limit_removes_nothing_until_its_warning_is_over() {
+        let (storage, board) = (upgraded(), Features::default());
+        let mut quota = quota(LimitsSet::default()).showing(&board);
+        quota.look(&storage).await.unwrap();
+        let row = board.now().pop().unwrap();
+        assert_eq!((row.id.as_str(), row.state), ("limits", FeatureState::Degraded));
+        for words in ["1 hours", "the 2 longest unused of 12", "session.oneshot_keep"] {
+            assert!(row.detail.contains(words), "{words} is not in {}", row.detail);
+        }
+        let outlook = quota.outlook(&storage).await.unwrap().unwrap();
+        assert!(outlook.contains("the 2 longest unused of 12"), "{outlook}");
+        tokio::time::advance(Duration::from_secs(3599)).await;
+        quota.look(&storage).await.unwrap();
+        assert!(storage.limits.lock().unwrap().iter().all(|limit| limit.sessions == u32::MAX));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        quota.look(&storage).await.unwrap();
+        assert_eq!(storage.limits.lock().unwrap().last().unwrap().sessions, 10);
+        assert!(board.now().is_empty());
+        assert_eq!(quota.outlook(&storage).await.unwrap(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_of_the_owner_holds_at_once() {
+        let storage = upgraded();
+        let mut quota = quota(LimitsSet { oneshot_keep: true, ..LimitsSet::default() });
+        quota.look(&storage).await.unwrap();
+        let limit = storage.limits.lock().unwrap()[0];
+        assert_eq!((limit.sessions, limit.bytes), (10, u64::MAX), "the other one is a default");
+    }
 
     #[test]
     fn a_database_near_its_limit_is_told() {

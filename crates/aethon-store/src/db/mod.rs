@@ -30,5 +30,7 @@ pub(crate) use open::{Settings, Upgrade, open};
 pub(crate) use readers::Readers;
 pub(crate) use salvage::{TableSalvage, salvage};
 pub(crate) use sql::Sql;
-pub(crate) use upgrade::{copies_of_upgrades, copy_name, free_space, remove_partial_copies, space_for_upgrade};
+pub(crate) use upgrade::{
+    copies_of_upgrades, copy_name, free_space, remove_partial_copies, space_for_upgrade,
+};
 pub(crate) use writer::{Haste, IdleTask, OwnTasks, Urgency, Writer};

@@ -142,7 +142,9 @@ pub(crate) fn copies_of_upgrades(path: &Path) -> Vec<OldCopy> {
 pub(crate) fn remove_partial_copies(path: &Path) {
     for (partial, _) in all_copies(path).into_iter().filter(|(_, rest)| rest.ends_with(PARTIAL)) {
         match fs::remove_file(&partial) {
-            Ok(()) => tracing::info!(file = %partial.display(), "an incomplete copy of an earlier upgrade was removed"),
+            Ok(()) => {
+                tracing::info!(file = %partial.display(), "an incomplete copy of an earlier upgrade was removed")
+            }
             Err(error) => {
                 tracing::warn!(%error, file = %partial.display(), "an incomplete copy of the database cannot be removed");
             }
