@@ -91,6 +91,7 @@ mod tools;
 mod torture;
 mod unix_socket;
 mod untrusted;
+mod upgrade;
 mod usage;
 mod voice;
 mod weak;

@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use aethon_tests::{Server, Terminal, eventually, home, program};
+use aethon_tests::{Server, Terminal, eventually, home, program, run_cli};
 use tempfile::TempDir;
 
 fn chat(home: &Arc<TempDir>) -> Terminal {
@@ -135,4 +136,133 @@ fn a_person_can_leave_while_the_daemon_is_away() {
     terminal.wait_for_prompt();
     terminal.press("\u{4}");
     assert_eq!(terminal.end().code(), Some(0));
+}
+
+/// Starts the daemon and stops it again, politely and otherwise, until told to end. Returns how often.
+fn restarting(home: Arc<TempDir>, is_over: Arc<AtomicBool>) -> usize {
+    let mut ends = 0;
+    while !is_over.load(Ordering::Relaxed) {
+        let server = Server::start_in(home.clone(), &[]);
+        ends += 1;
+        if ends % 2 == 0 {
+            server.kill();
+        } else {
+            server.terminate();
+        }
+    }
+    ends
+}
+
+#[test]
+fn commands_never_fail_beside_a_daemon_that_restarts() {
+    const ROUNDS: usize = 12;
+    let home = Server::start(&[]).kill();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let restarting = std::thread::spawn({
+        let (home, is_over) = (home.clone(), is_over.clone());
+        move || restarting(home, is_over)
+    });
+    let mut failures = Vec::new();
+    let mut run = |arguments: &[&str]| {
+        let output = run_cli(home.path(), arguments, None);
+        if !output.status.success() {
+            failures.push((format!("{arguments:?}"), String::from_utf8_lossy(&output.stderr).into_owned()));
+        }
+        output.stdout
+    };
+    for round in 0..ROUNDS {
+        run(&["sessions", "list"]);
+        run(&["memory", "add", &format!("fact number {round}")]);
+        run(&["jobs", "list"]);
+    }
+    let memories = run(&["memory", "list", "--json"]);
+    is_over.store(true, Ordering::Relaxed);
+    let ends = restarting.join().unwrap();
+    assert!(failures.is_empty(), "{failures:?}");
+    assert!(ends > 2, "it was hardly restarted");
+    let memories: serde_json::Value = serde_json::from_slice(&memories).unwrap();
+    assert_eq!(memories["count"], ROUNDS, "each once: {memories}");
+}
+
+#[test]
+fn words_are_the_same_attached_and_alone() {
+    let server = Server::start(&[]);
+    server.chat("default").say("m1", "!say hello");
+    let recording = "webchat_nope-20260101T000000Z.zip";
+    let commands = [
+        &["sessions", "list"][..],
+        &["sessions", "show", "nope"],
+        &["sessions", "export", "nope"],
+        &["sessions", "rm", "nope", "--yes"],
+        &["memory", "list"],
+        &["memory", "search", "tea"],
+        &["memory", "show", "99"],
+        &["memory", "rm", "99", "--yes"],
+        &["jobs", "list"],
+        &["jobs", "runs", "nope"],
+        &["jobs", "run", "nope"],
+        &["jobs", "rm", "nope", "--yes"],
+        &["recordings", "list"],
+        &["recordings", "show", recording],
+        &["recordings", "verify", recording],
+        &["recordings", "resume", recording],
+        &["tasks", "list"],
+        &["tasks", "show", "nope"],
+        &["tasks", "cancel", "nope"],
+        &["outbox", "list"],
+        &["outbox", "retry", "99"],
+        &["outbox", "rm", "99", "--yes"],
+        &["sop", "list"],
+        &["sop", "show", "nope"],
+        &["sop", "runs"],
+        &["usage"],
+        &["audit"],
+    ];
+    let home = server.home();
+    let answers = || {
+        commands.map(|arguments| {
+            let output = run_cli(home.path(), arguments, None);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            (arguments, output.status.code(), text(&output.stdout), text(&output.stderr))
+        })
+    };
+    let attached = answers();
+    server.terminate();
+    for (attached, alone) in attached.into_iter().zip(answers()) {
+        assert_eq!(attached, alone);
+    }
+}
+
+#[test]
+fn connect_works_or_is_refused_by_the_name_of_the_command() {
+    let home = home();
+    let local = [
+        (&["init"][..], "init"),
+        (&["doctor"], "doctor"),
+        (&["mcp"], "mcp"),
+        (&["model", "list"], "model"),
+        (&["config", "set", "budget.daily_usd", "1"], "config"),
+        (&["secrets", "list"], "secrets"),
+        (&["channels", "pairings"], "channels"),
+        (&["sop", "check"], "sop check"),
+        (&["backup"], "backup"),
+        (&["restore", "x"], "restore"),
+        (&["upgrade"], "upgrade"),
+        (&["completions", "bash"], "completions"),
+    ];
+    for (arguments, name) in local {
+        let arguments = [&["--connect", "http://127.0.0.1:1"], arguments].concat();
+        let output = run_cli(home.path(), &arguments, Some(""));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {said}");
+        assert!(said.contains(&format!("`{name}` works on the files of a home")), "{said}");
+    }
+    assert!(!home.path().join("config.toml").exists(), "nothing was changed here");
+    for arguments in [&["sessions", "list"][..], &["memory", "list"], &["jobs", "list"], &["usage"]] {
+        let arguments = [&["--connect", "http://127.0.0.1:1"], arguments].concat();
+        let output = run_cli(home.path(), &arguments, None);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("correct --connect"), "{said}");
+    }
 }

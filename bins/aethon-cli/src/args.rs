@@ -11,12 +11,12 @@ use aethon::core::model::Effort;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use self::backup::{BackupArgs, RestoreArgs};
+pub(crate) use self::backup::{BackupArgs, RestoreArgs, UpgradeArgs};
 pub(crate) use self::workflows::{JobArgs, JobsCommand, SopCommand, TasksCommand};
 
 /// Talk to your assistant and look after it.
 #[derive(Debug, Parser)]
-#[command(name = "aethon-cli", version, about, max_term_width = 100)]
+#[command(name = "aethon-cli", version = aethon::version::long(), about, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -147,6 +147,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Restore a home from a backup, or its database from the copy that an upgrade made.
     Restore(RestoreArgs),
+    /// Bring the database of the home to the format of this version, after copying it. Nothing else may use the home meanwhile.
+    Upgrade(UpgradeArgs),
     /// Show token usage and cost by day, model and kind of work.
     Usage {
         /// The number of days to show, including today.
@@ -262,7 +264,7 @@ pub(crate) enum SecretsCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List sessions, newest first.
     List {
@@ -305,7 +307,7 @@ pub(crate) enum SessionsCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// List memories, the ones that were changed last first.
     List {
@@ -368,7 +370,7 @@ pub(crate) enum MemoryCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum RecordingsCommand {
     /// List the recordings, newest first.
     List {
@@ -410,7 +412,7 @@ pub(crate) enum RecordingsCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum OutboxCommand {
     /// List the messages that have not arrived, newest first.
     List {

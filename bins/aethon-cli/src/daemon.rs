@@ -25,6 +25,8 @@ pub(crate) struct Daemon {
     url: String,
     token: String,
     agent: ureq::Agent,
+    /// Whether the user named it.
+    is_named: bool,
 }
 
 /// Finds the daemon, anew after each restart.
@@ -32,6 +34,8 @@ pub(crate) struct Daemon {
 pub(crate) struct Finder {
     home: Home,
     token: String,
+    /// Whether a daemon of this configuration listens at all.
+    listens: bool,
     /// The address that the user gave.
     connect: Option<String>,
 }
@@ -40,7 +44,8 @@ impl Finder {
     /// Looks at `connect`, or on this home.
     pub(crate) fn new(prepared: &Prepared, connect: Option<&str>) -> Self {
         let token = prepared.config().dashboard.auth_token.expose().trim().to_owned();
-        Self { home: prepared.home().clone(), token, connect: connect.map(str::to_owned) }
+        let listens = prepared.config().channels.webchat.enabled;
+        Self { home: prepared.home().clone(), token, listens, connect: connect.map(str::to_owned) }
     }
 
     /// Returns whether the user named the daemon, so that nothing else will do.
@@ -48,9 +53,9 @@ impl Finder {
         self.connect.is_some()
     }
 
-    /// Returns whether a daemon holds the home, even if it has not published its address yet.
+    /// Returns whether a daemon that listens holds the home, even if it has not published its address yet.
     pub(crate) fn is_expected(&self) -> bool {
-        self.is_named() || self.home.has_daemon()
+        self.is_named() || self.listens && self.home.has_daemon()
     }
 
     /// Returns the daemon if it has an address.
@@ -75,17 +80,12 @@ impl Finder {
                     ("http://127.0.0.1".to_owned(), agent)
                 }
             };
-            Daemon { base, url, token: self.token.clone(), agent }
+            Daemon { base, url, token: self.token.clone(), agent, is_named: self.is_named() }
         }))
     }
 }
 
 impl Daemon {
-    /// Returns the daemon at `connect`, or the one running on this home, if any.
-    pub(crate) fn find(prepared: &Prepared, connect: Option<&str>) -> Result<Option<Self>> {
-        Finder::new(prepared, connect).find()
-    }
-
     /// The path of its Unix socket, if it has no port.
     pub(crate) fn socket(&self) -> Option<&Path> {
         socket_of(&self.base)
@@ -128,9 +128,17 @@ impl Daemon {
         Ok(serde_json::from_str(&answer.context("the request was cut off")??).unwrap_or(Value::Null))
     }
 
-    /// Sends a GET for a file.
-    pub(crate) async fn get_text(&self, path: String) -> Result<String> {
-        self.call_text("GET", path).await
+    /// Sends a POST with JSON whose outcome is the same if it arrives twice.
+    pub(crate) async fn post_again(&self, path: String, body: &Value) -> Result<Value> {
+        self.post(path, body).await.map_err(repeatable)
+    }
+
+    /// Sends a GET for a file that may not exist.
+    pub(crate) async fn find_text(&self, path: String) -> Result<Option<String>> {
+        match self.call_text("GET", path).await {
+            Err(error) if status_of(&error) == Some(404) => Ok(None),
+            other => other.map(Some),
+        }
     }
 
     async fn call(&self, method: &'static str, path: String) -> Result<Value> {
@@ -147,11 +155,10 @@ impl Daemon {
 
     fn call_blocking(&self, method: &str, path: &str) -> Result<String> {
         let address = format!("{}{path}", self.url);
-        let response = match method {
-            "DELETE" => self.with_token(self.agent.delete(&address)).call(),
-            _ => self.with_token(self.agent.get(&address)).call(),
-        };
-        self.answer(response)
+        match method {
+            "DELETE" => self.answer(self.with_token(self.agent.delete(&address)).call()),
+            _ => self.answer(self.with_token(self.agent.get(&address)).call()).map_err(repeatable),
+        }
     }
 
     fn post_blocking(&self, path: &str, body: &str) -> Result<String> {
@@ -160,10 +167,11 @@ impl Daemon {
     }
 
     fn answer(&self, response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<String> {
-        let mut response = response.map_err(|error| Unanswered::by(&self.base, error))?;
+        let unanswered = |error| Unanswered::by(&self.base, self.is_named, error);
+        let mut response = response.map_err(unanswered)?;
         let status = response.status().as_u16();
         let body = response.body_mut().with_config().limit(MOST_BODY).read_to_string();
-        let body = body.context("the answer could not be read")?;
+        let body = body.map_err(unanswered)?;
         match status {
             200..=299 => Ok(body),
             401 => bail!(
@@ -173,7 +181,8 @@ impl Daemon {
             _ => {
                 let problem: Value = serde_json::from_str(&body).unwrap_or(Value::Null);
                 let detail = problem["detail"].as_str().unwrap_or("aethon-server answered with an error");
-                Err(StatusError { status, detail: detail.to_owned() }.into())
+                let is_ending = status == 503 && problem["code"] == "shutting_down";
+                Err(StatusError { status, detail: detail.to_owned(), is_ending }.into())
             }
         }
     }
@@ -197,32 +206,74 @@ pub(crate) fn status_of(error: &anyhow::Error) -> Option<u16> {
     error.downcast_ref::<StatusError>().map(|answer| answer.status)
 }
 
+/// Returns whether the same request can be sent again: the daemon did not get it, or it changes nothing the second time.
+pub(crate) fn may_repeat(error: &anyhow::Error) -> bool {
+    let is_ending = error.downcast_ref::<StatusError>().is_some_and(|answer| answer.is_ending);
+    is_ending || error.downcast_ref::<Unanswered>().is_some_and(|unanswered| unanswered.may_repeat)
+}
+
+/// Marks the failure of a request that changes nothing the second time. One that took too long would take as long again.
+fn repeatable(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<Unanswered>() {
+        Ok(unanswered) => {
+            let Unanswered { plain: words, is_late, .. } = unanswered;
+            Unanswered { plain: words.clone(), words, is_late, may_repeat: !is_late }.into()
+        }
+        Err(other) => other,
+    }
+}
+
+/// Replaces the answer that something does not exist by words that fit the terminal.
+pub(crate) fn or_missing<T>(answer: Result<T>, words: impl FnOnce() -> String) -> Result<T> {
+    answer.map_err(|error| match status_of(&error) {
+        Some(404) => anyhow::Error::msg(words()),
+        _ => error,
+    })
+}
+
 /// A missing answer, described for users.
 #[derive(Debug)]
-struct Unanswered(String);
+struct Unanswered {
+    words: String,
+    /// The same without the doubt whether the request was carried out.
+    plain: String,
+    is_late: bool,
+    may_repeat: bool,
+}
 
 impl Unanswered {
-    fn by(base: &str, error: ureq::Error) -> Self {
-        Self(match error {
-            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
-                format!("no aethon-server listens at {base}; start it, or correct --connect")
+    fn by(base: &str, is_named: bool, error: ureq::Error) -> Self {
+        let what = match is_named {
+            true => format!("aethon-server at {base}"),
+            false => format!("the aethon-server of this home, at {base},"),
+        };
+        let remedy = match is_named {
+            true => "start it, or correct --connect",
+            false => "it may be starting or stopping; try again in a moment",
+        };
+        let unsent = |plain: String| Self { words: plain.clone(), plain, is_late: false, may_repeat: true };
+        let sent = |plain: String, is_late| {
+            let words = format!("{plain}; whether the request was carried out is not known");
+            Self { words, plain, is_late, may_repeat: false }
+        };
+        use std::io::ErrorKind::{ConnectionRefused, NotFound};
+        match error {
+            ureq::Error::Io(error) if matches!(error.kind(), ConnectionRefused | NotFound) => {
+                unsent(format!("{what} does not listen: {remedy}"))
             }
-            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                format!("there is no socket at {base}; start aethon-server, or correct --connect")
-            }
-            ureq::Error::HostNotFound => {
-                format!("the name of the host in {base} is not known; correct --connect")
-            }
-            ureq::Error::Timeout(_) => format!("aethon-server at {base} does not answer in time"),
-            ureq::Error::Io(error) => format!("aethon-server at {base} does not answer: {error}"),
-            error => format!("aethon-server at {base} does not answer: {error}"),
-        })
+            ureq::Error::HostNotFound => Self {
+                may_repeat: false,
+                ..unsent(format!("the name of the host in {base} is not known: {remedy}"))
+            },
+            ureq::Error::Timeout(_) => sent(format!("{what} does not answer in time"), true),
+            error => sent(format!("{what} does not answer: {error}"), false),
+        }
     }
 }
 
 impl std::fmt::Display for Unanswered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.words)
     }
 }
 
@@ -233,6 +284,8 @@ impl std::error::Error for Unanswered {}
 struct StatusError {
     status: u16,
     detail: String,
+    /// Whether the daemon was stopping.
+    is_ending: bool,
 }
 
 impl std::fmt::Display for StatusError {
@@ -281,14 +334,42 @@ fn checked(address: &str) -> Result<String> {
 mod tests {
     use super::*;
 
+    fn by(is_named: bool, kind: std::io::ErrorKind) -> anyhow::Error {
+        Unanswered::by("http://127.0.0.1:1", is_named, ureq::Error::Io(kind.into())).into()
+    }
+
     #[test]
     fn a_daemon_that_is_not_there_is_told_in_words_and_may_come_back() {
-        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
-        let error = anyhow::Error::new(Unanswered::by("http://127.0.0.1:1", ureq::Error::Io(refused)));
+        let error = by(true, std::io::ErrorKind::ConnectionRefused);
         let words = format!("{error:#}");
-        assert_eq!(words, "no aethon-server listens at http://127.0.0.1:1; start it, or correct --connect");
+        assert_eq!(
+            words,
+            "aethon-server at http://127.0.0.1:1 does not listen: start it, or correct --connect"
+        );
         assert!(!is_final(&error), "it may be starting");
-        assert!(is_final(&anyhow::Error::new(StatusError { status: 404, detail: String::new() })));
-        assert!(!is_final(&anyhow::Error::new(StatusError { status: 503, detail: String::new() })));
+        let answer =
+            |status| anyhow::Error::new(StatusError { status, detail: String::new(), is_ending: false });
+        assert!(is_final(&answer(404)));
+        assert!(!is_final(&answer(503)));
+    }
+
+    #[test]
+    fn an_address_that_the_user_did_not_give_is_not_blamed_on_the_user() {
+        for kind in [std::io::ErrorKind::ConnectionRefused, std::io::ErrorKind::ConnectionReset] {
+            let words = by(false, kind).to_string();
+            assert!(!words.contains("--connect") && words.contains("of this home"), "{words}");
+        }
+    }
+
+    #[test]
+    fn only_what_changes_nothing_twice_is_sent_again() {
+        use std::io::ErrorKind::{ConnectionRefused, ConnectionReset};
+        assert!(may_repeat(&by(false, ConnectionRefused)), "it was not sent");
+        let reset = by(false, ConnectionReset);
+        assert!(!may_repeat(&reset) && reset.to_string().contains("not known"), "{reset}");
+        let read = repeatable(reset);
+        assert!(may_repeat(&read) && !read.to_string().contains("not known"), "{read}");
+        let late = Unanswered::by("x", false, ureq::Error::Timeout(ureq::Timeout::Global));
+        assert!(!may_repeat(&repeatable(late.into())), "it would take as long again");
     }
 }

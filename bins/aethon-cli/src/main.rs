@@ -15,12 +15,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use aethon::Builder;
-use aethon::config::Caution;
+use aethon::config::{Caution, Sources};
+use aethon::{Builder, Home};
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use args::{Cli, Command, Common, ModelCommand};
+use args::{ChannelsCommand, Cli, Command, Common, ModelCommand, SopCommand};
 
 fn main() -> ExitCode {
     // A sandbox re-executes this program as one of its steps, and then it must do nothing else.
@@ -47,6 +47,9 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<ExitCode> {
     let command = cli.command.unwrap_or(Command::Chat { session: "default".into() });
     let common = &cli.common;
+    if let Some(name) = local_only(&command) {
+        commands::refuse_connect(common, name)?;
+    }
     match command {
         Command::Completions { shell } => commands::completions::run(shell),
         Command::Init { force, provider, model, caution, ask_first } => {
@@ -74,6 +77,7 @@ fn run(cli: Cli) -> Result<ExitCode> {
         Command::Outbox(command) => finish(commands::outbox::run(common, command)),
         Command::Backup(arguments) => commands::backup::run(common, arguments),
         Command::Restore(arguments) => commands::restore::run(common, &arguments),
+        Command::Upgrade(arguments) => commands::upgrade::run(common, &arguments),
         Command::Memory(command) => finish(commands::memory::run(common, command)),
         Command::Usage { days, json } => finish(commands::usage::run(common, days, json)),
         Command::Audit { limit, json } => finish(commands::audit::run(common, limit, json)),
@@ -82,6 +86,43 @@ fn run(cli: Cli) -> Result<ExitCode> {
             finish(commands::chat::ask(common, text, session, effort, json))
         }
     }
+}
+
+/// The name of a command that works on the files of a home, and so cannot use a daemon elsewhere. `None` for the others.
+fn local_only(command: &Command) -> Option<&'static str> {
+    Some(match command {
+        Command::Completions { .. } => "completions",
+        Command::Init { .. } => "init",
+        Command::Config(_) => "config",
+        Command::Secrets(_) => "secrets",
+        Command::Doctor { .. } => "doctor",
+        Command::Model(_) => "model",
+        Command::Mcp => "mcp",
+        Command::Backup(_) => "backup",
+        Command::Restore(_) => "restore",
+        Command::Upgrade(_) => "upgrade",
+        Command::Sop(SopCommand::Check { .. }) => "sop check",
+        Command::Channels(command) if !matches!(command, ChannelsCommand::List { .. }) => "channels",
+        Command::Sessions(_)
+        | Command::Sop(_)
+        | Command::Channels(_)
+        | Command::Jobs(_)
+        | Command::Recordings(_)
+        | Command::Tasks(_)
+        | Command::Outbox(_)
+        | Command::Memory(_)
+        | Command::Usage { .. }
+        | Command::Audit { .. }
+        | Command::Chat { .. }
+        | Command::Ask { .. } => return None,
+    })
+}
+
+/// The home that the common flags name, without its configuration.
+fn home(common: &Common) -> Result<Home> {
+    let sources = Sources::from_process(common.home.clone(), None, Vec::new())
+        .map_err(|error| aethon::Error::refused(error.to_string()))?;
+    Ok(Home::at(&sources.home))
 }
 
 /// Creates the builder from the common flags.

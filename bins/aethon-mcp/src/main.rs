@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 /// Your assistant's tools as an MCP server: for editors and desktop programs that start it and talk to it over standard
 /// input and output.
 #[derive(Debug, Parser)]
-#[command(name = "aethon-mcp", version, about, max_term_width = 100)]
+#[command(name = "aethon-mcp", version = aethon::version::long(), about, max_term_width = 100)]
 struct Arguments {
     /// The assistant's home directory [default: ~/.aethon].
     #[arg(long, value_name = "DIR", env = "AETHON_HOME")]
@@ -66,6 +66,7 @@ fn run(arguments: Arguments) -> Result<()> {
     let prepared = builder(arguments).load()?;
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
+    aethon::version::log("aethon-mcp");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

@@ -21,7 +21,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Your assistant: browser chat, chat socket, dashboard, JSON interface and webhooks on one port.
 #[derive(Debug, Parser)]
-#[command(name = "aethon-server", version, about, max_term_width = 100)]
+#[command(name = "aethon-server", version = aethon::version::long(), about, max_term_width = 100)]
 struct Arguments {
     /// The assistant's home directory [default: ~/.aethon].
     #[arg(long, value_name = "DIR", env = "AETHON_HOME")]
@@ -87,6 +87,7 @@ fn run(arguments: Arguments) -> Result<()> {
     }
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
+    aethon::version::log("aethon-server");
     let outcome = supervise::run(&runtime, prepared);
     // A thread that still blocks (in a DNS look-up, say) must not delay the exit.
     runtime.shutdown_background();

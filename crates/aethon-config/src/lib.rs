@@ -44,7 +44,7 @@ pub use crate::changes::changed_keys;
 pub use crate::echo::shown;
 pub use crate::edit::{file_text, get, replace_file, set_in_file, unset_in_file};
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
-pub use crate::load::{Loaded, load};
+pub use crate::load::{LimitsSet, Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};
 pub use crate::origins::may_hold_secret;
 pub use crate::origins::origins;

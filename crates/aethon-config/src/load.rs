@@ -27,6 +27,31 @@ pub struct Loaded {
     pub file: Option<PathBuf>,
     /// Whether any layer chooses a model, or there is a key for the default one.
     pub names_a_model: bool,
+    /// Which limits of what is stored the owner has set.
+    pub limits_set: LimitsSet,
+}
+
+/// Which limits of what is stored the owner has set in the file, the environment or on the command line. The others are defaults,
+/// which wait after an upgrade.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LimitsSet {
+    /// `storage.max_mb`.
+    pub max_mb: bool,
+    /// `session.oneshot_keep`.
+    pub oneshot_keep: bool,
+    /// `session.oneshot_max_mb`.
+    pub oneshot_max_mb: bool,
+}
+
+impl LimitsSet {
+    fn of(layers: &Layers) -> Self {
+        let is_set = |section, name| is_set(layers, section, name);
+        Self {
+            max_mb: is_set("storage", "max_mb"),
+            oneshot_keep: is_set("session", "oneshot_keep"),
+            oneshot_max_mb: is_set("session", "oneshot_max_mb"),
+        }
+    }
 }
 
 /// Loads the configuration from `sources`.
@@ -66,7 +91,8 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
     }
     let file = layers.file().map(|(path, _)| path.to_owned());
     let names_a_model = names_a_model(layers, &config);
-    Ok(Loaded { config, warnings, home: sources.home.clone(), file, names_a_model })
+    let limits_set = LimitsSet::of(layers);
+    Ok(Loaded { config, warnings, home: sources.home.clone(), file, names_a_model, limits_set })
 }
 
 /// What references in these sources can refer to.
@@ -84,12 +110,14 @@ pub(crate) fn complete(config: &mut Config, references: References<'_>) {
 
 /// Returns whether a layer names a model. Setting the host or the model id is as much a choice as setting the provider.
 fn names_a_model(layers: &Layers, config: &Config) -> bool {
-    let is_set = |name: &str| {
-        layers
-            .origin_of(&KeyPath::of(["model", name]))
-            .is_some_and(|origin| !matches!(origin, Origin::Default))
-    };
+    let is_set = |name: &str| is_set(layers, "model", name);
     ["provider", "model_id", "host", "api_key"].into_iter().any(is_set) || !config.model.key().is_empty()
+}
+
+/// Returns whether a layer other than the defaults sets this key.
+fn is_set(layers: &Layers, section: &str, name: &str) -> bool {
+    let origin = layers.origin_of(&KeyPath::of([section, name]));
+    origin.is_some_and(|origin| !matches!(origin, Origin::Default))
 }
 
 fn unknown_keys(layers: &Layers, unknown: &[KeyPath]) -> Vec<Warning> {

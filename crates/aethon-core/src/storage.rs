@@ -21,6 +21,7 @@
 //! - **Time** comes from the [`crate::clock::Clock`] that the backend was opened with, not from its server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -204,6 +205,11 @@ pub trait Upkeep: Send + Sync {
     /// Returns what the storage remembers of earlier runs of the program.
     async fn marks(&self) -> Result<StorageMarks>;
 
+    /// Counts uptime for default limits that wait since an upgrade. A storage that is never upgraded need not.
+    async fn note_uptime(&self, _uptime: Duration) -> Result<()> {
+        Ok(())
+    }
+
     /// Stores what is pending and releases all resources. Every call afterwards fails. What was acknowledged before is
     /// safe even without this.
     async fn close(&self);
@@ -217,6 +223,9 @@ pub struct StorageMarks {
     /// A time after which nothing was stored, up to a minute later than the last write. It never decreases, whatever
     /// the clock does, so that numbers derived from the time need not either.
     pub latest: Option<Timestamp>,
+    /// For how much more uptime default limits wait that an upgrade brought: until then they remove and refuse nothing, and the
+    /// owner is warned. `None` if they hold.
+    pub defaults_wait: Option<Duration>,
 }
 
 /// How many days data is kept that nobody removes, and how much of it.

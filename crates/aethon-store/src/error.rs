@@ -22,6 +22,22 @@ enum Reason {
     )]
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error(
+        "{} has database format {found}, and this program needs format {known}: stop every aethon program of this home, and run \
+         `aethon-cli upgrade`, or start the new aethon-server, which does the same. The database is copied first; until then nothing is changed",
+        path.display()
+    )]
+    Older { path: PathBuf, found: i64, known: i64 },
+    #[error(
+        "{} is not brought to the new format while another program has it open: end it first, such as a chat in a terminal, or an \
+         editor that runs aethon-mcp. Nothing was changed",
+        path.display()
+    )]
+    Held { path: PathBuf },
+    #[error(transparent)]
+    NoSpaceForCopy(Box<NoSpaceForCopy>),
+    #[error("the copy {} could not be made, so the database was not changed: {source}", path.display())]
+    CopyFailed { path: PathBuf, source: Box<Error> },
+    #[error(
         "{}-wal does not belong to the database beside it: it holds changes to another copy of {}, and together they would be \
          damaged. If you put a copy of the database back, move {}-wal and {}-shm away and start again; otherwise put the \
          database back that belongs to the log. `aethon-cli restore FILE --replace` puts a backup or a copy back and keeps \
@@ -31,7 +47,7 @@ enum Reason {
     ForeignLog { path: PathBuf },
     #[error("{} is not a database of aethon: move it away, or choose another home", path.display())]
     Foreign { path: PathBuf },
-    #[error("{what} {}", path.display())]
+    #[error("{what} {} ({source})", path.display())]
     File { what: &'static str, path: PathBuf, source: std::io::Error },
     #[error(
         "the database {} cannot be written ({reason}): let the user that runs aethon write this file and its folder, or \
@@ -93,7 +109,40 @@ struct FailedMigration {
     source: rusqlite::Error,
 }
 
+/// Too little room for the copy that an upgrade makes first. Boxed to keep errors small.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "bringing {} from format {from} to {to} copies it first and needs {} MiB there, but only {} MiB are free: free some space, \
+     and start again. Nothing was changed",
+    path.display(), needed.div_ceil(1 << 20), free >> 20
+)]
+struct NoSpaceForCopy {
+    path: PathBuf,
+    from: i64,
+    to: i64,
+    needed: u64,
+    free: u64,
+}
+
 impl Error {
+    pub(crate) fn older(path: &Path, found: i64, known: i64) -> Self {
+        Self(Reason::Older { path: path.to_owned(), found, known })
+    }
+
+    pub(crate) fn held(path: &Path) -> Self {
+        Self(Reason::Held { path: path.to_owned() })
+    }
+
+    pub(crate) fn no_space_for_copy(path: &Path, (from, to): (i64, i64), (needed, free): (u64, u64)) -> Self {
+        let path = path.to_owned();
+        Self(Reason::NoSpaceForCopy(Box::new(NoSpaceForCopy { path, from, to, needed, free })))
+    }
+
+    /// The copy before an upgrade failed for this reason.
+    pub(crate) fn copy_failed(path: &Path, source: Self) -> Self {
+        Self(Reason::CopyFailed { path: path.to_owned(), source: Box::new(source) })
+    }
+
     pub(crate) fn newer(path: &Path, found: i64, known: i64) -> Self {
         Self(Reason::Newer { path: path.to_owned(), found, known })
     }
@@ -216,6 +265,26 @@ impl Error {
     /// Returns whether a newer version of the program wrote the database.
     pub fn is_newer_version(&self) -> bool {
         matches!(self.0, Reason::Newer { .. })
+    }
+
+    /// Returns whether the database has an older format, and may not be upgraded by who opened it.
+    pub fn is_older_version(&self) -> bool {
+        matches!(self.0, Reason::Older { .. })
+    }
+
+    /// Returns whether the database cannot be upgraded now, because another program has it open.
+    pub fn is_held(&self) -> bool {
+        matches!(self.0, Reason::Held { .. })
+    }
+
+    /// Returns whether the copy could not be made that an upgrade needs first.
+    pub fn is_copy_failed(&self) -> bool {
+        matches!(self.0, Reason::CopyFailed { .. })
+    }
+
+    /// Returns whether the disk has too little room for an upgrade.
+    pub fn is_no_space_for_copy(&self) -> bool {
+        matches!(self.0, Reason::NoSpaceForCopy(_))
     }
 
     /// Returns whether the file is not a database of this program.

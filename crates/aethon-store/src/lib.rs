@@ -55,7 +55,7 @@ mod works;
 
 pub use error::Error;
 pub use maintenance::Health;
-pub use store::{OpenMode, Options, Store};
+pub use store::{DefaultLimits, OpenMode, Options, Store, Upgrade};
 
 /// Result whose error defaults to [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,5 +1,7 @@
 //! Maintenance: removes what has expired, and checks the integrity of the file.
 
+use std::time::Duration;
+
 use aethon_core::error::Result as CoreResult;
 use aethon_core::session::Clear;
 use aethon_core::storage::{OneshotLimit, Oneshots, Removed, Retention, StorageMarks, Upkeep};
@@ -90,6 +92,11 @@ impl Upkeep for Store {
 
     async fn marks(&self) -> CoreResult<StorageMarks> {
         Ok(self.read(marks::read).await?)
+    }
+
+    async fn note_uptime(&self, uptime: Duration) -> CoreResult<()> {
+        let millis = i64::try_from(uptime.as_millis()).unwrap_or(i64::MAX);
+        Ok(self.write(move |sql| marks::note_uptime(sql, millis)).await?)
     }
 
     async fn close(&self) {

@@ -32,6 +32,26 @@ pub enum OpenMode {
     Guest,
 }
 
+/// What happens to a database of an older format.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Upgrade {
+    /// It is refused and left as it is.
+    #[default]
+    Refuse,
+    /// It is copied and brought to the current format, provided that no other program has it open.
+    Allow,
+}
+
+/// Which limits are the program's defaults, and not the owner's wish. After an upgrade they wait until the owner was warned for
+/// long enough; see [`aethon_core::storage::StorageMarks::defaults_wait`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DefaultLimits {
+    /// [`Options::max_bytes`].
+    pub file: bool,
+    /// [`Options::max_oneshot_bytes`].
+    pub oneshots: bool,
+}
+
 /// Settings of a store. Start from the default and change what differs.
 #[derive(Clone)]
 #[non_exhaustive]
@@ -53,6 +73,10 @@ pub struct Options {
     pub max_bytes: Option<u64>,
     /// Maximum size of all one-shot sessions together.
     pub max_oneshot_bytes: Option<u64>,
+    /// Which of these two limits are defaults.
+    pub defaults: DefaultLimits,
+    /// What happens to a database of an older format.
+    pub upgrade: Upgrade,
 }
 
 impl Options {
@@ -75,6 +99,8 @@ impl Default for Options {
             busy_timeout: Duration::from_secs(5),
             max_bytes: None,
             max_oneshot_bytes: None,
+            defaults: DefaultLimits::default(),
+            upgrade: Upgrade::Refuse,
         }
     }
 }
@@ -112,7 +138,8 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the database, creating or migrating it if necessary. Blocks for some milliseconds.
+    /// Opens the database, creating it if necessary, and upgrading it if [`Options::upgrade`] says so. Blocks for some
+    /// milliseconds; an upgrade takes as long as a copy.
     ///
     /// A file that a newer version wrote, or of another kind, is refused and left as it is; see
     /// [`Error::is_newer_version`] and [`Error::is_foreign_file`].
@@ -122,11 +149,21 @@ impl Store {
             synchronous: options.synchronous,
             busy_timeout: options.busy_timeout,
             max_bytes: options.max_bytes,
+            is_limited: match options.defaults.file {
+                true => |sql| Ok(marks::defaults_wait(sql)?.is_none()),
+                false => |_| Ok(true),
+            },
+            upgrade: match options.upgrade {
+                Upgrade::Refuse => db::Upgrade::Refuse,
+                Upgrade::Allow => db::Upgrade::Allow(marks::begin_defaults_wait),
+            },
             health: StorageHealth::default(),
         };
         let opened = db::open(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
+        let waits = marks::defaults_wait(&Sql::new(&opened.connection))?.is_some();
         if is_daemon {
+            db::remove_partial_copies(path);
             let sql = Sql::new(&opened.connection);
             prove_writable(&sql, path, &settings.health)?;
             // If nothing can be written now, leases expire and reservations get booked anyway, only later.
@@ -142,8 +179,10 @@ impl Store {
         let health = settings.health.clone();
         let readers = Readers::new(settings, identity);
         let owner = Owner::fresh(is_daemon, options.lease);
-        let of_strangers = options.max_bytes.map(|bytes| Share::of(bytes).of_strangers());
-        let oneshots = options.max_oneshot_bytes.map(Growth::new);
+        let max_bytes = options.max_bytes.filter(|_| !(waits && options.defaults.file));
+        let of_strangers = max_bytes.map(|bytes| Share::of(bytes).of_strangers());
+        let max_oneshot_bytes = options.max_oneshot_bytes.filter(|_| !(waits && options.defaults.oneshots));
+        let oneshots = max_oneshot_bytes.map(Growth::new);
         let Options { clock, agent_name, mode, .. } = options;
         Ok(Self(Arc::new(Inner {
             readers,

@@ -11,7 +11,7 @@ use aethon_core::ledger::{Ledger, LedgerEntry, WorkKind};
 use aethon_core::model::Usage;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::Upkeep;
-use aethon_store::{OpenMode, Options, Store};
+use aethon_store::{OpenMode, Options, Store, Upgrade};
 use common::*;
 use rusqlite::Connection;
 
@@ -184,7 +184,8 @@ async fn a_migration_that_fails_says_what_and_where_the_copy_is() {
         )
         .unwrap();
     drop(connection);
-    let said = Store::open(&path, Options::default()).unwrap_err().to_string();
+    let options = Options::default().with(|options| options.upgrade = Upgrade::Allow);
+    let said = Store::open(&path, options).unwrap_err().to_string();
     for words in ["from format 1 to ", "at step 3", "table reservations already exists", "aethon.db.bak-v1"] {
         assert!(said.contains(words), "{words} is not in {said}");
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
-use aethon_store::{Options, Store, copy};
+use aethon_store::{Options, Store, Upgrade, copy};
 use common::*;
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -77,7 +77,7 @@ async fn bursts(count: usize) -> (Home, Vec<Killed>) {
 }
 
 fn open(path: &Path) -> Result<Store, aethon_store::Error> {
-    Store::open(path, Options::default())
+    Store::open(path, Options::default().with(|options| options.upgrade = Upgrade::Allow))
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use aethon_core::embed::EmbeddingCache;
 use aethon_core::ledger::{Claim, DaySpend, Ledger};
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
-use aethon_store::{Options, Store};
+use aethon_store::{Options, Store, Upgrade};
 use common::*;
 use rusqlite::Connection;
 
@@ -29,7 +29,7 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 fn open(path: &Path) -> Result<Store, aethon_store::Error> {
-    Store::open(path, Options::default())
+    Store::open(path, Options::default().with(|options| options.upgrade = Upgrade::Allow))
 }
 
 fn mode(path: &Path) -> u32 {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use aethon_agent::{Learned, Models};
-use aethon_config::{Config, Sources};
+use aethon_config::{Config, LimitsSet, Sources};
 use aethon_core::channel::Channel;
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::event::EventBus;
@@ -251,6 +251,7 @@ impl Prepared {
             file: loaded.file,
             config,
             is_demo,
+            limits_set: loaded.limits_set,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
             catalog,
             catalog_fault,
@@ -279,6 +280,8 @@ pub struct Prepared {
     pub(crate) config: Config,
     /// Whether the offline model is used because none is configured.
     pub(crate) is_demo: bool,
+    /// Which limits of what is stored are the owner's.
+    pub(crate) limits_set: LimitsSet,
     pub(crate) warnings: Vec<String>,
     pub(crate) catalog: Catalog,
     /// Why the owner's `models.json` is ignored.
@@ -361,6 +364,20 @@ impl Prepared {
         port.into_iter().chain(socket).collect::<Vec<String>>().join(" and ")
     }
 
+    /// Describes the database, for `--check`: its format, and what a start would do to it.
+    fn database_lines(&self) -> String {
+        match crate::upgrade::plan(&self.home) {
+            Ok(None) => format!("\ndatabase  format {}", crate::backup::DATABASE_FORMAT),
+            Ok(Some(plan)) => {
+                let served = plan
+                    .is_served
+                    .then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
+                plan.lines().into_iter().chain(served).map(|line| format!("\nupgrade   {line}")).collect()
+            }
+            Err(error) => format!("\nwarning   {error}"),
+        }
+    }
+
     /// Describes what would run, for `--check`.
     pub async fn summary(&self) -> String {
         let (config, webchat) = (&self.config, &self.config.channels.webchat);
@@ -380,7 +397,8 @@ impl Prepared {
             Readiness::NotConfigured(hint) => format!("not set up: {hint}"),
         };
         format!(
-            "the configuration is fine\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}\nmemory    {}\ncommands  {}",
+            "the configuration is fine\nprogram   aethon {}\nhome      {}\nlistener  {listener}\naccess    {access}\nmodel     {} by {}, {readiness}\nbudget    {}\nwebhooks  {}\ndashboard {}\nmemory    {}\ncommands  {}",
+            crate::version::long(),
             self.home.path().display(),
             model.model,
             model.provider,
@@ -389,7 +407,8 @@ impl Prepared {
             on(webchat.enabled && config.dashboard.enabled),
             wiring::memory::sentence(self),
             Protection::of_this_machine().describe(),
-        ) + &self.reach().iter().map(reach_line).collect::<String>()
+        ) + &self.database_lines()
+            + &self.reach().iter().map(reach_line).collect::<String>()
             + &crate::messengers::summary(&self.config)
             + &self.model_concerns()
     }

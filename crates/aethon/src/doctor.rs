@@ -16,6 +16,7 @@ use aethon_tools::{Protection, PullPolicy};
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
+use crate::error::Error;
 use crate::quota::Quota;
 use crate::wiring;
 
@@ -103,7 +104,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
         true => Finding::note("reach", format!("open: {}", reach.sentence())),
         false => Finding::ok("reach", reach.sentence()),
     }));
-    findings.push(database(&prepared).await);
+    findings.extend(database(&prepared).await);
     findings.push(crate::backup::finding(&prepared));
     findings.push(port(&prepared));
     let others = crate::other_accounts::warning(&prepared.config);
@@ -255,26 +256,60 @@ fn exposed(path: &Path) -> Option<Finding> {
     })
 }
 
-async fn database(prepared: &Prepared) -> Finding {
+/// Reports whether the database is intact and current, and what upgrades have left and will do.
+async fn database(prepared: &Prepared) -> Vec<Finding> {
     let path = prepared.home.database();
     if !path.exists() {
-        return Finding::ok("database", "there is none yet; the first start makes it");
+        return vec![Finding::ok("database", "there is none yet; the first start makes it")];
     }
-    let warning = Quota::of(&prepared.config, &prepared.home).database_warning();
-    match wiring::store::check(&path).await {
-        Ok(report) => match warning {
+    let finding = match crate::upgrade::finding(&prepared.home) {
+        Ok(Some(due)) => due,
+        Ok(None) => intact_database(prepared, &path).await,
+        Err(error) => broken_database(&path, &error),
+    };
+    std::iter::once(finding).chain(crate::upgrade::copies_finding(&prepared.home)).collect()
+}
+
+async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
+    let quota = Quota::of(&prepared.config, &prepared.home, prepared.limits_set);
+    match wiring::store::check(path, &quota).await {
+        Ok((report, Some(outlook))) => {
+            let fix = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";
+            Finding::warning("database", format!("{report}; {outlook}"), fix)
+        }
+        Ok((report, None)) => match quota.database_warning() {
             Some(warning) => {
                 Finding::warning("database", format!("{report}; {warning}"), "set storage.max_mb")
             }
             None => Finding::ok("database", report),
         },
-        Err(error) => Finding::broken(
-            "database",
-            error.to_string(),
-            format!(
-                "`aethon-cli doctor --repair` mends {} and keeps the damaged file; `aethon-cli restore` puts a backup or a copy back",
-                path.display()
-            ),
+        Err(error) => broken_database(path, &error),
+    }
+}
+
+fn broken_database(path: &Path, error: &Error) -> Finding {
+    Finding::broken("database", error.to_string(), database_fix(path, error))
+}
+
+/// What helps depends on the cause; the words of most causes say it themselves.
+fn database_fix(path: &Path, error: &Error) -> String {
+    let cause =
+        std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<aethon_store::Error>());
+    match cause {
+        Some(cause) if cause.is_newer_version() => {
+            "start the newer aethon, or put the copy back that its upgrade made".to_owned()
+        }
+        Some(cause) if cause.is_busy() || cause.is_held() => {
+            "end the program that holds it, or try again when it is done".to_owned()
+        }
+        Some(cause) if cause.is_disk_full() || cause.is_no_space_for_copy() => "free some space".to_owned(),
+        Some(cause) if cause.is_unwritable() => {
+            format!("let your user write {} and its folder", path.display())
+        }
+        Some(cause) if cause.is_foreign_log() => "do what the message says; nothing was changed".to_owned(),
+        _ => format!(
+            "`aethon-cli doctor --repair` mends {} and keeps the damaged file; `aethon-cli restore` puts a backup or a copy back",
+            path.display()
         ),
     }
 }
@@ -368,6 +403,10 @@ async fn memory(prepared: &Prepared) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
     let database = prepared.home.database();
     if !prepared.config.memory.enabled || !database.exists() {
+        return Finding::ok("memory", sentence);
+    }
+    // Otherwise the finding of the database says it.
+    if !matches!(crate::upgrade::plan(&prepared.home), Ok(None)) {
         return Finding::ok("memory", sentence);
     }
     match wiring::store::memory(&database).await {

@@ -1,9 +1,9 @@
 //! The home directory: its layout, its permissions, and the lock that keeps a second daemon out.
 //!
 //! Directories are 0700 and files 0600 whatever the umask, because conversations are private. The locks are the operating
-//! system's, which frees them however the process dies. There are two: daemons exclude each other by `server.lock`, which
-//! nothing else ever touches; other programs probe `server.alive` to see whether a daemon runs, and each probe locks it for a
-//! moment. So a probe can never keep a daemon from starting.
+//! system's, which frees them however the process dies. There are two: daemons exclude each other by `server.lock`, and hold
+//! `server.alive` to show that they run. Older versions hold the first alone, so other programs probe both, each for a moment;
+//! a daemon that starts tries again until such a probe is over.
 
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read as _};
@@ -19,6 +19,9 @@ use crate::error::{Error, Result};
 
 /// How long a starting daemon waits for probes of `server.alive` to finish. Each takes microseconds.
 const LOOKS: Duration = Duration::from_secs(10);
+
+/// How long it waits for probes of `server.lock`. A daemon of an older version holds it without showing that it runs.
+const LOOKS_AT_LOCK: Duration = Duration::from_secs(2);
 
 /// The pause between its attempts.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -137,21 +140,17 @@ impl Home {
         };
         let (path, alive_path) = (self.run().join("server.lock"), self.alive_file());
         let (lock, alive) = (open(&path)?, open(&alive_path)?);
-        lock.try_lock().map_err(|error| match error {
+        let is_over = |since: Instant| since.elapsed() >= LOOKS_AT_LOCK || is_held(&alive_path);
+        locked(&lock, is_over).map_err(|error| match error {
             TryLockError::WouldBlock => taken(),
             TryLockError::Error(source) => refused(&path, "locked", source),
         })?;
         // A daemon that was killed left its address behind; now it would be taken for this one's.
         let _ = std::fs::remove_file(self.address_file());
-        let deadline = Instant::now() + LOOKS;
-        loop {
-            match alive.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(taken()),
-                Err(TryLockError::Error(source)) => return Err(refused(&alive_path, "locked", source)),
-            }
-        }
+        locked(&alive, |since| since.elapsed() >= LOOKS).map_err(|error| match error {
+            TryLockError::WouldBlock => taken(),
+            TryLockError::Error(source) => refused(&alive_path, "locked", source),
+        })?;
         Ok(HomeLock { _lock: lock, _alive: alive, address: self.address_file() })
     }
 
@@ -192,11 +191,9 @@ impl Home {
         Some(address.trim().to_owned()).filter(|address| !address.is_empty())
     }
 
-    /// Returns whether a daemon runs on this home. A daemon that is still starting does not listen yet.
+    /// Returns whether a daemon of whatever version runs on this home. A daemon that is still starting does not listen yet.
     pub fn has_daemon(&self) -> bool {
-        let Ok(alive) = OpenOptions::new().write(true).open(self.alive_file()) else { return false };
-        // A shared lock, so that two probes do not take each other for a daemon.
-        matches!(alive.try_lock_shared(), Err(TryLockError::WouldBlock))
+        is_held(&self.alive_file()) || is_held(&self.run().join("server.lock"))
     }
 
     fn alive_file(&self) -> PathBuf {
@@ -221,6 +218,23 @@ impl Drop for HomeLock {
         // A stale address does no harm: it counts only while the lock is held, and the next daemon removes it first.
         let _ = std::fs::remove_file(&self.address);
     }
+}
+
+/// Takes a lock, trying again until `is_over` says that its holder is no probe.
+fn locked(file: &File, is_over: impl Fn(Instant) -> bool) -> std::result::Result<(), TryLockError> {
+    let since = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if !is_over(since) => std::thread::sleep(PAUSE),
+            taken_or_not => return taken_or_not,
+        }
+    }
+}
+
+/// Returns whether a daemon holds this lock. The probe is a shared lock, so that two of them do not take each other for a daemon.
+fn is_held(path: &Path) -> bool {
+    let Ok(file) = OpenOptions::new().write(true).open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// Random letters for a sign-in key.
@@ -286,6 +300,22 @@ mod tests {
         let _lock = home.lock().unwrap();
         assert!(home.has_daemon());
         assert_eq!(home.running_daemon(), None);
+    }
+
+    #[test]
+    fn a_daemon_of_an_older_version_is_seen_by_its_lock_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        drop(home.lock().unwrap());
+        let old = OpenOptions::new().write(true).open(home.run().join("server.lock")).unwrap();
+        old.try_lock().unwrap();
+        std::fs::write(home.address_file(), "http://127.0.0.1:1").unwrap();
+        assert!(home.has_daemon());
+        assert_eq!(home.running_daemon().as_deref(), Some("http://127.0.0.1:1"));
+        assert!(home.lock().unwrap_err().is_refusal());
+        drop(old);
+        assert!(!home.has_daemon() && home.lock().is_ok());
     }
 
     #[test]

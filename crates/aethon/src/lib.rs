@@ -47,7 +47,9 @@ mod sandbox_reach;
 mod service;
 mod telemetry;
 mod transcription;
+pub mod upgrade;
 mod upkeep;
+pub mod version;
 mod view;
 mod wiring;
 

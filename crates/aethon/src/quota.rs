@@ -2,15 +2,25 @@
 //!
 //! The storage itself keeps the size of the database: at its limit it removes one-shot sessions first and then refuses
 //! writes. It also removes one-shot sessions that grow too large together; what is checked here is what it cannot notice.
+//!
+//! After an upgrade, limits that are new defaults wait for a week of uptime, and here the owner is warned of what they will do. A
+//! limit that the owner has set holds at once.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use aethon_config::Config;
+use aethon_config::{Config, LimitsSet};
 use aethon_core::error::Result;
-use aethon_core::storage::{OneshotLimit, Upkeep};
+use aethon_core::feature::{Feature, FeatureState, Features};
+use aethon_core::storage::{OneshotLimit, Oneshots, Upkeep};
+use tokio::time::Instant;
 
 use crate::home::Home;
 use crate::wiring;
+
+/// The interval between two warnings of limits that wait.
+const WARNING_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 /// The limits, and the warnings given.
 #[derive(Default)]
@@ -19,22 +29,69 @@ pub(crate) struct Quota {
     database: Option<(PathBuf, u64)>,
     /// How many one-shot sessions to keep.
     oneshots: Option<OneshotLimit>,
+    /// Which of these are the owner's own, and hold at once after an upgrade.
+    set: LimitsSet,
     /// Whether the owner was warned of the first and of the second limit; reset once there is room again.
     warned: (bool, bool),
+    /// When this was last called.
+    looked_at: Option<Instant>,
+    /// When the owner was last warned of limits that wait.
+    warned_of_wait: Option<Instant>,
+    /// What the board says of limits that wait.
+    notice: Notice,
+}
+
+/// What the board says of default limits that wait since an upgrade, if they will remove or refuse something.
+#[derive(Clone, Default)]
+pub(crate) struct Notice(Arc<Mutex<Option<String>>>);
+
+impl Notice {
+    /// Puts a row on the board for as long as there is something to say.
+    fn offer(&self, board: &Features) {
+        let notice = self.clone();
+        board.offer(move || {
+            let message = notice.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let row = |message| {
+                Feature::new(
+                    ("limits", "New limits"),
+                    FeatureState::Degraded,
+                    message,
+                    "session.oneshot_keep",
+                )
+            };
+            message.map(row).into_iter().collect()
+        });
+    }
+
+    fn set(&self, message: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = message;
+    }
 }
 
 impl Quota {
     /// The limits in the configuration.
-    pub(crate) fn of(config: &Config, home: &Home) -> Self {
+    pub(crate) fn of(config: &Config, home: &Home, set: LimitsSet) -> Self {
         let database = wiring::store::max_bytes(config).map(|most| (home.database(), most));
         let oneshots = OneshotLimit::of(config.session.oneshot_keep)
             .with_bytes(wiring::store::max_oneshot_bytes(config));
-        Self { database, oneshots: Some(oneshots), warned: (false, false) }
+        Self { database, oneshots: Some(oneshots), set, ..Self::default() }
+    }
+
+    /// Shows on the board which limits wait.
+    #[must_use]
+    pub(crate) fn showing(self, board: &Features) -> Self {
+        self.notice.offer(board);
+        self
     }
 
     /// Checks the usage, warns once near the limit, and removes one-shot sessions in excess.
     pub(crate) async fn look(&mut self, storage: &dyn Upkeep) -> Result<()> {
-        if let Some(message) = self.database_warning() {
+        let now = Instant::now();
+        if let Some(before) = self.looked_at.replace(now) {
+            storage.note_uptime(now - before).await?;
+        }
+        let wait = storage.marks().await?.defaults_wait;
+        if let Some(message) = self.database_warning().filter(|_| wait.is_none() || self.set.max_mb) {
             if !std::mem::replace(&mut self.warned.0, true) {
                 tracing::warn!("{message}");
             }
@@ -42,13 +99,18 @@ impl Quota {
             self.warned.0 = false;
         }
         let Some(limit) = self.oneshots else { return Ok(()) };
-        let found = storage.limit_oneshots(limit).await?;
+        let found = storage.limit_oneshots(if wait.is_some() { self.of_owner(limit) } else { limit }).await?;
         if found.removed > 0 {
             tracing::warn!(
                 removed = found.removed,
                 "one-shot sessions beyond `session.oneshot_keep` or `session.oneshot_max_mb`; those of webhooks and the longest unused went"
             );
         }
+        if let Some(left) = wait {
+            self.warn_ahead(limit, &found, left, now);
+            return Ok(());
+        }
+        self.notice.set(None);
         let most = limit.sessions;
         let is_near = is_near(found.left, most.into());
         if is_near && !self.warned.1 {
@@ -60,6 +122,66 @@ impl Quota {
         }
         self.warned.1 = is_near;
         Ok(())
+    }
+
+    /// The part of a limit that the owner has set.
+    fn of_owner(&self, limit: OneshotLimit) -> OneshotLimit {
+        let sessions = if self.set.oneshot_keep { limit.sessions } else { u32::MAX };
+        let is_own = self.set.oneshot_max_mb || self.set.max_mb;
+        OneshotLimit::of(sessions).with_bytes(if is_own { limit.bytes } else { u64::MAX })
+    }
+
+    /// Says once a day what limits that wait will remove or refuse.
+    fn warn_ahead(&mut self, limit: OneshotLimit, found: &Oneshots, left: Duration, now: Instant) {
+        let coming = self.coming(limit, found);
+        let message = (!coming.is_empty()).then(|| {
+            format!(
+                "in {} of uptime, default limits hold that came with the upgrade: {}; set the keys to decide yourself",
+                hours(left),
+                coming.join(", ")
+            )
+        });
+        let is_due = self.warned_of_wait.is_none_or(|before| now - before >= WARNING_INTERVAL);
+        if let Some(message) = message.as_ref().filter(|_| is_due) {
+            self.warned_of_wait = Some(now);
+            tracing::warn!("{message}");
+        }
+        self.notice.set(message);
+    }
+
+    /// What the limits that wait would remove or refuse now.
+    fn coming(&self, limit: OneshotLimit, found: &Oneshots) -> Vec<String> {
+        let mut coming = Vec::new();
+        let surplus = found.left.saturating_sub(limit.sessions.into());
+        if surplus > 0 && !self.set.oneshot_keep {
+            let (left, most) = (found.left, limit.sessions);
+            coming.push(format!(
+                "the {surplus} longest unused of {left} one-shot sessions will be removed (`session.oneshot_keep`, {most})"
+            ));
+        }
+        if found.bytes > limit.bytes && !self.set.oneshot_max_mb && !self.set.max_mb {
+            let (size, most) = (found.bytes >> 20, limit.bytes >> 20);
+            coming.push(format!(
+                "one-shot sessions will be removed until those {size} MiB are {most} MiB (`session.oneshot_max_mb`)"
+            ));
+        }
+        coming.extend(self.database_warning().filter(|_| !self.set.max_mb));
+        coming
+    }
+
+    /// What `doctor` says while default limits wait.
+    pub(crate) async fn outlook(&self, storage: &dyn Upkeep) -> Result<Option<String>> {
+        let (Some(left), Some(limit)) = (storage.marks().await?.defaults_wait, self.oneshots) else {
+            return Ok(None);
+        };
+        // Counts, and removes nothing.
+        let found = storage.limit_oneshots(OneshotLimit::of(u32::MAX).with_bytes(u64::MAX)).await?;
+        let coming = self.coming(limit, &found);
+        let what = if coming.is_empty() { "nothing is beyond them".to_owned() } else { coming.join(", ") };
+        Ok(Some(format!(
+            "in {} of uptime, default limits hold that came with the upgrade: {what}",
+            hours(left)
+        )))
     }
 
     /// The warning for a database near its limit.
@@ -77,6 +199,12 @@ impl Quota {
     }
 }
 
+/// A length of time as people say it.
+fn hours(left: Duration) -> String {
+    let hours = left.as_secs().div_ceil(3600);
+    if hours > 48 { format!("{} days", hours.div_ceil(24)) } else { format!("{hours} hours") }
+}
+
 /// Returns whether four fifths of the limit are used.
 fn is_near(there_are: u64, most: u64) -> bool {
     there_are >= most - most / 5
@@ -84,7 +212,82 @@ fn is_near(there_are: u64, most: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::storage::{Removed, Retention, StorageMarks};
+    use async_trait::async_trait;
+
     use super::*;
+
+    /// A storage with 12 one-shot sessions that was upgraded, and what is done to it.
+    struct Upgraded {
+        left: Mutex<Option<Duration>>,
+        limits: Mutex<Vec<OneshotLimit>>,
+    }
+
+    #[async_trait]
+    impl Upkeep for Upgraded {
+        async fn maintain(&self, _: Retention) -> Result<Removed> {
+            Ok(Removed::default())
+        }
+
+        async fn limit_oneshots(&self, limit: OneshotLimit) -> Result<Oneshots> {
+            self.limits.lock().unwrap().push(limit);
+            let left = u64::from(limit.sessions.min(12));
+            Ok(Oneshots { left, bytes: left << 20, removed: 12 - left })
+        }
+
+        async fn marks(&self) -> Result<StorageMarks> {
+            Ok(StorageMarks { defaults_wait: *self.left.lock().unwrap(), ..StorageMarks::default() })
+        }
+
+        async fn note_uptime(&self, uptime: Duration) -> Result<()> {
+            let mut left = self.left.lock().unwrap();
+            *left = left.and_then(|left| left.checked_sub(uptime)).filter(|left| !left.is_zero());
+            Ok(())
+        }
+
+        async fn close(&self) {}
+    }
+
+    fn upgraded() -> Upgraded {
+        Upgraded { left: Mutex::new(Some(Duration::from_secs(3600))), limits: Mutex::default() }
+    }
+
+    fn quota(set: LimitsSet) -> Quota {
+        let mut config = Config::default();
+        config.session.oneshot_keep = 10;
+        Quota::of(&config, &Home::at(std::path::Path::new("/nowhere")), set)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_default_limit_removes_nothing_until_its_warning_is_over() {
+        let (storage, board) = (upgraded(), Features::default());
+        let mut quota = quota(LimitsSet::default()).showing(&board);
+        quota.look(&storage).await.unwrap();
+        let row = board.now().pop().unwrap();
+        assert_eq!((row.id.as_str(), row.state), ("limits", FeatureState::Degraded));
+        for words in ["1 hours", "the 2 longest unused of 12", "session.oneshot_keep"] {
+            assert!(row.detail.contains(words), "{words} is not in {}", row.detail);
+        }
+        let outlook = quota.outlook(&storage).await.unwrap().unwrap();
+        assert!(outlook.contains("the 2 longest unused of 12"), "{outlook}");
+        tokio::time::advance(Duration::from_secs(3599)).await;
+        quota.look(&storage).await.unwrap();
+        assert!(storage.limits.lock().unwrap().iter().all(|limit| limit.sessions == u32::MAX));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        quota.look(&storage).await.unwrap();
+        assert_eq!(storage.limits.lock().unwrap().last().unwrap().sessions, 10);
+        assert!(board.now().is_empty());
+        assert_eq!(quota.outlook(&storage).await.unwrap(), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_of_the_owner_holds_at_once() {
+        let storage = upgraded();
+        let mut quota = quota(LimitsSet { oneshot_keep: true, ..LimitsSet::default() });
+        quota.look(&storage).await.unwrap();
+        let limit = storage.limits.lock().unwrap()[0];
+        assert_eq!((limit.sessions, limit.bytes), (10, u64::MAX), "the other one is a default");
+    }
 
     #[test]
     fn a_database_near_its_limit_is_told() {

@@ -206,9 +206,10 @@ fn upkeep(
     backups: Option<BackupTask>,
     shutdown: &Shutdown,
 ) -> impl Future<Output = ()> + Send + 'static + use<> {
+    let quota = Quota::of(&aethon.config, &aethon.home, aethon.limits_set).showing(&aethon.shared.features);
     let upkeep = crate::upkeep::run(
         (aethon.storage.upkeep.clone(), aethon.clock.clone()),
-        (wiring::store::retention(&aethon.config), Quota::of(&aethon.config, &aethon.home)),
+        (wiring::store::retention(&aethon.config), quota),
         shutdown.clone(),
     );
     let shutdown = shutdown.clone();

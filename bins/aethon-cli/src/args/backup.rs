@@ -41,3 +41,20 @@ pub(crate) struct RestoreArgs {
     #[arg(long)]
     pub(crate) json: bool,
 }
+
+/// Arguments of `upgrade`.
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Only say what would be done.
+    #[arg(long, visible_alias = "check")]
+    pub(crate) dry_run: bool,
+    /// Remove the copies that earlier upgrades left, instead. There is no way back to those versions then.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) remove_copies: bool,
+    /// Remove them without asking for confirmation.
+    #[arg(long, requires = "remove_copies")]
+    pub(crate) yes: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

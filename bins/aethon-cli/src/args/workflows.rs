@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum SopCommand {
     /// List the SOPs.
     List {
@@ -51,7 +51,7 @@ pub(crate) enum SopCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum JobsCommand {
     /// List the jobs with their next and last runs.
     List {
@@ -88,7 +88,7 @@ pub(crate) enum JobsCommand {
 }
 
 /// Commands for work that takes more than one turn.
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 pub(crate) enum TasksCommand {
     /// List the newest work with its state.
     List {
@@ -122,7 +122,7 @@ pub(crate) enum TasksCommand {
 }
 
 /// A job to add.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct JobArgs {
     /// Its name [default: one is made up].
     #[arg(long, visible_alias = "name", value_name = "NAME")]

@@ -32,6 +32,7 @@ pub(super) struct Local {
 impl Local {
     pub(super) async fn open(prepared: Prepared, session: &str) -> Result<Self> {
         let session = SessionId::of("webchat", session)?;
+        crate::commands::upgrade::offer(&prepared)?;
         let aethon = prepared.open().await?;
         // Starts the MCP servers while the user is still typing.
         drop(aethon.assistant());

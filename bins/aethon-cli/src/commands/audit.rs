@@ -11,12 +11,11 @@ use super::{print, print_json};
 use crate::args::Common;
 
 pub(crate) async fn run(common: &Common, limit: u16, json: bool) -> Result<ExitCode> {
-    let source = Source::open(common).await?;
-    let audit = match &source {
-        Source::Daemon(daemon) => daemon.get(format!("/api/audit?limit={limit}")).await?,
-        Source::Here(aethon) => aethon.audit_document(limit.into()).await?,
-    };
-    source.close().await;
+    let audit = Source::run(common, async |source| match source {
+        Source::Daemon(daemon) => daemon.get(format!("/api/audit?limit={limit}")).await,
+        Source::Here(aethon) => Ok(aethon.audit_document(limit.into()).await?),
+    });
+    let audit = audit.await?;
     if json {
         print_json(&audit)?
     } else {

@@ -20,7 +20,6 @@ use super::{note, print, print_json};
 use crate::args::{BackupArgs, Common};
 
 pub(crate) fn run(common: &Common, arguments: BackupArgs) -> Result<ExitCode> {
-    super::refuse_connect(common, "backup")?;
     let sources = Sources::from_process(common.home.clone(), common.config.clone(), Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
     let options = crate::builder(common).load().map(|prepared| prepared.config().backup.clone());

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::source::opened;
 use super::{print, print_json, told};
 use crate::args::{ChannelsCommand, Common};
-use crate::daemon::Daemon;
+use crate::daemon::Finder;
 
 /// The exit status for an unknown channel.
 const UNKNOWN: u8 = 2;
@@ -31,7 +31,7 @@ pub(crate) async fn run(common: &Common, command: ChannelsCommand) -> Result<Exi
 }
 
 async fn list(prepared: &aethon::Prepared, common: &Common, as_json: bool) -> Result<ExitCode> {
-    let running = match Daemon::find(prepared, common.connect.as_deref())? {
+    let running = match Finder::new(prepared, common.connect.as_deref()).find()? {
         Some(daemon) => daemon.find_json("/api/channels".into()).await?,
         None => None,
     };

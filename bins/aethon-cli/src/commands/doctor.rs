@@ -17,7 +17,6 @@ use crate::chat::style;
 
 /// Mends the database of the home.
 pub(crate) fn repair(common: &Common) -> Result<Repaired> {
-    super::refuse_connect(common, "doctor --repair")?;
     let sources = Sources::from_process(common.home.clone(), None, Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
     Ok(aethon::repair::repair(&Home::at(&sources.home), SystemClock.now())?)

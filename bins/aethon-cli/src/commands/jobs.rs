@@ -7,7 +7,7 @@ use std::time::Duration;
 use aethon::core::schedule::{JobRefusal, JobRequest, Origin};
 use aethon::core::visible::readable;
 use aethon::json::{Jobs, ListedJob};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -23,71 +23,77 @@ const LOOK: Duration = Duration::from_millis(300);
 const LISTED_RUNS: usize = 50;
 
 pub(crate) async fn run(common: &Common, command: JobsCommand) -> Result<ExitCode> {
-    let source = TimedJobs::open(common).await?;
-    match command {
-        JobsCommand::List { json } => {
-            let list = source.list().await?;
-            if json { print_json(&list)? } else { print(&table(&list))? }
-        }
-        JobsCommand::Add(args) => {
-            let as_json = args.json;
-            let job = source.add(*args).await?;
-            match as_json {
-                true => print_json(&job)?,
-                false => {
-                    let text = |key: &str| readable(job[key].as_str().unwrap_or("never"));
-                    print(&format!("{}  next run {}\n", text("job_id"), text("next_run")))?;
-                    if let Some(warning) = job["warning"].as_str() {
-                        print(&format!("{}\n", readable(warning)))?;
-                    }
-                }
-            }
-        }
-        JobsCommand::Rm { id, yes } => {
-            // Fails for an unknown job before asking for confirmation.
-            source.runs(&id).await?;
-            if !confirm(&format!("remove the job {id} with what is known of its runs"), yes)? {
-                return Ok(ExitCode::FAILURE);
-            }
-            source.remove(&id).await?;
-            source.0.note_removal(&format!("scheduler/jobs/{id}")).await;
-        }
-        JobsCommand::Run { id, json } => {
-            let run = source.run(&id).await?;
-            if json {
-                print_json(&run)?
-            } else {
-                print(&line(&run))?
-            }
-            source.0.close().await;
-            return Ok(if run["status"] == "ok" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
-        }
-        JobsCommand::Runs { id, json } => {
-            let runs = source.runs(&id).await?;
-            match json {
-                true => print_json(&runs)?,
-                false => print(&runs["runs"].as_array().into_iter().flatten().map(line).collect::<String>())?,
-            }
-        }
-    }
-    source.0.close().await;
-    Ok(ExitCode::SUCCESS)
+    Source::run(common, async |source| {
+        let jobs = TimedJobs::of(source).await?;
+        jobs.answer(command.clone()).await
+    })
+    .await
 }
 
 /// The scheduled jobs and their runs.
-struct TimedJobs(Source);
+struct TimedJobs<'s>(&'s Source);
 
-impl TimedJobs {
-    async fn open(common: &Common) -> Result<Self> {
-        let source = Source::open(common).await?;
-        if let Source::Here(aethon) = &source {
+impl<'s> TimedJobs<'s> {
+    async fn of(source: &'s Source) -> Result<Self> {
+        if let Source::Here(aethon) = source {
             aethon.take_over_jobs().await?;
         }
         Ok(Self(source))
     }
 
+    async fn answer(&self, command: JobsCommand) -> Result<ExitCode> {
+        match command {
+            JobsCommand::List { json } => {
+                let list = self.list().await?;
+                if json { print_json(&list)? } else { print(&table(&list))? }
+            }
+            JobsCommand::Add(args) => {
+                let as_json = args.json;
+                let job = self.add(*args).await?;
+                match as_json {
+                    true => print_json(&job)?,
+                    false => {
+                        let text = |key: &str| readable(job[key].as_str().unwrap_or("never"));
+                        print(&format!("{}  next run {}\n", text("job_id"), text("next_run")))?;
+                        if let Some(warning) = job["warning"].as_str() {
+                            print(&format!("{}\n", readable(warning)))?;
+                        }
+                    }
+                }
+            }
+            JobsCommand::Rm { id, yes } => {
+                // Fails for an unknown job before asking for confirmation.
+                self.runs(&id).await?;
+                if !confirm(&format!("remove the job {id} with what is known of its runs"), yes)? {
+                    return Ok(ExitCode::FAILURE);
+                }
+                self.remove(&id).await?;
+                self.0.note_removal(&format!("scheduler/jobs/{id}")).await;
+            }
+            JobsCommand::Run { id, json } => {
+                let run = self.run(&id).await?;
+                if json {
+                    print_json(&run)?
+                } else {
+                    print(&line(&run))?
+                }
+                return Ok(if run["status"] == "ok" { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+            }
+            JobsCommand::Runs { id, json } => {
+                let runs = self.runs(&id).await?;
+                match json {
+                    true => print_json(&runs)?,
+                    false => {
+                        print(&runs["runs"].as_array().into_iter().flatten().map(line).collect::<String>())?
+                    }
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     async fn list(&self) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.get("/api/scheduler".into()).await,
             Source::Here(aethon) => {
                 let schedule = aethon.schedule();
@@ -98,7 +104,7 @@ impl TimedJobs {
     }
 
     async fn add(&self, args: JobArgs) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.post("/api/scheduler/jobs".into(), &body(&args)).await,
             Source::Here(aethon) => {
                 let record = aethon.schedule().add(request(args), Origin::Owner).await.map_err(refused)?;
@@ -108,7 +114,7 @@ impl TimedJobs {
     }
 
     async fn remove(&self, id: &str) -> Result<()> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 daemon.delete(format!("/api/scheduler/jobs/{}", encoded(id))).await.map(drop)
             }
@@ -118,13 +124,19 @@ impl TimedJobs {
 
     /// Runs a job and waits for the run to end. Turns have a time limit, and so does this wait.
     async fn run(&self, id: &str) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let path = format!("/api/scheduler/jobs/{}/run", encoded(id));
                 let mut run = daemon.post(path, &json!({})).await?;
                 while run["status"] == "running" {
                     sleep(LOOK).await;
-                    let runs = self.runs(id).await?;
+                    let runs = match self.runs(id).await {
+                        Ok(runs) => runs,
+                        // The command must not begin anew: the job would run twice.
+                        Err(error) => bail!(
+                            "the job was started, and how it ended is not known: {error:#}; `aethon-cli jobs runs {id}` shows it"
+                        ),
+                    };
                     let mut known = runs["runs"].as_array().into_iter().flatten();
                     match known.find(|known| known["run_id"] == run["run_id"]) {
                         Some(known) => run = known.clone(),
@@ -139,7 +151,7 @@ impl TimedJobs {
     }
 
     async fn runs(&self, id: &str) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let path = format!("/api/scheduler/jobs/{}/runs?limit={LISTED_RUNS}", encoded(id));
                 daemon.get(path).await

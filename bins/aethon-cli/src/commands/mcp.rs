@@ -12,6 +12,7 @@ pub(crate) fn run(common: &Common) -> Result<ExitCode> {
     let prepared = crate::builder(common).load()?;
     tracing::subscriber::set_global_default(prepared.logging(common.log_format, true).subscriber())
         .context("the log cannot be set up")?;
+    aethon::version::log("aethon-cli mcp");
     for warning in prepared.warnings() {
         tracing::warn!("{warning}");
     }

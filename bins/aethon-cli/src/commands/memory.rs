@@ -13,13 +13,23 @@ use serde_json::{Value, json};
 use super::source::Source;
 use super::{confirm, print, print_json};
 use crate::args::{Common, MemoryCommand};
-use crate::daemon::encoded;
+use crate::daemon::{encoded, or_missing};
 
 /// The maximum size of a text from standard input.
 const MOST_INPUT: u64 = 1 << 20;
 
 pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitCode> {
-    let source = Memories::open(common).await?;
+    // Read once: the command may begin anew.
+    let command = match command {
+        MemoryCommand::Add { text, category, scope, json } => {
+            MemoryCommand::Add { text: input(text)?, category, scope, json }
+        }
+        other => other,
+    };
+    Source::run(common, async |source| answer(&Memories(source), command.clone()).await).await
+}
+
+async fn answer(source: &Memories<'_>, command: MemoryCommand) -> Result<ExitCode> {
     match command {
         MemoryCommand::List { query, category, scope, limit, json } => {
             let page =
@@ -35,7 +45,7 @@ pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitC
             if json { print_json(&record)? } else { print(&history(&record))? }
         }
         MemoryCommand::Add { text, category, scope, json } => {
-            let entry = source.add(&input(text)?, &category.unwrap_or_default(), scope).await?;
+            let entry = source.add(&text, &category.unwrap_or_default(), scope).await?;
             if json { print_json(&entry)? } else { print(&line(&entry))? }
         }
         MemoryCommand::Rm { id, yes } => {
@@ -49,7 +59,6 @@ pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitC
             source.0.note_removal(&format!("memory/{id}")).await;
         }
     }
-    source.0.close().await;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,19 +78,15 @@ fn input(text: String) -> Result<String> {
 }
 
 /// The memories.
-struct Memories(Source);
+struct Memories<'s>(&'s Source);
 
-impl Memories {
-    async fn open(common: &Common) -> Result<Self> {
-        Ok(Self(Source::open(common).await?))
-    }
-
+impl Memories<'_> {
     async fn list(
         &self,
         (words, category, scope): (String, Option<String>, Option<String>),
         limit: usize,
     ) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let parameter = |name: &str, value: Option<String>| {
                     value.map(|value| format!("&{name}={}", encoded(&value))).unwrap_or_default()
@@ -100,9 +105,9 @@ impl Memories {
     }
 
     async fn search(&self, query: String, top_k: usize) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
-                daemon.post("/api/memory/search".into(), &json!({"query": query, "top_k": top_k})).await
+                daemon.post_again("/api/memory/search".into(), &json!({"query": query, "top_k": top_k})).await
             }
             Source::Here(aethon) => {
                 let memory = switched_on(aethon)?;
@@ -112,7 +117,7 @@ impl Memories {
     }
 
     async fn show(&self, id: MemoryId) -> Result<Value> {
-        let record = match &self.0 {
+        let record = match self.0 {
             Source::Daemon(daemon) => daemon.find_json(format!("/api/memory/{id}")).await?,
             Source::Here(aethon) => {
                 switched_on(aethon)?.show(&Reach::All, id).await?.map(|record| json!(record))
@@ -122,10 +127,11 @@ impl Memories {
     }
 
     async fn add(&self, content: &str, category: &str, scope: Option<String>) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let memory = json!({"content": content, "category": category, "scope": scope});
-                daemon.post("/api/memory".into(), &memory).await
+                // What says the same already is not added again.
+                daemon.post_again("/api/memory".into(), &memory).await
             }
             Source::Here(aethon) => {
                 let memory = switched_on(aethon)?;
@@ -136,8 +142,10 @@ impl Memories {
     }
 
     async fn remove(&self, id: MemoryId) -> Result<()> {
-        match &self.0 {
-            Source::Daemon(daemon) => daemon.delete(format!("/api/memory/{id}")).await.map(drop),
+        match self.0 {
+            Source::Daemon(daemon) => {
+                or_missing(daemon.delete(format!("/api/memory/{id}")).await.map(drop), || missing(id))
+            }
             Source::Here(aethon) => {
                 let gone = switched_on(aethon)?.forget(&Reach::All, id).await?;
                 if gone { Ok(()) } else { bail!(missing(id)) }

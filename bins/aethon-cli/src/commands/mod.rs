@@ -25,6 +25,7 @@ mod source;
 pub(crate) mod tasks;
 mod terminal;
 mod trail;
+pub(crate) mod upgrade;
 pub(crate) mod usage;
 
 pub(crate) use terminal::{confirm, print, print_json, refuse_connect};

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::source::Source;
 use super::{confirm, print, print_json};
 use crate::args::{Common, OutboxCommand};
-use crate::daemon::encoded;
+use crate::daemon::{encoded, or_missing};
 
 /// The maximum number listed.
 const LISTED: usize = 500;
@@ -28,17 +28,14 @@ pub(crate) async fn run(common: &Common, command: OutboxCommand) -> Result<ExitC
     {
         return Ok(ExitCode::FAILURE);
     }
-    let outbox = Outbox(Source::open(common).await?);
-    let done = outbox.run(command).await;
-    outbox.0.close().await;
-    done?;
+    Source::run(common, async |source| Outbox(source).run(command.clone()).await).await?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The pending and failed deliveries.
-struct Outbox(Source);
+struct Outbox<'s>(&'s Source);
 
-impl Outbox {
+impl Outbox<'_> {
     async fn run(&self, command: OutboxCommand) -> Result<()> {
         match command {
             OutboxCommand::List { state, json } => {
@@ -58,7 +55,7 @@ impl Outbox {
     }
 
     async fn list(&self, state: Option<&str>) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let state = state.map(|state| format!("&state={state}")).unwrap_or_default();
                 daemon.get(format!("/api/outbox?limit={LISTED}{state}")).await
@@ -76,9 +73,10 @@ impl Outbox {
     }
 
     async fn retry(&self, id: &str) -> Result<()> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
-                daemon.post(format!("/api/outbox/{}/retry", encoded(id)), &json!({})).await.map(drop)
+                let done = daemon.post(format!("/api/outbox/{}/retry", encoded(id)), &json!({})).await;
+                or_missing(done.map(drop), || missing(id))
             }
             Source::Here(aethon) => {
                 let until = SystemClock.now() + LIFETIME;
@@ -94,8 +92,11 @@ impl Outbox {
     }
 
     async fn remove(&self, id: &str) -> Result<()> {
-        match &self.0 {
-            Source::Daemon(daemon) => daemon.delete(format!("/api/outbox/{}", encoded(id))).await.map(drop),
+        match self.0 {
+            Source::Daemon(daemon) => {
+                let done = daemon.delete(format!("/api/outbox/{}", encoded(id))).await;
+                or_missing(done.map(drop), || missing(id))
+            }
             Source::Here(aethon) => {
                 let is_known = match id.parse() {
                     Ok(id) => aethon.outbox().remove_delivery(id).await?,
@@ -109,9 +110,13 @@ impl Outbox {
 
 fn known(is_known: bool, id: &str) -> Result<()> {
     if !is_known {
-        bail!("no message {id} waits or was given up; it may have arrived meanwhile");
+        bail!(missing(id));
     }
     Ok(())
+}
+
+fn missing(id: &str) -> String {
+    format!("no message {id} waits or was given up; it may have arrived meanwhile")
 }
 
 fn table(list: &Value) -> String {

@@ -7,7 +7,7 @@ use aethon::core::error::Error;
 use aethon::core::recording::{EventQuery, RecordingName, resume};
 use aethon::core::visible::readable;
 use aethon::json::{self as documents, BAD_RECORDING};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use serde_json::{Value, json};
 
 use super::source::Source;
@@ -19,16 +19,13 @@ use crate::daemon::encoded;
 const MOST_EVENTS: usize = 1_000;
 
 pub(crate) async fn run(common: &Common, command: RecordingsCommand) -> Result<ExitCode> {
-    let library = Library(Source::open(common).await?);
-    let done = library.run(command).await;
-    library.0.close().await;
-    done
+    Source::run(common, async |source| Library(source).run(command.clone()).await.map_err(in_words)).await
 }
 
 /// The recordings of the home.
-struct Library(Source);
+struct Library<'s>(&'s Source);
 
-impl Library {
+impl Library<'_> {
     async fn run(&self, command: RecordingsCommand) -> Result<ExitCode> {
         match command {
             RecordingsCommand::List { json } => {
@@ -62,7 +59,7 @@ impl Library {
     }
 
     async fn list(&self) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.get("/api/sessions/recordings".into()).await,
             Source::Here(aethon) => Ok(json!(documents::recordings(&*aethon.recordings()).await?)),
         }
@@ -70,7 +67,7 @@ impl Library {
 
     /// Returns a recording with its snapshots and first events.
     async fn show(&self, name: &RecordingName, limit: usize) -> Result<Value> {
-        let (mut document, snapshots, events) = match &self.0 {
+        let (mut document, snapshots, events) = match self.0 {
             Source::Daemon(daemon) => (
                 daemon.get(path(name, "")).await?,
                 daemon.get(path(name, "/snapshots")).await?,
@@ -95,14 +92,14 @@ impl Library {
     }
 
     async fn snapshot(&self, name: &RecordingName, number: u64) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.get(path(name, &format!("/snapshots/{number}"))).await,
             Source::Here(aethon) => Ok(documents::snapshot(&*aethon.recordings(), (name, number)).await?),
         }
     }
 
     async fn last_snapshot(&self, name: &RecordingName) -> Result<u64> {
-        let document = match &self.0 {
+        let document = match self.0 {
             Source::Daemon(daemon) => daemon.get(path(name, "")).await?,
             Source::Here(aethon) => documents::recording(&aethon.recordings().show(name).await?),
         };
@@ -112,7 +109,7 @@ impl Library {
 
     /// Reports whether a recording is valid; the exit status is 1 if it is not.
     async fn verify(&self, name: &RecordingName, as_json: bool) -> Result<ExitCode> {
-        let checked = match &self.0 {
+        let checked = match self.0 {
             Source::Daemon(daemon) => daemon.get(path(name, "/verify")).await,
             Source::Here(aethon) => match aethon.recordings().show(name).await {
                 Ok(recording) => Ok(documents::verified(&recording)),
@@ -140,7 +137,7 @@ impl Library {
     }
 
     async fn resume(&self, name: &RecordingName, number: u64) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.post(path(name, &format!("/resume/{number}")), &json!({})).await,
             Source::Here(aethon) => {
                 let sessions = aethon.storage().imports();
@@ -149,6 +146,16 @@ impl Library {
             }
         }
     }
+}
+
+/// Replaces the answer that there is no such recording, which is worded for the API.
+fn in_words(error: anyhow::Error) -> anyhow::Error {
+    let is_missing = error.downcast_ref::<Error>().is_some_and(Error::is_not_found)
+        || crate::daemon::status_of(&error) == Some(404);
+    if is_missing {
+        return anyhow!("there is no such recording; `aethon-cli recordings list` shows what there is");
+    }
+    error
 }
 
 /// Returns whether the recording itself is at fault.

@@ -21,7 +21,6 @@ use crate::args::{Common, RestoreArgs};
 const MAX_IDENTITY: u64 = 1 << 20;
 
 pub(crate) fn run(common: &Common, arguments: &RestoreArgs) -> Result<ExitCode> {
-    super::refuse_connect(common, "restore")?;
     let sources = Sources::from_process(common.home.clone(), None, Vec::new())
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
     let home = Home::at(&sources.home);

@@ -11,43 +11,10 @@ use serde_json::Value;
 use super::source::Source;
 use super::{confirm, print, print_json};
 use crate::args::{Common, ExportForm, SessionsCommand};
-use crate::daemon::encoded;
+use crate::daemon::{encoded, or_missing};
 
 pub(crate) async fn run(common: &Common, command: SessionsCommand) -> Result<ExitCode> {
-    let source = Sessions(Source::open(common).await?);
-    match command {
-        SessionsCommand::List { query, limit, json } => {
-            let page = source.list(query.unwrap_or_default(), limit.clamp(1, 200)).await?;
-            if json { print_json(&page)? } else { print(&table(&page))? }
-        }
-        SessionsCommand::Show { id, limit, json } => {
-            let session = source.show(&parse(&id)?, limit.clamp(1, 1000)).await?;
-            if json { print_json(&session)? } else { print(&transcript(&session)?)? }
-        }
-        SessionsCommand::Export { id, format } => {
-            let id = parse(&id)?;
-            match format {
-                ExportForm::Json => {
-                    let file = source.export(&id, Format::Json).await?;
-                    print_json(&serde_json::from_str(&file).context("the export is not JSON")?)?;
-                }
-                ExportForm::Markdown => {
-                    print(&aethon::core::visible::readable(&source.export(&id, Format::Markdown).await?))?;
-                }
-            }
-        }
-        SessionsCommand::Rm { id, yes } => {
-            let id = parse(&id)?;
-            // Fails for an unknown session before asking for confirmation.
-            source.show(&id, 1).await?;
-            if !confirm(&format!("remove the session {id} with all its messages"), yes)? {
-                return Ok(ExitCode::FAILURE);
-            }
-            source.remove(&id).await?;
-            source.0.note_removal(&format!("sessions/{id}")).await;
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    Source::run(common, async |source| Sessions(source).answer(command.clone()).await).await
 }
 
 fn parse(id: &str) -> Result<SessionId> {
@@ -56,11 +23,47 @@ fn parse(id: &str) -> Result<SessionId> {
 }
 
 /// The conversations.
-struct Sessions(Source);
+struct Sessions<'s>(&'s Source);
 
-impl Sessions {
+impl Sessions<'_> {
+    async fn answer(&self, command: SessionsCommand) -> Result<ExitCode> {
+        match command {
+            SessionsCommand::List { query, limit, json } => {
+                let page = self.list(query.unwrap_or_default(), limit.clamp(1, 200)).await?;
+                if json { print_json(&page)? } else { print(&table(&page))? }
+            }
+            SessionsCommand::Show { id, limit, json } => {
+                let session = self.show(&parse(&id)?, limit.clamp(1, 1000)).await?;
+                if json { print_json(&session)? } else { print(&transcript(&session)?)? }
+            }
+            SessionsCommand::Export { id, format } => {
+                let id = parse(&id)?;
+                match format {
+                    ExportForm::Json => {
+                        let file = self.export(&id, Format::Json).await?;
+                        print_json(&serde_json::from_str(&file).context("the export is not JSON")?)?;
+                    }
+                    ExportForm::Markdown => {
+                        print(&aethon::core::visible::readable(&self.export(&id, Format::Markdown).await?))?;
+                    }
+                }
+            }
+            SessionsCommand::Rm { id, yes } => {
+                let id = parse(&id)?;
+                // Fails for an unknown session before asking for confirmation.
+                self.show(&id, 1).await?;
+                if !confirm(&format!("remove the session {id} with all its messages"), yes)? {
+                    return Ok(ExitCode::FAILURE);
+                }
+                self.remove(&id).await?;
+                self.0.note_removal(&format!("sessions/{id}")).await;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     async fn list(&self, query: String, limit: usize) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 daemon.get(format!("/api/sessions?limit={limit}&q={}", encoded(&query))).await
             }
@@ -69,28 +72,31 @@ impl Sessions {
     }
 
     async fn show(&self, id: &SessionId, limit: usize) -> Result<Value> {
-        match &self.0 {
-            Source::Daemon(daemon) => {
-                daemon.get(format!("/api/sessions/{}?limit={limit}", encoded(id.as_str()))).await
-            }
+        match self.0 {
+            Source::Daemon(daemon) => found(
+                daemon.find_json(format!("/api/sessions/{}?limit={limit}", encoded(id.as_str()))).await?,
+                id,
+            ),
             Source::Here(aethon) => found(aethon.session_document(id, limit).await?, id),
         }
     }
 
     async fn export(&self, id: &SessionId, format: Format) -> Result<String> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let word = if format == Format::Json { "json" } else { "markdown" };
-                daemon.get_text(format!("/api/sessions/{}/export?format={word}", encoded(id.as_str()))).await
+                let path = format!("/api/sessions/{}/export?format={word}", encoded(id.as_str()));
+                found(daemon.find_text(path).await?, id)
             }
             Source::Here(aethon) => found(aethon.export(id, format).await?, id),
         }
     }
 
     async fn remove(&self, id: &SessionId) -> Result<()> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
-                daemon.delete(format!("/api/sessions/{}", encoded(id.as_str()))).await.map(drop)
+                let gone = daemon.delete(format!("/api/sessions/{}", encoded(id.as_str()))).await;
+                or_missing(gone.map(drop), || missing(id))
             }
             Source::Here(aethon) => {
                 let gone = aethon.assistant().clear(id, Clear::Delete).await?;
@@ -103,8 +109,12 @@ impl Sessions {
 fn found<T>(document: Option<T>, id: &SessionId) -> Result<T> {
     match document {
         Some(document) => Ok(document),
-        None => bail!("there is no session {id}; `aethon-cli sessions list` shows what there is"),
+        None => bail!(missing(id)),
     }
+}
+
+fn missing(id: &SessionId) -> String {
+    format!("there is no session {id}; `aethon-cli sessions list` shows what there is")
 }
 
 fn table(page: &Value) -> String {

@@ -20,46 +20,52 @@ const LISTED_RUNS: usize = 50;
 
 pub(crate) async fn run(common: &Common, command: SopCommand) -> Result<ExitCode> {
     match command {
-        SopCommand::Check { files } => return check(common, files),
+        SopCommand::Check { files } => check(common, files),
         SopCommand::Run { name, text, session, json } => {
-            let missing = missing(&Workflows::open(common).await?.show(&name).await?, &text);
+            let sop = Source::run(common, async |source| Workflows(source).show(&name).await).await?;
+            let missing = missing(&sop, &text);
             // The SOP would ask for missing parameters, but this command ends after one reply.
             if !missing.is_empty() {
                 bail!("/{name} needs to know more; add{missing}");
             }
             let text = format!("/{name} {}", text.join(" "));
-            return super::chat::ask(common, Some(text.trim().to_owned()), session, None, json).await;
+            super::chat::ask(common, Some(text.trim().to_owned()), session, None, json).await
         }
+        command => {
+            Source::run(common, async |source| answer(&Workflows(source), command.clone()).await).await
+        }
+    }
+}
+
+async fn answer(workflows: &Workflows<'_>, command: SopCommand) -> Result<ExitCode> {
+    match command {
         SopCommand::List { json } => {
-            let list = Workflows::open(common).await?.list().await?;
+            let list = workflows.list().await?;
             if json { print_json(&list)? } else { print(&table(&list))? }
         }
         SopCommand::Show { name, json } => {
-            let sop = Workflows::open(common).await?.show(&name).await?;
+            let sop = workflows.show(&name).await?;
             match json {
                 true => print_json(&sop)?,
                 false => print(&readable(sop["content"].as_str().unwrap_or_default()))?,
             }
         }
         SopCommand::Runs { json } => {
-            let runs = Workflows::open(common).await?.runs().await?;
+            let runs = workflows.runs().await?;
             if json { print_json(&runs)? } else { print(&runs_table(&runs))? }
         }
-        SopCommand::Resume { run } => print(&Workflows::open(common).await?.resume(&run).await?)?,
+        SopCommand::Resume { run } => print(&workflows.resume(&run).await?)?,
+        SopCommand::Check { .. } | SopCommand::Run { .. } => {}
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The SOPs and their runs.
-struct Workflows(Source);
+struct Workflows<'s>(&'s Source);
 
-impl Workflows {
-    async fn open(common: &Common) -> Result<Self> {
-        Ok(Self(Source::open(common).await?))
-    }
-
+impl Workflows<'_> {
     async fn list(&self) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.get("/api/sops".into()).await,
             Source::Here(aethon) => {
                 let (sops, broken) = (aethon.sops().sops().await?, aethon.sops().broken().await?);
@@ -69,7 +75,7 @@ impl Workflows {
     }
 
     async fn show(&self, name: &str) -> Result<Value> {
-        let found = match &self.0 {
+        let found = match self.0 {
             Source::Daemon(daemon) => daemon.find_json(format!("/api/sops/{}", encoded(name))).await?,
             Source::Here(aethon) => match SopName::parse(name) {
                 Ok(name) => aethon.sops().sop(&name).await?.map(|sop| json!(ListedSop::of(&sop, true))),
@@ -83,7 +89,7 @@ impl Workflows {
     }
 
     async fn runs(&self) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.get(format!("/api/sop-runs?limit={LISTED_RUNS}")).await,
             Source::Here(aethon) => {
                 let runs = aethon.storage().workflows.sop_runs.runs(None, LISTED_RUNS).await?;
@@ -93,7 +99,7 @@ impl Workflows {
     }
 
     async fn resume(&self, run: &str) -> Result<String> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 daemon.post(format!("/api/sop-runs/{}/resume", encoded(run)), &json!({})).await?;
                 Ok("the run goes on; `aethon-cli sop runs` shows where it is\n".to_owned())

@@ -5,28 +5,25 @@ use std::process::ExitCode;
 
 use aethon::core::visible::readable;
 use aethon::core::work::WorkWish;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::source::Source;
 use super::{print, print_json};
 use crate::args::{Common, TasksCommand};
-use crate::daemon::encoded;
+use crate::daemon::{encoded, or_missing};
 
 /// The maximum number listed.
 const LISTED: usize = 50;
 
 pub(crate) async fn run(common: &Common, command: TasksCommand) -> Result<ExitCode> {
-    let works = Works(Source::open(common).await?);
-    let done = works.answer(command).await;
-    works.0.close().await;
-    done
+    Source::run(common, async |source| Works(source).answer(command.clone()).await).await
 }
 
 /// The multi-turn work.
-struct Works(Source);
+struct Works<'s>(&'s Source);
 
-impl Works {
+impl Works<'_> {
     async fn answer(&self, command: TasksCommand) -> Result<ExitCode> {
         match command {
             TasksCommand::List { json } => {
@@ -53,7 +50,7 @@ impl Works {
     }
 
     async fn list(&self) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => daemon.get(format!("/api/work?limit={LISTED}")).await,
             Source::Here(aethon) => {
                 let book = aethon.work();
@@ -65,29 +62,36 @@ impl Works {
     }
 
     async fn show(&self, id: &str) -> Result<Value> {
-        match &self.0 {
-            Source::Daemon(daemon) => daemon.get(format!("/api/work/{}", encoded(id))).await,
+        match self.0 {
+            Source::Daemon(daemon) => {
+                let work = daemon.find_json(format!("/api/work/{}", encoded(id))).await?;
+                work.ok_or_else(|| anyhow!(missing(id)))
+            }
             Source::Here(aethon) => {
                 let work = aethon.work().work(id).await.map_err(|refusal| anyhow!("{refusal}"))?;
-                Ok(json!(work.ok_or_else(|| anyhow!("there is no work {id:?}"))?))
+                Ok(json!(work.ok_or_else(|| anyhow!(missing(id)))?))
             }
         }
     }
 
     async fn wish(&self, id: &str, wish: WorkWish) -> Result<Value> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let word = if wish == WorkWish::Stop { "cancel" } else { wish.as_str() };
-                daemon.post(format!("/api/work/{}/{word}", encoded(id)), &json!({})).await
+                let done = daemon.post(format!("/api/work/{}/{word}", encoded(id)), &json!({})).await;
+                or_missing(done, || missing(id))
             }
             Source::Here(aethon) => {
+                if aethon.work().work(id).await.map_err(|refusal| anyhow!("{refusal}"))?.is_none() {
+                    bail!(missing(id));
+                }
                 Ok(json!(aethon.work().wish(id, wish).await.map_err(|refusal| anyhow!("{refusal}"))?))
             }
         }
     }
 
     async fn pause(&self, paused: bool) -> Result<()> {
-        match &self.0 {
+        match self.0 {
             Source::Daemon(daemon) => {
                 let word = if paused { "pause" } else { "resume" };
                 daemon.post(format!("/api/work/all/{word}"), &json!({})).await.map(drop)
@@ -95,6 +99,10 @@ impl Works {
             Source::Here(aethon) => Ok(aethon.work().pause(paused).await?),
         }
     }
+}
+
+fn missing(id: &str) -> String {
+    format!("there is no work {id:?}; `aethon-cli tasks list` shows what there is")
 }
 
 fn text(value: &Value, key: &str) -> String {

@@ -5,17 +5,16 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::Value;
 
-use super::source::opened;
+use super::source::Source;
 use super::{print, print_json};
 use crate::args::Common;
-use crate::daemon::Daemon;
 
 pub(crate) async fn run(common: &Common, days: u32, json: bool) -> Result<ExitCode> {
-    let prepared = crate::prepared(common)?;
-    let usage = match Daemon::find(&prepared, common.connect.as_deref())? {
-        Some(daemon) => daemon.get(format!("/api/usage?days={days}")).await?,
-        None => opened(prepared).await?.usage_document(days).await?,
-    };
+    let usage = Source::run(common, async |source| match source {
+        Source::Daemon(daemon) => daemon.get(format!("/api/usage?days={days}")).await,
+        Source::Here(aethon) => Ok(aethon.usage_document(days).await?),
+    });
+    let usage = usage.await?;
     if json {
         print_json(&usage)?
     } else {

@@ -2,7 +2,8 @@
 //!
 //! A turn that was acknowledged under an id goes on, because its sender will not send it again: its stored messages stay,
 //! and calls that were cut off get results that say so. One without an id is closed, because its sender saw the connection
-//! break; so is one that is too old to be of use, or that has begun so often that it may be what crashes the program.
+//! break; so is one that had begun too long ago, whose effects nobody expects any more, or so often that it may be what crashes the
+//! program. One that only waited has done nothing that could be repeated, so it begins after any pause.
 //!
 //! What had begun comes before what waited, whichever was accepted first: its message is in the transcript already, and
 //! nothing may come between that and its answer.
@@ -147,13 +148,16 @@ impl Shared {
     }
 
     fn is_worth_resuming(&self, record: &TurnRecord) -> bool {
+        let has_agent = self.agents().get(&record.inbound.agent).is_some();
+        let only_waited = record.phase == TurnPhase::Queued && record.attempts == 0;
+        has_agent && record.inbound.dedupe.is_some() && (only_waited || self.may_repeat(record))
+    }
+
+    /// Returns whether a turn that had begun may go on: what it did may then be done again.
+    fn may_repeat(&self, record: &TurnRecord) -> bool {
         let age = self.services.clock.now().duration_since(record.accepted_at);
         let limit = SignedDuration::try_from(self.options.resume.within).unwrap_or(SignedDuration::MAX);
-        let has_agent = self.agents().get(&record.inbound.agent).is_some();
-        has_agent
-            && record.inbound.dedupe.is_some()
-            && age < limit
-            && record.attempts < self.options.resume.attempts
+        age < limit && record.attempts < self.options.resume.attempts
     }
 
     /// Closes a turn that waited, now that those before it are done. It comes back if others still are not.

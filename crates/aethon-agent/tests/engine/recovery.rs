@@ -90,6 +90,23 @@ async fn one_that_waited_begins() {
 }
 
 #[tokio::test]
+async fn one_that_only_waited_begins_after_any_pause() {
+    let harness = House::new([says("here"), says("and here")]);
+    let session = session("a");
+    let month = SignedDuration::from_hours(30 * 24);
+    for id in ["m1", "m2"] {
+        let left = Left { id: Some(id), phase: TurnPhase::Queued, age: month, attempts: 0 };
+        leave(&harness, &session, &left, |_| Vec::new());
+    }
+    assert_eq!(recover(&harness).await, 2);
+    harness.submit(with_id(&session, "question", "m2"), quiet()).await.reply.wait().await.unwrap();
+    assert_eq!(
+        harness.transcript(&session),
+        ["user: question", "assistant: here", "user: question", "assistant: and here"]
+    );
+}
+
+#[tokio::test]
 async fn others_are_closed_and_say_so() {
     let old = SignedDuration::from_mins(16);
     let cases = [

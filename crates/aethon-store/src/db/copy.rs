@@ -102,10 +102,11 @@ pub(crate) fn verify(path: &Path) -> Result<CopyFacts, Error> {
 }
 
 /// Refuses a database that this program must not open: another kind of file, a newer format, a log that is not its own.
+/// Returns its version, if there is one with anything in it.
 ///
 /// Must not be called in a process that has the database open: closing a file drops the locks that the process holds on it.
-pub(crate) fn inspect(path: &Path) -> Result<(), Error> {
-    file::check(path).map(drop)
+pub(crate) fn inspect(path: &Path) -> Result<Option<i64>, Error> {
+    file::check(path)
 }
 
 /// Returns whether another process has the database open. Takes no lock. As with [`inspect`], never for an own database.

@@ -16,10 +16,11 @@ use crate::error::Error;
 /// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Makes sure that the file exists, is ours, has a known version, and is accessible to its owner only.
-pub(super) fn prepare(path: &Path) -> Result<(), Error> {
-    let existed = check(path)?;
-    if !existed {
+/// Makes sure that the file exists, is ours, has a known version, and is accessible to its owner only. Returns its version; 0
+/// is a new one.
+pub(super) fn prepare(path: &Path) -> Result<i64, Error> {
+    let version = check(path)?.unwrap_or_default();
+    if !path.exists() {
         create(path)?;
     }
     // Without this check SQLite would fall back to read-only mode and fail only at the first write.
@@ -28,7 +29,7 @@ pub(super) fn prepare(path: &Path) -> Result<(), Error> {
     for file in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
         restrict_to_owner(&file)?;
     }
-    Ok(())
+    Ok(version)
 }
 
 /// Returns the path of a sibling file: the database's name with a suffix.
@@ -47,11 +48,11 @@ pub(super) fn create_private(path: &Path) -> Result<(), Error> {
     open().map_err(|error| Error::file("could not create", path, error))
 }
 
-/// Validates the file without changing it. Returns `false` if there is none yet.
-pub(super) fn check(path: &Path) -> Result<bool, Error> {
-    let Some(header) = read_header(path)? else { return Ok(false) };
+/// Validates the file without changing it. Returns its version; `None` if there is none yet, or nothing in it.
+pub(super) fn check(path: &Path) -> Result<Option<i64>, Error> {
+    let Some(header) = read_header(path)? else { return Ok(None) };
     if header.is_empty() {
-        return Ok(true);
+        return Ok(None);
     }
     if header.len() < 100 || !header.starts_with(MAGIC) {
         return Err(Error::foreign(path));
@@ -59,16 +60,18 @@ pub(super) fn check(path: &Path) -> Result<bool, Error> {
     let field = |at: usize| {
         i64::from(u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]))
     };
-    check_header(path, field(60), field(68))?;
+    let mut version = field(60);
+    check_header(path, version, field(68))?;
     // Commits that are still in the log may have raised the version.
     if fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0) {
         log_link::check(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        check_header(path, pragma("user_version")?, pragma("application_id")?)?;
+        version = pragma("user_version")?;
+        check_header(path, version, pragma("application_id")?)?;
     }
-    Ok(true)
+    Ok(Some(version).filter(|version| *version > 0))
 }
 
 /// Decides by its header fields whether a database may be opened. Both fields are zero in a file that was created but

@@ -1,17 +1,14 @@
 //! Schema versions and the migrations between them.
 //!
-//! The version is the number of migrations that have run, kept in SQLite's `user_version`. An existing database is
-//! backed up first, and all its migrations run in one transaction, so it ends up at either the old version or the new
-//! one.
+//! The version is the number of migrations that have run, kept in SQLite's `user_version`. All of them run in one
+//! transaction, so a database ends up at either the old version or the new one.
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use rusqlite::backup::Backup;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior};
 
+use super::log_link;
 use super::sql::Sql;
-use super::{file, log_link};
 use crate::error::Error;
 
 /// The migrations, oldest first. Never edit one that was released.
@@ -51,64 +48,42 @@ pub(super) fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(),
     if is_foreign { Err(Error::foreign(path)) } else { Ok(()) }
 }
 
-/// Migrates the database to [`VERSION`].
-pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+/// Fills a new database. One of an older version is left to [`super::upgrade`], which needs it for itself.
+pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     if version(connection)? == VERSION {
         return Ok(());
     }
     connection.execute_batch("PRAGMA synchronous = FULL;")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Check again: another process may have migrated while this one waited for the lock.
-    let from = version(&transaction)?;
-    if from > VERSION {
-        return Err(Error::newer(path, from, VERSION));
+    // Check again: another process may have created it while this one waited for the lock.
+    match version(&transaction)? {
+        0 => {}
+        VERSION => return Ok(()),
+        newer if newer > VERSION => return Err(Error::newer(path, newer, VERSION)),
+        older => return Err(Error::older(path, older, VERSION)),
     }
-    if from == VERSION {
-        return Ok(());
-    }
-    let copied = if from > 0 { Some(copy(path, from)?) } else { None };
-    let failed = |step| {
-        let copied = copied.clone();
-        move |cause| Error::migration(path, (from, step, VERSION), copied, cause)
-    };
-    for (step, migration) in (1..).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
-        transaction.execute_batch(migration).map_err(failed(step))?;
-    }
-    // Otherwise a log that follows could pass for that of the copy.
+    run(&transaction, 0).map_err(|(step, cause)| Error::migration(path, (0, step, VERSION), None, cause))?;
     log_link::mark(&Sql::new(&transaction))?;
+    let commit = transaction.commit();
+    commit.map_err(|cause| Error::migration(path, (0, VERSION, VERSION), None, cause))?;
+    tracing::info!(version = VERSION, "a new database was made");
+    write_header(connection)
+}
+
+/// Runs the migrations behind version `from`. The transaction is the caller's. A failure names its step.
+pub(super) fn run(connection: &Connection, from: i64) -> Result<(), (i64, rusqlite::Error)> {
+    for (step, migration) in (1..).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
+        connection.execute_batch(migration).map_err(|cause| (step, cause))?;
+    }
     let mark = format!("PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};");
-    transaction.execute_batch(&mark).and_then(|()| transaction.commit()).map_err(failed(VERSION))?;
-    match from {
-        0 => tracing::info!(version = VERSION, "a new database was made"),
-        _ => tracing::info!(from, to = VERSION, "the database was brought to the current version"),
-    }
-    // Checkpoint so that the version reaches the header of the main file, which the next start reads first.
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    Ok(())
+    connection.execute_batch(&mark).map_err(|cause| (VERSION, cause))
 }
 
-fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
+/// Checkpoints so that the version reaches the header of the main file, which the next start reads first.
+pub(super) fn write_header(connection: &Connection) -> Result<(), Error> {
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+}
+
+pub(super) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-/// Copies the database to `aethon.db.bak-vN`. The copy gets that name only once it is complete.
-fn copy(path: &Path, version: i64) -> Result<PathBuf, Error> {
-    let target = file::beside(path, &format!(".bak-v{version}"));
-    let partial = file::beside(path, &format!(".bak-v{version}.partial"));
-    let moved =
-        |result: std::io::Result<()>| result.map_err(|error| Error::file("could not write", &target, error));
-    if partial.exists() {
-        moved(std::fs::remove_file(&partial))?;
-    }
-    file::create_private(&partial)?;
-    {
-        let source = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let mut destination = Connection::open_with_flags(&partial, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        Backup::new(&source, &mut destination)?.run_to_completion(1024, Duration::ZERO, None)?;
-        // Make the copy a single file without a log beside it.
-        destination.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
-    }
-    moved(std::fs::rename(&partial, &target))?;
-    tracing::info!(copy = %target.display(), "the database was copied before it is changed");
-    Ok(target)
 }

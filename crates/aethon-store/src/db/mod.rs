@@ -18,6 +18,7 @@ mod plans;
 mod readers;
 mod salvage;
 mod sql;
+mod upgrade;
 mod writer;
 
 pub(crate) use capacity::{free_pages, used_bytes};
@@ -25,8 +26,11 @@ pub(crate) use commits::in_transaction;
 pub(crate) use copy::{copy, inspect, is_open_elsewhere, verify};
 pub(crate) use log_link::mark;
 pub(crate) use migrate::VERSION;
-pub(crate) use open::{Settings, open};
+pub(crate) use open::{Settings, Upgrade, open};
 pub(crate) use readers::Readers;
 pub(crate) use salvage::{TableSalvage, salvage};
 pub(crate) use sql::Sql;
+pub(crate) use upgrade::{
+    copies_of_upgrades, copy_name, free_space, remove_partial_copies, space_for_upgrade,
+};
 pub(crate) use writer::{Haste, IdleTask, OwnTasks, Urgency, Writer};

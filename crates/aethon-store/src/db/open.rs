@@ -10,6 +10,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::capacity::Capacity;
 use super::file_identity::FileIdentity;
+use super::sql::Sql;
+use super::upgrade::upgrade;
 use super::{file, migrate};
 use crate::error::Error;
 
@@ -24,6 +26,10 @@ pub(crate) struct Settings {
     pub(crate) busy_timeout: Duration,
     /// Maximum size of the file.
     pub(crate) max_bytes: Option<u64>,
+    /// Whether that size holds by now.
+    pub(crate) is_limited: fn(&Sql<'_>) -> Result<bool, Error>,
+    /// What happens to a database of an older version.
+    pub(crate) upgrade: Upgrade,
     /// Where failures and recoveries of the storage are reported.
     pub(crate) health: StorageHealth,
 }
@@ -36,9 +42,20 @@ impl Settings {
             synchronous: Synchronous::Full,
             busy_timeout: Duration::from_secs(5),
             max_bytes: None,
+            is_limited: |_| Ok(true),
+            upgrade: Upgrade::Refuse,
             health: StorageHealth::default(),
         }
     }
+}
+
+/// What happens to a database of an older version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Upgrade {
+    /// It is refused and left as it is.
+    Refuse,
+    /// It is upgraded. The function is part of that, and gets the old version.
+    Allow(fn(&Sql<'_>, i64) -> Result<(), Error>),
 }
 
 /// The database, open for writing.
@@ -51,10 +68,20 @@ pub(crate) struct Opened {
 
 /// Checks the file, creates or migrates it, and opens the writing connection.
 pub(crate) fn open(settings: &Settings) -> Result<Opened, Error> {
-    let opened = file::prepare(&settings.path).and_then(|()| open_writer(settings));
+    let opened = file::prepare(&settings.path)
+        .and_then(|version| bring_up_to_date(settings, version))
+        .and_then(|()| open_writer(settings));
     let (connection, capacity) = opened.map_err(|error| error.at_opening(&settings.path))?;
     let identity = Arc::new(FileIdentity::of(&settings.path)?);
     Ok(Opened { connection, identity, capacity })
+}
+
+fn bring_up_to_date(settings: &Settings, version: i64) -> Result<(), Error> {
+    match settings.upgrade {
+        _ if version == 0 || version == migrate::VERSION => Ok(()),
+        Upgrade::Refuse => Err(Error::older(&settings.path, version, migrate::VERSION)),
+        Upgrade::Allow(afterwards) => upgrade(&settings.path, settings.busy_timeout, afterwards),
+    }
 }
 
 fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Error> {
@@ -62,7 +89,7 @@ fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Er
     let mut connection = connect(&settings.path, flags, settings.busy_timeout)?;
     migrate::refuse_foreign(&connection, &settings.path)?;
     use_wal(&connection, settings.busy_timeout)?;
-    migrate::migrate(&mut connection, &settings.path)?;
+    migrate::create(&mut connection, &settings.path)?;
     let synchronous = match settings.synchronous {
         Synchronous::Normal => "NORMAL",
         Synchronous::Full => "FULL",
@@ -77,7 +104,9 @@ fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Er
          PRAGMA journal_size_limit = 33554432;
          PRAGMA cache_size = -1024;"
     ))?;
-    let capacity = settings.max_bytes.map(|bytes| Capacity::set(&connection, bytes)).transpose()?;
+    let is_limited = settings.max_bytes.is_some() && (settings.is_limited)(&Sql::new(&connection))?;
+    let limit = settings.max_bytes.filter(|_| is_limited);
+    let capacity = limit.map(|bytes| Capacity::set(&connection, bytes)).transpose()?;
     Ok((connection, capacity))
 }
 
@@ -101,7 +130,7 @@ pub(super) fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> 
 
 /// Switches to the write-ahead log. SQLite's busy timeout does not apply here, so two programs that create the same
 /// database at the same moment need this retry loop.
-fn use_wal(connection: &Connection, patience: Duration) -> Result<(), Error> {
+pub(super) fn use_wal(connection: &Connection, patience: Duration) -> Result<(), Error> {
     let begun = Instant::now();
     loop {
         let switched = connection

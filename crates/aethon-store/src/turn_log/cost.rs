@@ -16,8 +16,8 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
         path: folder.path().join("aethon.db"),
         synchronous: Synchronous::Normal,
         busy_timeout: Duration::ZERO,
-        max_bytes: None,
         health: StorageHealth::default(),
+        ..Settings::alone(&folder.path().join("aethon.db"))
     };
     let connection = db::open(&settings).unwrap().connection;
     let sql = Sql::new(&connection);

@@ -4,13 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aethon_agent::Learned;
-use aethon_config::Config;
+use aethon_config::{Config, LimitsSet};
 use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::storage::{Retention, Storage};
-use aethon_store::{OpenMode, Options, Store};
+use aethon_store::{DefaultLimits, OpenMode, Options, Store, Upgrade};
 
 use crate::builder::Prepared;
 use crate::error::{Error, Result};
+use crate::quota::Quota;
+use crate::version;
 
 /// The size of the vector cache. A vector usually takes 4 to 12 KB, so this is a few hundred megabytes at most, and exceeds
 /// the memories and documents of one person.
@@ -21,19 +23,47 @@ pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
     if let Some(storage) = &prepared.parts.storage {
         return Ok(storage.clone());
     }
-    let store = open(&prepared.home.database(), &prepared.config, prepared.clock(), mode)?;
+    let upgrade = if mode == OpenMode::Daemon { Upgrade::Allow } else { Upgrade::Refuse };
+    let options = options(&prepared.config, prepared.clock()).with(|options| {
+        (options.mode, options.upgrade) = (mode, upgrade);
+        options.defaults = defaults(&prepared.limits_set);
+    });
+    let store = open(&prepared.home.database(), options)?;
     let health = store.health();
     Ok(Storage::of(Arc::new(store)).with_health(health))
 }
 
-fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> Result<Store> {
-    let mut options = Options::default();
-    options.mode = mode;
-    options.synchronous = config.storage.synchronous;
-    options.max_bytes = max_bytes(config);
-    options.max_oneshot_bytes = Some(max_oneshot_bytes(config));
-    options.clock = clock;
-    Store::open(path, options).map_err(|error| Error::refused(error.to_string()).because(error))
+fn options(config: &Config, clock: Arc<dyn Clock>) -> Options {
+    Options::default().with(|options| {
+        options.synchronous = config.storage.synchronous;
+        options.max_bytes = max_bytes(config);
+        options.max_oneshot_bytes = Some(max_oneshot_bytes(config));
+        options.clock = clock;
+    })
+}
+
+fn open(path: &Path, options: Options) -> Result<Store> {
+    Store::open(path, options).map_err(refused)
+}
+
+/// Turns an error of opening into a refusal. If it is about formats, it says which program speaks.
+pub(crate) fn refused(error: aethon_store::Error) -> Error {
+    let is_about_formats = error.is_older_version()
+        || error.is_newer_version()
+        || error.is_held()
+        || error.is_no_space_for_copy()
+        || error.is_copy_failed();
+    let words = match is_about_formats {
+        true => format!("{error} (this is aethon {})", version::long()),
+        false => error.to_string(),
+    };
+    Error::refused(words).because(error)
+}
+
+/// Which limits of the storage the owner has not set.
+fn defaults(set: &LimitsSet) -> DefaultLimits {
+    // A limit of the whole database bounds the one-shot sessions as well.
+    DefaultLimits { file: !set.max_mb, oneshots: !set.oneshot_max_mb && !set.max_mb }
 }
 
 /// What earlier runs learned about models. A failure does not prevent the start.
@@ -72,25 +102,28 @@ fn unlimited() -> Config {
 
 /// Opens the database beside other programs, for a command that writes one row.
 pub(crate) fn beside(path: &Path) -> Result<Store> {
-    open(path, &unlimited(), Arc::new(SystemClock), OpenMode::Guest)
+    open(path, options(&unlimited(), Arc::new(SystemClock)))
 }
 
 /// Describes the number of memories, for `doctor`.
 pub(crate) async fn memory(path: &Path) -> Result<String> {
-    let store = open(path, &unlimited(), Arc::new(SystemClock), OpenMode::Guest)?;
+    let store = open(path, options(&unlimited(), Arc::new(SystemClock)))?;
     let amount = super::memory::amount(&store).await;
     store.close().await;
     amount
 }
 
-/// Describes whether the database is intact, for `doctor`.
-pub(crate) async fn check(path: &Path) -> Result<String> {
-    let store = open(path, &unlimited(), Arc::new(SystemClock), OpenMode::Guest)?;
+/// Describes whether the database is intact, and what limits will do that wait since an upgrade, for `doctor`.
+pub(crate) async fn check(path: &Path, quota: &Quota) -> Result<(String, Option<String>)> {
+    let store = open(path, options(&unlimited(), Arc::new(SystemClock)))?;
     let health = store.check().await;
+    let outlook = quota.outlook(&store).await;
     store.close().await;
-    let health = health.map_err(|error| Error::failed(error.to_string()).because(error))?;
+    let failed = |error: aethon_store::Error| Error::failed(error.to_string()).because(error);
+    let health = health.map_err(failed)?;
     if health.problems.is_empty() {
-        Ok(format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version))
+        let report = format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version);
+        Ok((report, outlook?))
     } else {
         Err(Error::failed(format!("the database is damaged: {}", health.problems.join("; "))))
     }

@@ -53,7 +53,7 @@ impl Upkeep for MemoryStore {
     async fn marks(&self) -> Result<StorageMarks> {
         let tables = self.enter("marks")?;
         let latest = tables.turns.values().map(|row| row.record.accepted_at).max();
-        Ok(StorageMarks { maintained_at: tables.maintained_at, latest })
+        Ok(StorageMarks { maintained_at: tables.maintained_at, latest, defaults_wait: None })
     }
 
     async fn close(&self) {}
