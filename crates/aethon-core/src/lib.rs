@@ -63,6 +63,7 @@ pub mod transcribe;
 pub mod turn;
 pub mod untrusted;
 pub mod usage;
+pub mod version;
 pub mod visible;
 pub mod work;
 

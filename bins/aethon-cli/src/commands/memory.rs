@@ -147,7 +147,9 @@ impl Memories<'_> {
                 or_missing(daemon.delete(format!("/api/memory/{id}")).await.map(drop), || missing(id))
             }
             Source::Here(aethon) => {
-                let gone = switched_on(aethon)?.forget(&Reach::All, id).await?;
+                let gone = switched_on(aethon)?
+                    .forget(&Reach::All, id, aethon::core::version::Expected::Anything)
+                    .await?;
                 if gone { Ok(()) } else { bail!(missing(id)) }
             }
         }
