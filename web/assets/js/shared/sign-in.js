@@ -4,6 +4,7 @@
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
 import { make } from "./dom.js";
+import { announceToWindows, onAnnounced } from "./other-windows.js";
 
 /**
  * A form that exchanges the token for the cookie.
@@ -46,8 +47,24 @@ export function signInForm(signedIn) {
       return;
     }
     input.value = "";
-    signedIn();
+    finish();
+    announceToWindows("signed-in");
   });
+  // A sign-in in another window counts here too.
+  const end = new AbortController();
+  const finish = () => {
+    if (end.signal.aborted) return;
+    end.abort();
+    signedIn();
+  };
+  const seek = async () => {
+    if (document.hidden || submit.disabled || !form.isConnected) return;
+    const check = await fetch("/api/status", { cache: "no-store" }).catch(() => null);
+    if (check?.ok && form.isConnected) finish();
+  };
+  onAnnounced("signed-in", () => void seek(), end.signal);
+  document.addEventListener("visibilitychange", () => void seek(), { signal: end.signal });
+  addEventListener("focus", () => void seek(), { signal: end.signal });
   return form;
 }
 
