@@ -107,9 +107,11 @@ export function form({ fields, body, submit, cancel, send, isKept = true }) {
   const go = button({ label: submit, look: "button-primary", type: "submit" });
   const element = make("form", { class: "form", novalidate: true }, ...body, problem, make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: () => void turnAway() }), go));
   const turnAway = async () => (await mayDiscard()) && cancel?.();
-  /** @type {Map<any, string>} What stood in each field when it was entered. */ const before = new Map();
-  element.addEventListener("focusin", ({ target }) => target && "value" in target && !before.has(target) && before.set(target, String(target.value)));
-  if (isKept) watchUnsaved(element, () => [...before].some(([control, value]) => control.tagName !== "BUTTON" && control.value !== value));
+  /** @type {Map<any, string>} What stood in each field at the beginning. */
+  const before = new Map([...element.querySelectorAll("input, textarea, select")].map((control) => [control, /** @type {HTMLInputElement} */ (control).value]));
+  /** @type {Set<any>} The fields that the user has changed, and not the page. */ const touched = new Set();
+  for (const kind of ["input", "change"]) element.addEventListener(kind, ({ target }) => touched.add(target));
+  if (isKept) watchUnsaved(element, () => [...touched].some((control) => control.value !== before.get(control)));
   element.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (go.getAttribute("aria-disabled") === "true") return;
@@ -117,7 +119,7 @@ export function form({ fields, body, submit, cancel, send, isKept = true }) {
     for (const known of Object.values(fields)) known.complain("");
     fill(problem);
     try {
-      if ((await send()) !== false) before.clear();
+      if ((await send()) !== false) touched.clear();
     } catch (fault) {
       complain(fields, problem, /** @type {Problem} */ (fault));
     }

@@ -34,11 +34,12 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
   const before = asked.control.value;
   /** The value that the key had when it was last shown or noted here. */ let known = entry.value;
   let isSaved = false;
+  /** Whether what changes the key is this page itself. */ let isSaving = false;
   watchUnsaved(host, () => !isSaved && asked.control.value !== before);
 
   /** Says that the key was changed elsewhere, if it was. @param {any} present */
   const say = (present) => {
-    if (JSON.stringify(present ?? null) === JSON.stringify(known ?? null)) return;
+    if (isSaving || JSON.stringify(present ?? null) === JSON.stringify(known ?? null)) return;
     known = present;
     fill(notice, note({ text: words.changedTo(visibleText(text(present))), tone: "warn", icon: "alert" }));
   };
@@ -89,8 +90,10 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     const save = button({ label: shell.save, look: "button-primary", press: () => void keep() });
     const keep = async () => {
       save.setAttribute("aria-disabled", "true");
+      isSaving = true;
       try {
         const sent = await commit(reviewed);
+        isSaving = !sent?.fresh && sent !== null;
         save.setAttribute("aria-disabled", "false");
         if (!sent) return save.focus();
         if (sent.fresh) return await conflict(sent.fresh);
@@ -98,6 +101,7 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
         toast(sent.kept.needs_restart?.length > 0 ? words.savedRestart : words.saved);
         done();
       } catch (fault) {
+        isSaving = false;
         problem.textContent = /** @type {Error} */ (fault).message;
         save.setAttribute("aria-disabled", "false");
       }
