@@ -33,6 +33,12 @@ fn an_address_opens_its_panel_and_one_that_is_none_says_so() {
     page.assert_clean();
 }
 
+/// Opens the palette, and waits until it takes keys.
+fn open_palette(page: &Page) {
+    page.browser.chord(&[CONTROL, 'k']);
+    page.until("it is open", "shown(one('.palette')) && document.activeElement.type === 'search'");
+}
+
 #[test]
 fn the_palette_finds_panels_conversations_and_actions() {
     let Some(page) = Page::open(&[]) else { return };
@@ -40,8 +46,7 @@ fn the_palette_finds_panels_conversations_and_actions() {
     page.ask("Plans for the garden");
     page.go("/dashboard#/features");
     page.until("it is live", LIVE);
-    browser.chord(&[CONTROL, 'k']);
-    page.until("it is open", "shown(one('.palette')) && document.activeElement.type === 'search'");
+    open_palette(&page);
     browser.type_keys("sched");
     page.until("it is found", "/Scheduler/.test(one('[role=option][aria-selected=true]')?.innerText)");
     browser.chord(&[ENTER]);
@@ -49,7 +54,7 @@ fn the_palette_finds_panels_conversations_and_actions() {
         "the panel is open",
         "!one('dialog') && location.hash === '#/scheduler' && one('h1').innerText === 'Scheduler'",
     );
-    browser.chord(&[CONTROL, 'k']);
+    open_palette(&page);
     browser.type_keys("garden");
     page.until("the conversation is found", "/Plans for the garden/.test(one('.palette-list')?.innerText)");
     browser.chord(&[DOWN]);
@@ -58,7 +63,7 @@ fn the_palette_finds_panels_conversations_and_actions() {
         "it is shown",
         "/Plans for the garden/.test(one('h1').innerText) && shown(one('.said-entry'))",
     );
-    browser.chord(&[CONTROL, 'k']);
+    open_palette(&page);
     browser.type_keys("dark");
     page.until("the action is found", "/dark/.test(one('[role=option][aria-selected=true]')?.innerText)");
     browser.chord(&[ENTER]);

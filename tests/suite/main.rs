@@ -74,6 +74,7 @@ mod self_protection;
 mod sessions;
 mod shell;
 mod sockets;
+mod stale_cookies;
 mod start;
 mod start_up_places;
 mod stop;

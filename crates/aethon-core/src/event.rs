@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::broadcast;
 
@@ -90,6 +91,17 @@ pub enum Event {
     Telemetry(Arc<TelemetryEvent>),
     /// A recording began, ended or was removed.
     Recording(Arc<RecordingNews>),
+    /// The configuration was read again while the program runs.
+    Config(Arc<ConfigNews>),
+}
+
+/// What a changed configuration file has changed; keys only, no values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ConfigNews {
+    /// Keys whose new values are in force.
+    pub taken_over: Vec<String>,
+    /// Keys whose new values count only after a restart.
+    pub needs_restart: Vec<String>,
 }
 
 /// What happened to a scheduled job.

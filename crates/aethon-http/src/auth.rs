@@ -213,6 +213,15 @@ impl TokenAuth {
         self.keys.as_ref().map(|keys| self.sign_ins.active(&keys.cookies)).unwrap_or_default()
     }
 
+    /// Returns whether the request carries a cookie that signs nobody in: of another token, of a sign-in that has ended,
+    /// or of a form that this version does not write. The browser would go on sending it before any right token.
+    pub(crate) fn has_stale_cookie(&self, headers: &HeaderMap) -> bool {
+        let Some(keys) = &self.keys else { return false };
+        cookie(headers).is_some_and(|cookie| {
+            !(keys.is_token(cookie) | self.sign_ins.named(&keys.cookies, cookie).is_some())
+        })
+    }
+
     /// Returns the `Set-Cookie` that signs a browser out.
     pub(crate) fn sign_out_cookie(is_https: bool) -> HeaderValue {
         if is_https {

@@ -18,13 +18,13 @@ use std::time::Instant;
 use aethon_core::share::Held;
 use aethon_core::turn::Trust;
 use futures_util::FutureExt as _;
-use http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, UPGRADE};
+use http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE};
 use http::{Method, StatusCode};
 
 use crate::access_lease::AccessLease;
 use crate::app::App;
 use crate::audit_notes::{AuditNotes, Removal};
-use crate::auth::TokenCheck;
+use crate::auth::{TokenAuth, TokenCheck};
 use crate::body::Response;
 use crate::error::Problem;
 use crate::host;
@@ -254,7 +254,7 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
     if router::access(path) == Access::Gated {
         request.token = token(rules, request);
         if !request.token.is_granted() {
-            return refused(app, request).map(Next::Answered);
+            return refused(app, rules, request).map(Next::Answered);
         }
     }
     let (route, params) = match router::resolve(&request.head.method, path, exists) {
@@ -291,13 +291,19 @@ fn token(rules: &Rules, request: &Request) -> TokenCheck {
 }
 
 /// Answers a request without the right token: 429 after too many attempts, otherwise 401, as a page where a person
-/// expects one.
-fn refused(app: &App, request: &Request) -> HandlerResult {
+/// expects one. A stale cookie is cleared with it: the cookie is judged first, so as long as the browser has it, not even
+/// the right token would sign in.
+fn refused(app: &App, rules: &Rules, request: &Request) -> HandlerResult {
     count_wrong(app, request)?;
-    if is_entrance(request) && app.options.dashboard_enabled {
-        return Ok(pages::sign_in_page(&request.head.headers));
+    let mut answer = match is_entrance(request) && app.options.dashboard_enabled {
+        true => pages::sign_in_page(&request.head.headers),
+        false => Problem::unauthorized().into_response(),
+    };
+    if rules.token_auth.has_stale_cookie(&request.head.headers) {
+        let cleared = TokenAuth::sign_out_cookie(request.client.is_https);
+        answer.headers_mut().insert(SET_COOKIE, cleared);
     }
-    Err(Problem::unauthorized())
+    Ok(answer)
 }
 
 fn count_wrong(app: &App, request: &Request) -> Result<(), Problem> {

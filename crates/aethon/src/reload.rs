@@ -11,6 +11,7 @@ use aethon_agent::{AgentModels, Engine, Meter};
 use aethon_config::{Config, changed_keys};
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
+use aethon_core::event::{ConfigNews, Event, EventBus};
 use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
 use aethon_core::secret::Secret;
@@ -38,6 +39,7 @@ pub struct Reload {
     clock: Arc<dyn Clock>,
     engine: Arc<Engine>,
     meter: Meter,
+    bus: EventBus,
     /// The application, and the set-up that it reports. `None` without a listener.
     application: Option<(Arc<App>, Setup)>,
 }
@@ -62,6 +64,7 @@ impl Reload {
             clock: aethon.clock.clone(),
             engine: aethon.engine.clone(),
             meter: aethon.models.meter.clone(),
+            bus: aethon.events().clone(),
             application,
         }
     }
@@ -144,10 +147,13 @@ impl Reload {
         self.meter.reload(wiring::prices::prices(&prepared), budget);
         self.engine.set_models(AgentModels { models: models.models, small: models.small }, facts);
         self.config.set(prepared.config.clone());
+        let (taken_over, needs_restart) = (reloaded.taken_over.clone(), reloaded.need_restart.clone());
         if let Some((app, setup)) = &self.application {
             let options = wiring::http::options(&prepared.config, prepared.is_demo);
             app.reload(&options, Setup { provider, ..setup.clone() });
         }
+        // Last, because dashboards ask at once for what is in force now.
+        self.bus.publish(|| Event::Config(Arc::new(ConfigNews { taken_over, needs_restart })));
         Ok(reloaded)
     }
 }

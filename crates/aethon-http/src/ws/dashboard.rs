@@ -26,8 +26,18 @@ use crate::json::{Message, Rendering};
 const TOGETHER: usize = 256;
 
 /// The topics. Those whose part of the program is absent stay silent.
-const TOPICS: [&str; 9] =
-    ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage"];
+const TOPICS: [&str; 10] = [
+    "messages",
+    "sessions",
+    "agents",
+    "telemetry",
+    "logs",
+    "approvals",
+    "scheduler",
+    "recordings",
+    "usage",
+    "config",
+];
 /// The longest text of a block that is sent. The page loads the session for more.
 const MAX_TEXT: usize = 4096;
 
@@ -159,6 +169,7 @@ fn topic(event: &Event) -> &'static str {
         Event::SopRun(_) | Event::Agent(_) => "agents",
         Event::Telemetry(_) => "telemetry",
         Event::Recording(_) => "recordings",
+        Event::Config(_) => "config",
     }
 }
 
@@ -226,6 +237,7 @@ fn data(event: &Event) -> String {
             };
             json!({ "name": news.name, "session_id": news.session, "change": change }).to_string()
         }
+        Event::Config(news) => written(&**news),
     }
 }
 

@@ -77,6 +77,7 @@ class ChatPage {
   /** Whether the open conversation was deleted elsewhere. */ #isGone = false;
   /** @type {Set<string>} Names created during this visit. */ #fresh = new Set();
   #isOnline = false;
+  /** How often the connection was refused since it was open last. */ #refusals = 0;
   #isDrawPlanned = false;
   /** The state for which the welcome was drawn. */ #welcomeFor = "";
 
@@ -89,6 +90,7 @@ class ChatPage {
     narrow.addEventListener("change", () => this.#setDrawer(false));
     document.addEventListener("visibilitychange", () => !document.hidden && !this.#isDenied && void this.#sidebar.refresh());
     setInterval(() => !document.hidden && !this.#isDenied && void this.#sidebar.refresh(), 60000);
+    setInterval(() => !document.hidden && !this.#isDenied && void this.#seekGone(), 5000);
     listenForShortcuts({
       stop: () => this.#session?.stop() ?? false,
       closeDrawer: () => this.#setDrawer(false),
@@ -205,12 +207,28 @@ class ChatPage {
   #linkChanged(link) {
     const wasOnline = this.#isOnline;
     this.#isOnline = link.phase === "open";
-    this.#banner.show(link);
+    if (this.#isOnline) this.#refusals = 0;
+    if (link.phase === "refused") void this.#refused(link);
+    else if (this.#refusals === 0) this.#banner.show(link);
     this.#main.classList.toggle("is-stale", link.phase === "waiting" || link.phase === "refused");
     if (this.#isOnline && !wasOnline) void this.#askStatus();
-    // A refusal, or a failure of the first attempt, may mean that the token is required.
-    if (link.phase === "refused" || (link.phase === "waiting" && !wasOnline)) void this.#askStatus();
+    // A failure of the first attempt may mean that the token is required.
+    if (link.phase === "waiting" && !wasOnline) void this.#askStatus();
     this.#plan();
+  }
+
+  /**
+   * A connection was refused: for want of a sign-in, which the status tells, because of a cookie that another window has renewed
+   * since, or, if it is refused again, because of the address of the page.
+   * @param {Link} link
+   */
+  async #refused(link) {
+    const session = this.#session;
+    this.#refusals += 1;
+    await this.#askStatus();
+    if (this.#isDenied || session !== this.#session) return;
+    if (this.#refusals > 1) this.#banner.show(link);
+    else session?.retryNow();
   }
 
   /** @param {Problem} problem */
@@ -225,7 +243,7 @@ class ChatPage {
     this.#isDenied = true;
     this.#session?.close();
     this.#session = null;
-    this.#banner.element.hidden = true;
+    this.#banner.hide();
     this.#main.classList.remove("is-stale");
     this.#dock.hidden = true;
     this.#frame.classList.add("is-denied");
@@ -241,6 +259,7 @@ class ChatPage {
 
   #admit() {
     this.#isDenied = false;
+    this.#refusals = 0;
     this.#dock.hidden = false;
     this.#frame.classList.remove("is-denied");
     this.#skip.hidden = false;
@@ -294,13 +313,15 @@ class ChatPage {
 
   #listed() {
     this.#plan();
-    void this.#seekGone();
+    if (this.#session && this.#sidebar.misses(this.#session.name)) void this.#seekGone();
   }
 
-  /** Checks whether a conversation missing from the list was deleted in another window. */
+  /** Checks whether the open conversation was deleted elsewhere. */
   async #seekGone() {
     const session = this.#session;
-    if (!session || this.#isGone || !this.#sidebar.misses(session.name)) return;
+    // Without a stored turn there is nothing that could have been deleted.
+    if (!session || this.#isGone || !this.#isOnline || this.#sidebar.isOff) return;
+    if (!session.conversation.turns().some((turn) => turn.id && turn.state === "done")) return;
     try {
       const { session_id: id } = await request(`${sessionPath(session.name)}?limit=1&optional=true`);
       if (id || session !== this.#session) return;

@@ -1,17 +1,21 @@
 // The list of conversations: search, pin, rename, delete. It is reloaded when something has happened, and stays as it is if the
 // server does not answer.
 
-import { Problem, request } from "../shared/api.js";
+import { Problem, exchange, request } from "../shared/api.js";
 import { button, iconButton, skeleton, themeSwitch } from "../shared/controls.js";
-import { confirmDialog, promptDialog } from "../shared/dialog.js";
+import { confirmDialog } from "../shared/dialog.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { menuOn } from "../shared/menu.js";
+import { removeShared } from "../shared/remove-shared.js";
+import { renameShared } from "../shared/rename-shared.js";
+import { SharedItem } from "../shared/shared-item.js";
 import { recall, remember } from "../shared/storage.js";
 import { timeElement } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { texts } from "../texts.js";
+import { conflictWords } from "../texts/conflict.js";
 import { grouped, nameOf, titleOf } from "./grouping.js";
 import { hrefOf } from "./route.js";
 
@@ -235,12 +239,13 @@ export class Sidebar {
 
   /** @param {Listed} session */
   async #rename(session) {
-    const title = await promptDialog({ title: texts.session.renameTitle, label: texts.session.renameLabel, value: titleOf(session) });
-    if (title === null || title === session.title) return;
     try {
-      await request(`/api/sessions/${encodeURIComponent(session.session_id)}`, { method: "PATCH", body: { title } });
-      session.title = title;
-      this.#titles.set(nameOf(session), title);
+      const item = await this.#read(session);
+      const renamed = item && (await renameShared(item, { title: texts.session.renameTitle, label: texts.session.renameLabel, value: titleOf({ ...session, ...item.value }) }));
+      if (renamed?.isGone) return this.#missed();
+      if (!renamed) return;
+      session.title = renamed.title;
+      this.#titles.set(nameOf(session), renamed.title);
     } catch (problem) {
       toast(`${texts.session.renameFailed} ${/** @type {Error} */ (problem).message}`);
     }
@@ -248,8 +253,29 @@ export class Sidebar {
     this.#actions.listed();
   }
 
+  /** Reads a conversation with its version, for a change of it. @param {Listed} session @returns {Promise<SharedItem | null>} null if it is gone */
+  async #read(session) {
+    const path = `/api/sessions/${encodeURIComponent(session.session_id)}`;
+    const item = new SharedItem(exchange, path, `${path}?limit=1`);
+    const answer = await item.peek();
+    if (answer) item.take(answer);
+    else this.#missed();
+    return answer && item;
+  }
+
+  /** It was deleted elsewhere. */
+  #missed() {
+    toast(conflictWords.goneAlready);
+    void this.refresh();
+  }
+
   /** @param {Listed} session */
   async #remove(session) {
+    const item = await this.#read(session).catch((problem) => {
+      toast(`${texts.session.removeFailed} ${problem.message}`);
+      return null;
+    });
+    if (!item) return;
     const isSure = await confirmDialog({
       title: texts.session.removeTitle,
       text: texts.session.removeBody(titleOf(session)),
@@ -257,7 +283,8 @@ export class Sidebar {
     });
     if (!isSure) return;
     try {
-      await request(`/api/sessions/${encodeURIComponent(session.session_id)}`, { method: "DELETE" });
+      const { title } = item.value;
+      if (!(await removeShared(item, { name: `“${titleOf(session)}”`, isSame: (present) => present.title === title }))) return;
     } catch (problem) {
       toast(`${texts.session.removeFailed} ${/** @type {Error} */ (problem).message}`);
       return;

@@ -1,9 +1,11 @@
 // A sheet at the right edge that shows one item of a list in full. A native dialog: it traps the focus, closes on Escape, and
-// returns the focus. The item is named in the address; closing returns to the list's address.
+// returns the focus. The item is named in the address; closing returns to the list's address. What was typed in it is not thrown
+// away unasked.
 
 import { iconButton } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { openDialog } from "../shared/dialog.js";
+import { mayDiscard } from "../shared/unsaved.js";
 import { visible } from "../shared/visible.js";
 import { shell } from "../texts/shell.js";
 
@@ -11,10 +13,11 @@ import { shell } from "../texts/shell.js";
  * @param {{title: string, body: Node[], actions?: Node[], closed: () => void}} options `closed` is called however it closes
  */
 export function openDrawer({ title, body, actions = [], closed }) {
-  const dialog = openDialog({ title, body: [], look: "drawer" });
+  const closing = async (/** @type {() => void} */ close) => (await mayDiscard()) && close();
+  const dialog = openDialog({ title, body: [], look: "drawer", closing: (shut) => void closing(shut) });
   const inner = /** @type {HTMLElement} */ (dialog.firstElementChild);
   const heading = /** @type {HTMLElement} */ (inner.querySelector("h2"));
-  const close = iconButton({ label: shell.close, icon: "close", press: () => dialog.close() });
+  const close = iconButton({ label: shell.close, icon: "close", press: () => void closing(() => dialog.close()) });
   const content = make("div", { class: "stack" });
   const show = (/** @type {{title?: string, body: Node[], actions?: Node[]}} */ next) => {
     if (next.title !== undefined) fill(heading, ...visible(next.title));

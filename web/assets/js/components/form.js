@@ -4,6 +4,7 @@ import { button } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
 import { sentence } from "../shared/sentence.js";
+import { mayDiscard, watchUnsaved } from "../shared/unsaved.js";
 import { shell } from "../texts/shell.js";
 
 /** @import { Problem } from "../shared/api.js" */
@@ -95,13 +96,22 @@ export function searchField({ label, placeholder = label, value = "", change, de
 }
 
 /**
- * A form with its buttons. Validation errors of the server are shown at their fields, or below if no field matches.
- * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send: () => Promise<unknown>}} options
+ * A form with its buttons. Validation errors of the server are shown at their fields, or below if no field matches. What is typed
+ * in it is thrown away only after a question.
+ * @param {{fields: Record<string, ReturnType<typeof field>>, body: Node[], submit: string, cancel?: () => void, send: () => Promise<unknown>, isKept?: boolean}} options
+ *   `send` returns false if what was typed is still to be saved; `isKept` is false where nothing typed is worth a question, or
+ *   where the caller watches over it
  */
-export function form({ fields, body, submit, cancel, send }) {
+export function form({ fields, body, submit, cancel, send, isKept = true }) {
   const problem = make("p", { class: "field-error form-problem", role: "alert" });
   const go = button({ label: submit, look: "button-primary", type: "submit" });
-  const element = make("form", { class: "form", novalidate: true }, ...body, problem, make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: cancel }), go));
+  const element = make("form", { class: "form", novalidate: true }, ...body, problem, make("div", { class: "form-actions" }, cancel && button({ label: shell.cancel, press: () => void turnAway() }), go));
+  const turnAway = async () => (await mayDiscard()) && cancel?.();
+  /** @type {Map<any, string>} What stood in each field at the beginning. */
+  const before = new Map([...element.querySelectorAll("input, textarea, select")].map((control) => [control, /** @type {HTMLInputElement} */ (control).value]));
+  /** @type {Set<any>} The fields that the user has changed, and not the page. */ const touched = new Set();
+  for (const kind of ["input", "change"]) element.addEventListener(kind, ({ target }) => touched.add(target));
+  if (isKept) watchUnsaved(element, () => [...touched].some((control) => control.value !== before.get(control)));
   element.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (go.getAttribute("aria-disabled") === "true") return;
@@ -109,7 +119,7 @@ export function form({ fields, body, submit, cancel, send }) {
     for (const known of Object.values(fields)) known.complain("");
     fill(problem);
     try {
-      await send();
+      if ((await send()) !== false) touched.clear();
     } catch (fault) {
       complain(fields, problem, /** @type {Problem} */ (fault));
     }

@@ -4,13 +4,13 @@ import { toast } from "../shared/toast.js";
 import { shell } from "../texts/shell.js";
 
 /**
- * @param {() => Promise<any>} action
+ * @param {() => Promise<any>} action false as its result: the user has decided otherwise, and nothing happens
  * @param {string | (() => string)} done the text of the toast afterwards; no toast if empty
  * @param {() => void} then called on success
  */
 export async function act(action, done, then) {
   try {
-    await action();
+    if ((await action()) === false) return;
   } catch (problem) {
     failed(problem);
     return;

@@ -11,14 +11,33 @@ import { loaded } from "./pieces.js";
 
 /** @import { Store } from "./store.js" */
 
-/** @type {Map<string, {element: HTMLElement}>} */
+/** @type {Map<string, {element: HTMLElement, update: () => void, isKept: () => boolean, asked: any}>} */
 const cards = new Map();
+
+/** Whether there are cards of decided questions with what the user typed. */
+export const hasKept = () => [...cards.values()].some((card) => card.isKept());
+
+/** Shows on a card that its question was decided, here or elsewhere. @param {any} data of the event */
+export function hearDecision(data) {
+  const card = data?.state === "done" ? cards.get(data.id) : undefined;
+  if (!card || card.asked.decision) return;
+  Object.assign(card.asked, { decision: data.decision, reason: data.reason, edited: data.edited !== undefined });
+  card.update();
+}
 
 /** @param {Store} store @param {HTMLElement} list the element for the cards */
 export function approvalList(store, list) {
   return loaded(store, approvalsPath, texts.dashboard.approvalsFailed, ({ approvals = [] }) => {
-    for (const id of cards.keys()) if (!approvals.some((/** @type {any} */ approval) => approval.id === id)) cards.delete(id);
-    const shown = approvals.map((/** @type {any} */ approval) => cardFor(store, approval).element);
+    const open = new Set(approvals.map((/** @type {any} */ approval) => approval.id));
+    for (const [id, card] of cards) {
+      if (open.has(id)) continue;
+      // No event told how it was decided.
+      if (!card.asked.decision && !card.asked.sending) Object.assign(card.asked, { decision: "deny", reason: "elsewhere" });
+      card.update();
+      if (!card.isKept()) cards.delete(id);
+    }
+    const kept = [...cards].filter(([id]) => !open.has(id)).map(([, card]) => card.element);
+    const shown = [...kept, ...approvals.map((/** @type {any} */ approval) => cardFor(store, approval).element)];
     const hadFocus = list.contains(document.activeElement);
     if (shown.length > 0) arrange(list, shown);
     else if (!list.querySelector(":scope > .quiet")) arrange(list, [make("p", { class: "quiet" }, texts.approval.none)]);
@@ -40,7 +59,7 @@ function cardFor(store, approval) {
     card.update();
     try {
       await request(`${approvalsPath}/${encodeURIComponent(approval.id)}`, { method: "POST", body: { decision, ...terms } });
-      Object.assign(asked, { decision, reason: "user" });
+      Object.assign(asked, { decision, reason: "user", edited: terms.input !== undefined });
     } catch (problem) {
       Object.assign(asked, { sending: false, fault: terms.input ? /** @type {Error} */ (problem).message : "" });
       toast(`${texts.approval.failed} ${/** @type {Error} */ (problem).message}`);
@@ -48,6 +67,8 @@ function cardFor(store, approval) {
     card.update();
     setTimeout(() => void store.load(approvalsPath), 1500);
   });
-  cards.set(approval.id, card);
-  return card;
+  card.element.addEventListener("putaway", () => void store.load(approvalsPath));
+  const held = { ...card, asked };
+  cards.set(approval.id, held);
+  return held;
 }

@@ -22,6 +22,7 @@ export function confirmWithToken({ keys, describe, send }) {
       body: [make("p", {}, words.confirmText), keyList(keys, describe), token.element],
       submit: words.confirmAction,
       cancel: () => dialog.close(),
+      isKept: false,
       send: async () => {
         // Headers carry no letters beyond Latin, so it is encoded as in an address.
         await send({ "X-Aethon-Confirm": encodeURIComponent(token.control.value) });

@@ -22,20 +22,25 @@ export function keyDrawer(context, { closed, changed }) {
   let shown = "";
   let shownAs = "";
   /** @type {Entry[] | null} */ let entries = null;
+  /** The editor that is open. @type {ReturnType<typeof keyEditor> | null} */ let editor = null;
   const close = () => {
     const open = drawer;
     drawer = null;
     shown = "";
+    editor = null;
     open?.close();
   };
   const open = (/** @type {string | undefined} */ key) => {
     if (!key) return close();
+    if (shown === key && editor) return;
     shown = key;
     shownAs = "";
+    editor = null;
     drawer ??= openDrawer({ title: key, body: [skeleton(4)], closed: () => {
       const wasOpen = drawer !== null;
       drawer = null;
       shown = "";
+      editor = null;
       if (wasOpen) closed();
     } });
     draw();
@@ -43,6 +48,8 @@ export function keyDrawer(context, { closed, changed }) {
   const draw = () => {
     if (!drawer || !entries) return;
     const entry = entries.find(({ key }) => key === shown);
+    // What is being typed is not replaced by what was changed elsewhere.
+    if (editor) return editor.say(entry?.value);
     const says = JSON.stringify(entry ?? null);
     if (says === shownAs) return;
     shownAs = says;
@@ -52,9 +59,10 @@ export function keyDrawer(context, { closed, changed }) {
   const edit = (entry, isReset) => {
     const again = () => {
       shownAs = "";
+      editor = null;
       draw();
     };
-    const editor = keyEditor(context, entry, { cancel: again, describe: (key) => entries?.find((other) => other.key === key)?.description ?? "", done: () => {
+    editor = keyEditor(context, entry, { cancel: again, describe: (key) => entries?.find((other) => other.key === key)?.description ?? "", done: () => {
       changed();
       again();
     } });

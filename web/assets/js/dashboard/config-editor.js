@@ -1,59 +1,107 @@
 // Edits one key: a suitable field, then the diff of the file and when it takes effect, then saving. Nothing is written before the
-// user has seen the diff. A change that loosens protection is saved with the token typed again, or belongs in a terminal.
+// user has seen the diff, and only while it is still true. A change that loosens protection is saved with the token typed again,
+// or belongs in a terminal.
 
-import { codeBox } from "../components/code.js";
+import { codeBox, diffView } from "../components/code.js";
 import { field, form, select, textArea, textInput } from "../components/form.js";
+import { askWhatCounts } from "../shared/conflict.js";
 import { button, note } from "../shared/controls.js";
 import { fill, make } from "../shared/dom.js";
 import { changeSheet } from "../shared/sheet.js";
 import { toast } from "../shared/toast.js";
+import { watchUnsaved } from "../shared/unsaved.js";
+import { visibleText } from "../shared/visible.js";
 import { configWords as words } from "../texts/config.js";
+import { conflictWords } from "../texts/conflict.js";
 import { shell } from "../texts/shell.js";
+import { ConfigChange } from "./config-change.js";
 import { confirmWithToken } from "./config-confirm.js";
 import { fieldText, parsedValue, terminalCommand } from "./config-model.js";
+import { text } from "./config-value.js";
 
 /** @import { Entry } from "./config-model.js" */
 /** @import { Context } from "./context.js" */
-/** @import { Problem } from "../shared/api.js" */
+/** @import { Reviewed } from "./config-change.js" */
 
 /**
  * @param {Context} context @param {Entry} entry @param {{done: () => void, cancel: () => void, describe: (key: string) => string}} after
  */
 export function keyEditor(context, entry, { done, cancel, describe }) {
   const host = make("div", { class: "stack" });
-  const send = (/** @type {unknown} */ value, /** @type {boolean} */ isDry, /** @type {Record<string, string> | undefined} */ headers = undefined) => context.request(`/api/config${isDry ? "?dry_run=true" : ""}`, { method: "PATCH", body: { [entry.key]: value }, headers });
-  // A refused preview still has what would change.
-  const preview = async (/** @type {unknown} */ value) => {
-    try {
-      review(value, await send(value, true), null);
-    } catch (fault) {
-      const refusal = /** @type {Problem} */ (fault);
-      if (!refusal.document?.change) throw fault;
-      review(value, refusal.document.change, refusal);
-    }
-  };
+  const notice = make("div", { role: "status" });
+  const change = new ConfigChange(context, entry.key);
   const asked = field({ label: words.newValue, control: controlFor(entry), hint: hintFor(entry) });
-  const ask = (/** @type {(() => unknown)} */ read) => async () => {
-    await preview(read());
-  };
-  const editing = form({ fields: { [entry.key]: asked }, body: [asked.element], submit: words.review, cancel, send: ask(() => parsedValue(entry, asked.control.value)) });
+  const before = asked.control.value;
+  /** The value that the key had when it was last shown or noted here. */ let known = entry.value;
+  let isSaved = false;
+  /** Whether what changes the key is this page itself. */ let isSaving = false;
+  watchUnsaved(host, () => !isSaved && asked.control.value !== before);
 
-  /** @param {unknown} value @param {any} edited @param {Problem | null} refusal */
-  const review = (value, edited, refusal) => {
+  /** Says that the key was changed elsewhere, if it was. @param {any} present */
+  const say = (present) => {
+    if (isSaving || JSON.stringify(present ?? null) === JSON.stringify(known ?? null)) return;
+    known = present;
+    fill(notice, note({ text: words.changedTo(visibleText(text(present))), tone: "warn", icon: "alert" }));
+  };
+  const preview = async (/** @type {unknown} */ value) => {
+    const reviewed = await change.review(value);
+    say(reviewed.present);
+    show(reviewed);
+  };
+  const send = async () => {
+    await preview(parsedValue(entry, asked.control.value));
+    return false;
+  };
+  const editing = make("div", { class: "stack" }, form({ fields: { [entry.key]: asked }, body: [asked.element], submit: words.review, cancel, send, isKept: false }));
+
+  /** Puts the other value into the field; what was typed can be put back. @param {any} present */
+  const takeTheirs = (present) => {
+    const typed = asked.control.value;
+    const put = (/** @type {string} */ value) => {
+      asked.control.value = value;
+    };
+    put(fieldText({ ...entry, value: present }));
+    known = present;
+    const back = button({ label: conflictWords.putBack, look: "button-small", press: () => {
+      put(typed);
+      fill(notice);
+    } });
+    fill(notice, note({ text: conflictWords.took, action: make("div", {}, back) }));
+    fill(host, notice, editing);
+    asked.control.focus();
+  };
+
+  /** What was reviewed is no longer true; this is. @param {Reviewed} fresh */
+  const conflict = async (fresh) => {
+    const compare = () => [diffView(fieldText({ ...entry, value: fresh.present }), fieldText({ ...entry, value: fresh.value }), conflictWords.ours)];
+    const choice = await askWhatCounts({ name: entry.key, present: fresh.present ?? {}, show: compare, text: words.notTrue(entry.key, visibleText(text(fresh.present))) });
+    if (choice === "theirs") return takeTheirs(fresh.present);
+    say(fresh.present);
+    if (choice === "mine") return show(fresh);
+    fill(host, notice, editing);
+    asked.control.focus();
+  };
+
+  /** @param {Reviewed} reviewed */
+  const show = (reviewed) => {
+    const { value, edited, refusal } = reviewed;
     const isForTerminal = refusal?.code === "terminal_only";
     const problem = make("p", { class: "field-error", role: "alert" });
     const save = button({ label: shell.save, look: "button-primary", press: () => void keep() });
     const keep = async () => {
       save.setAttribute("aria-disabled", "true");
+      isSaving = true;
       try {
-        let kept = /** @type {any} */ (null);
-        if (refusal) await confirmWithToken({ keys: refusal.document.keys, describe, send: async (headers) => (kept = await send(value, false, headers)) });
-        else kept = await send(value, false);
+        const sent = await commit(reviewed);
+        isSaving = !sent?.fresh && sent !== null;
         save.setAttribute("aria-disabled", "false");
-        if (!kept) return save.focus();
-        toast(kept.needs_restart?.length > 0 ? words.savedRestart : words.saved);
+        if (!sent) return save.focus();
+        if (sent.fresh) return await conflict(sent.fresh);
+        isSaved = true;
+        toast(sent.kept.needs_restart?.length > 0 ? words.savedRestart : words.saved);
         done();
       } catch (fault) {
+        isSaving = false;
         problem.textContent = /** @type {Error} */ (fault).message;
         save.setAttribute("aria-disabled", "false");
       }
@@ -61,12 +109,24 @@ export function keyEditor(context, entry, { done, cancel, describe }) {
     const guard = refusal && note({ text: isForTerminal ? words.terminalOnly : words.loosens, tone: "warn", icon: "alert" });
     const says = [guard, isForTerminal && codeBox(terminalCommand(entry, value), words.terminalCommand), edited.overridden?.length > 0 && note({ text: words.overridden, tone: "warn", icon: "alert" }), edited.needs_restart?.length > 0 && note({ text: words.restart, icon: "info" }), edited.taken_over?.length > 0 && note({ text: words.atOnce, icon: "check" }), ...(edited.warnings ?? []).map((/** @type {string} */ warning) => note({ text: warning, tone: "warn", icon: "alert" }))];
     const diff = edited.diff ? changeSheet(String(edited.diff).trimEnd(), shell.showDiff) : make("p", { class: "quiet" }, shell.noChange);
-    fill(host, make("h3", {}, shell.showDiff), diff, ...says.filter(Boolean), problem, make("div", { class: "form-actions" }, button({ label: words.back, press: () => fill(host, editing) }), edited.diff && !isForTerminal ? save : null));
+    const back = button({ label: words.back, press: () => {
+      fill(host, notice, editing);
+      asked.control.focus();
+    } });
+    fill(host, notice, make("h3", {}, shell.showDiff), diff, ...says.filter(Boolean), problem, make("div", { class: "form-actions" }, back, edited.diff && !isForTerminal ? save : null));
     if (isForTerminal) host.querySelector("button")?.focus();
     else save.focus();
   };
-  fill(host, editing);
-  return { element: host, focus: () => asked.control.focus(), reset: () => preview(null) };
+
+  /** @param {Reviewed} reviewed @returns {Promise<import("./config-change.js").Saved | null>} null if the user did not confirm it */
+  const commit = async (reviewed) => {
+    if (!reviewed.refusal) return change.save(reviewed, {});
+    let sent = /** @type {import("./config-change.js").Saved | null} */ (null);
+    await confirmWithToken({ keys: reviewed.refusal.document.keys, describe, send: async (headers) => (sent = await change.save(reviewed, headers)) });
+    return sent;
+  };
+  fill(host, notice, editing);
+  return { element: host, focus: () => asked.control.focus(), reset: () => preview(null), say };
 }
 
 /** @param {Entry} entry @returns {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement} */

@@ -1,7 +1,8 @@
 // The context of a panel: the data, the address, the place for its tools, and a signal that is aborted with it.
 
-import { Problem, request } from "../shared/api.js";
+import { Problem, exchange } from "../shared/api.js";
 import { make } from "../shared/dom.js";
+import { signInAgain } from "./denied.js";
 import { hrefOf } from "./route.js";
 
 /** @import { Store } from "./store.js" */
@@ -22,6 +23,7 @@ import { hrefOf } from "./route.js";
  * @property {(text: string, back?: string) => void} title sets the title, and the address of the back link if there is one
  * @property {(path: string, options?: {method?: string, body?: unknown, headers?: Record<string, string>}) => Promise<any>} request calls the API; when signed out, the page
  *   shows the token prompt
+ * @property {import("../shared/shared-item.js").Exchange} exchange the same, with the version of what was answered
  * @property {(text: string) => void} announce announces to screen readers
  */
 
@@ -43,21 +45,26 @@ export function contextOf({ route, store, frame, isLive, signal }) {
       location.hash = hrefOf(panel, parts, query);
     },
     note: (parts, query) => {
-      if (!signal.aborted) history.replaceState(null, "", hrefOf(panel, parts, query));
+      if (!signal.aborted) history.replaceState(history.state, "", hrefOf(panel, parts, query));
     },
     title: (text, back) => !signal.aborted && frame.setTitle(text, back),
     request: (path, options) => guarded(path, options),
+    exchange: (path, options) => guardedExchange(path, options),
     announce: frame.announce,
   };
 }
 
 /** @param {string} path @param {any} [options] */
-export async function guarded(path, options) {
+export const guarded = async (path, options) => (await guardedExchange(path, options)).data;
+
+/** @param {string} path @param {any} [options] */
+async function guardedExchange(path, options) {
   try {
-    return await request(path, options);
+    return await exchange(path, options);
   } catch (problem) {
-    if (problem instanceof Problem && problem.status === 401) location.reload();
-    throw problem;
+    if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
+    await signInAgain();
+    return await exchange(path, options);
   }
 }
 

@@ -28,7 +28,7 @@ export class PanelHost {
 
   /** Shows the panel at the current address. */
   async follow() {
-    if (!location.hash || location.hash === "#/" || location.hash === "#") history.replaceState(null, "", hrefOf("overview"));
+    if (!location.hash || location.hash === "#/" || location.hash === "#") history.replaceState(history.state, "", hrefOf("overview"));
     const route = parseRoute(location.hash);
     const panel = panelOf(route.panel);
     if (panel && this.#open?.id === panel.id && this.#open.mounted.route) {

@@ -2,9 +2,11 @@
 
 import { badge } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
+import { removeShared } from "../shared/remove-shared.js";
 import { exactly } from "../shared/time.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
-import { act } from "./act.js";
+import { act, failed } from "./act.js";
+import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
@@ -27,17 +29,32 @@ export function statusBadge(status) {
   return badge(label, tone, icon);
 }
 
+/** What a job is to do, without what its runs change. @param {any} job */
+const wanted = (job) => JSON.stringify([job.cron, job.run_at, job.timezone, job.sop_name, job.prompt, job.channel, job.recipient, job.missed, job.retries]);
+
 /**
  * @param {Context} context @param {any} job @param {{changed: () => void, gone: () => void}} after
  * @returns {MenuItem[]}
  */
 export function jobActions(context, job, { changed, gone }) {
+  const isSame = (/** @type {any} */ present) => wanted(present) === wanted(job);
+  const read = () => asShown(context, { path: jobPath(job.job_id), isSame, changed, gone }).catch((problem) => {
+    failed(problem);
+    return null;
+  });
   const remove = async () => {
-    if (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove })) await act(() => context.request(jobPath(job.job_id), { method: "DELETE" }), words.removed, gone);
+    const item = await read();
+    if (item && (await confirmDialog({ title: words.removeTitle, text: words.removeBody(job.job_id), action: words.remove }))) await act(() => removeShared(item, { name: job.job_id, isSame }), words.removed, gone);
   };
   /** @type {MenuItem[]} */
   const items = [{ label: words.run, icon: "play", press: () => void act(() => context.request(jobPath(job.job_id, "/run"), { method: "POST" }), words.started, changed) }];
-  const pause = (/** @type {boolean} */ enabled) => act(() => context.request(jobPath(job.job_id), { method: "PATCH", body: { enabled } }), enabled ? words.wasResumed : words.wasPaused, changed);
+  const pause = async (/** @type {boolean} */ enabled) => {
+    const item = await read();
+    // A job that is another one by now is not set going unseen.
+    const send = async () => (await item?.send({ method: "PATCH", body: { enabled } }, { isSame, ask: async () => "theirs" }))?.outcome === "saved";
+    if (item) await act(send, enabled ? words.wasResumed : words.wasPaused, () => undefined);
+    changed();
+  };
   if (job.enabled === false) items.push({ label: words.resume, icon: "play", press: () => void pause(true) });
   else items.push({ label: words.pause, icon: "pause", press: () => void pause(false) });
   if (job.origin !== "config") items.push({ label: words.remove, icon: "trash", danger: true, press: () => void remove() });

@@ -4,7 +4,7 @@ import { delayBefore } from "../shared/backoff.js";
 
 /** @import { Link } from "../shared/banner.js" */
 
-export const topics = ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage"];
+export const topics = ["messages", "sessions", "agents", "telemetry", "logs", "approvals", "scheduler", "recordings", "usage", "config"];
 
 export class Live {
   /** @type {Link} */ link = { phase: "connecting" };
@@ -15,13 +15,16 @@ export class Live {
 
   /**
    * @param {string[]} topics
-   * @param {(topic: string, data: any) => void} hear also called with topic "link" when the connection changes
+   * @param {(topic: string, data: any) => void} hear also called with topic "link" when the connection changes, and with "refused"
+   *   when the server declined it
    */
   constructor(topics, hear) {
     this.#topics = topics;
     this.#hear = hear;
     this.#connect();
     addEventListener("online", () => this.retryNow());
+    // A device that slept finds its connection dead, and does not wait for the next attempt.
+    document.addEventListener("visibilitychange", () => !document.hidden && this.retryNow());
   }
 
   /** Starts the next attempt at once. */
@@ -52,6 +55,7 @@ export class Live {
       const delay = delayBefore(this.#attempt);
       this.#attempt += 1;
       this.#timer = setTimeout(() => this.#connect(), delay);
+      if (code === 1008) this.#hear("refused", null);
       this.#change({ phase: "waiting", until: Date.now() + delay, away: code === 1001 || code === 1012 });
     };
   }

@@ -5,10 +5,13 @@ import { pause } from "../shared/pause.js";
 import { keepTimes } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
+import { followAddress } from "./address.js";
+import { hearDecision } from "./approvals.js";
 import { approvalsPath } from "./approvals-path.js";
 import { buildFrame } from "./frame.js";
 import { PanelHost } from "./host.js";
 import { Live, topics } from "./live.js";
+import { signedInAgain } from "./denied.js";
 import { budgetPath, showFacts, statusPath } from "./facts.js";
 import { listenForKeys } from "./keys.js";
 import { later } from "./later.js";
@@ -27,13 +30,15 @@ async function begin() {
   const host = new PanelHost(frame, store, () => live?.link.phase === "open");
   await pause();
   store.addEventListener("change", (event) => everywhere.includes(/** @type {CustomEvent} */ (event).detail) && showFacts(frame, store));
-  addEventListener("hashchange", () => void host.follow());
+  followAddress(() => void host.follow());
   listenForKeys({ search: () => void search() });
   for (const path of everywhere) void store.load(path);
   void host.follow();
   await pause();
   live = new Live(topics, hear(store, frame, host));
+  addEventListener(signedInAgain, () => live?.retryNow());
   setInterval(() => !document.hidden && void store.load(statusPath), 15000);
+  document.addEventListener("visibilitychange", () => !document.hidden && void store.load(statusPath));
   keepTimes();
 }
 
@@ -51,7 +56,13 @@ function hear(store, frame, host) {
   };
   return (/** @type {string} */ topic, /** @type {any} */ data) => {
     if (topic === "link") return linked(data);
-    if (topic === "approvals") store.soon(approvalsPath);
+    // Probably for want of a sign-in: the status tells, and leads there.
+    if (topic === "refused") return void store.load(statusPath);
+    if (topic === "config") for (const path of everywhere) void store.load(path);
+    if (topic === "approvals") {
+      hearDecision(data);
+      store.soon(approvalsPath);
+    }
     if (topic === "usage") store.soon(budgetPath);
     if (topic === "lagged") {
       for (const path of everywhere) store.soon(path);

@@ -6,12 +6,17 @@ import { errorState, state } from "../components/state.js";
 import { badge, button, skeleton } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
+import { removeShared } from "../shared/remove-shared.js";
+import { SharedItem } from "../shared/shared-item.js";
 import { timeElement } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
 import { memoryWords as words } from "../texts/memory.js";
+import { conflictWords } from "../texts/conflict.js";
 import { shell } from "../texts/shell.js";
 import { act } from "./act.js";
+import { lookAgain } from "./look-again.js";
+import { sharedForm } from "./shared-form.js";
 
 /** @import { Context } from "./context.js" */
 
@@ -19,7 +24,15 @@ import { act } from "./act.js";
 export function memoryDrawer(context, { changed, closed }) {
   let drawer = /** @type {ReturnType<typeof openDrawer> | null} */ (null);
   let shown = "";
+  /** Ends the looks at the one that is shown. */ let end = new AbortController();
+  context.signal.addEventListener("abort", () => end.abort());
+  const fresh = () => {
+    end.abort();
+    end = new AbortController();
+    return end.signal;
+  };
   const close = () => {
+    end.abort();
     const open = drawer;
     drawer = null;
     shown = "";
@@ -30,6 +43,7 @@ export function memoryDrawer(context, { changed, closed }) {
       const wasOpen = drawer !== null;
       drawer = null;
       shown = "";
+      end.abort();
       if (wasOpen) closed();
     } });
     return drawer;
@@ -47,8 +61,9 @@ export function memoryDrawer(context, { changed, closed }) {
     if (id === "new") return add();
     const at = begin(words.one);
     try {
-      const entry = await context.request(`/api/memory/${encodeURIComponent(id)}`);
-      if (shown === id) showEntry(entry);
+      const item = new SharedItem(context.exchange, `/api/memory/${encodeURIComponent(id)}`);
+      await item.read();
+      if (shown === id) showEntry(item);
     } catch (problem) {
       const { status, message } = /** @type {import("../shared/api.js").Problem} */ (problem);
       if (shown !== id) return;
@@ -70,10 +85,26 @@ export function memoryDrawer(context, { changed, closed }) {
     fields.content.control.focus();
   };
 
-  /** @param {any} entry */
-  const showEntry = (entry) => {
-    const edit = button({ label: words.edit, icon: "edit", press: () => editEntry(entry) });
-    const remove = button({ label: words.remove, icon: "trash", look: "button-danger", press: () => void forget(entry) });
+  const gone = () => drawer?.show({ title: words.one, body: [state({ icon: "trash", title: words.missingTitle, text: conflictWords.goneWhileRead })] });
+
+  /** Shows an entry, and what becomes of it while it is open. @param {SharedItem} item */
+  const showEntry = (item) => {
+    const entry = item.value;
+    const signal = fresh();
+    lookAgain(async () => {
+      const answer = await item.peek();
+      if (signal.aborted || (answer && !item.isOther(answer))) return;
+      changed();
+      if (!answer) {
+        end.abort();
+        return gone();
+      }
+      item.take(answer);
+      showEntry(item);
+      toast(conflictWords.shownNow);
+    }, signal);
+    const edit = button({ label: words.edit, icon: "edit", press: () => editEntry(item) });
+    const remove = button({ label: words.remove, icon: "trash", look: "button-danger", press: () => void forget(item) });
     const history = entry.history ?? [];
     drawer?.show({
       title: words.one,
@@ -94,22 +125,46 @@ export function memoryDrawer(context, { changed, closed }) {
     });
   };
 
-  /** @param {any} entry */
-  const editEntry = (entry) => {
-    const fields = entryFields(entry);
-    const send = async () => {
-      await context.request(`/api/memory/${encodeURIComponent(entry.id)}`, { method: "PUT", body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined } });
-      finish(words.saved);
-      showEntry(await context.request(`/api/memory/${encodeURIComponent(entry.id)}`));
+  /** @param {SharedItem} item */
+  const editEntry = (item) => {
+    const signal = fresh();
+    const fields = entryFields(item.value);
+    const written = () => ({ content: fields.content.control.value, category: fields.category.control.value.trim() });
+    const write = (/** @type {ReturnType<typeof written>} */ { content, category }) => {
+      fields.content.control.value = content;
+      fields.category.control.value = category;
     };
-    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [fields.content.element, fields.category.element], submit: shell.save, cancel: () => showEntry(entry), send })] });
+    const read = (/** @type {any} */ { content, category }) => ({ content: String(content ?? ""), category: String(category ?? "") });
+    const shared = sharedForm({ item, name: words.thisOne, signal, written, write, read, asText: words.asText, gone: () => {
+      changed();
+      gone();
+    } });
+    const send = async () => {
+      const body = { content: written().content, category: written().category || undefined };
+      const { outcome, data } = await shared.save({ method: "PUT", body }, () => context.request("/api/memory", { method: "POST", body }));
+      if (outcome !== "saved") return false;
+      finish(words.saved);
+      // What was deleted elsewhere is another entry now.
+      if (data.id !== item.value.id) context.go([data.id]);
+      else showEntry(await readAgain(item));
+      return true;
+    };
+    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [shared.notice, fields.content.element, fields.category.element], submit: shell.save, cancel: () => void readAgain(item).then(showEntry), send })] });
     fields.content.control.focus();
   };
 
-  /** @param {any} entry */
-  const forget = async (entry) => {
+  /** With its history, which the answer to a change lacks; what cannot be read stays as it was. @param {SharedItem} item */
+  const readAgain = async (item) => {
+    await item.read().catch(() => undefined);
+    return item;
+  };
+
+  /** @param {SharedItem} item */
+  const forget = async (item) => {
     if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody, action: words.remove }))) return;
-    await act(() => context.request(`/api/memory/${encodeURIComponent(entry.id)}`, { method: "DELETE" }), words.removed, () => {
+    const { content, category } = item.value;
+    const isSame = (/** @type {any} */ present) => present.content === content && present.category === category;
+    await act(() => removeShared(item, { name: words.thisOne, isSame }), words.removed, () => {
       changed();
       drawer?.close();
     });

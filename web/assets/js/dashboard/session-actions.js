@@ -1,9 +1,14 @@
 // The actions on a session, shared by its row and its page: the same labels, confirmations and consequences.
 
-import { confirmDialog, promptDialog } from "../shared/dialog.js";
+import { confirmDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
+import { removeShared } from "../shared/remove-shared.js";
+import { renameShared } from "../shared/rename-shared.js";
+import { toast } from "../shared/toast.js";
+import { conflictWords } from "../texts/conflict.js";
 import { sessionWords as words } from "../texts/sessions.js";
-import { act } from "./act.js";
+import { act, failed } from "./act.js";
+import { asShown } from "./as-shown.js";
 
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
@@ -30,15 +35,27 @@ export function sessionMenu(context, session, { changed, gone }) {
   const path = pathOf(session.session_id);
   const title = titleOf(session);
   const href = chatHref(session);
+  const isSame = (/** @type {any} */ present) => present.title === session.title && present.created_at === session.created_at;
+  const read = () => asShown(context, { path, readPath: `${path}?limit=1`, isSame, changed, gone }).catch((problem) => {
+    failed(problem);
+    return null;
+  });
   const rename = async () => {
-    const wanted = await promptDialog({ title: words.renameTitle, label: words.renameLabel, value: session.title ?? "" });
-    if (wanted) await act(() => context.request(path, { method: "PATCH", body: { title: wanted } }), words.renamed, changed);
+    const item = await read();
+    if (!item) return;
+    await act(async () => {
+      const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel });
+      if (renamed) toast(renamed.isGone ? conflictWords.goneAlready : words.renamed);
+      if (renamed?.isGone) gone();
+      else if (renamed) changed();
+    }, "", () => undefined);
   };
   const reset = async () => {
     if (await confirmDialog({ title: words.resetTitle, text: words.resetBody(title), action: words.reset })) await act(() => context.request(`${path}/reset`, { method: "POST" }), words.wasReset, changed);
   };
   const remove = async () => {
-    if (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove })) await act(() => context.request(path, { method: "DELETE" }), words.removed, gone);
+    const item = await read();
+    if (item && (await confirmDialog({ title: words.removeTitle, text: words.removeBody(title), action: words.remove }))) await act(() => removeShared(item, { name: `“${title}”`, isSame }), words.removed, gone);
   };
   /** @type {(MenuItem | false | "")[]} */
   const items = [

@@ -1,15 +1,21 @@
-// The SOP editor: the text, its faults by line while typing, and the changes before saving.
+// The SOP editor: the text, its faults by line while typing, and the changes before saving. What others do to the SOP meanwhile is
+// said, and never overwritten unasked.
 
 import { diffView } from "../components/code.js";
+import { compared } from "../components/compared.js";
 import { field, form, textArea, textInput } from "../components/form.js";
 import { errorState } from "../components/state.js";
 import { button, skeleton } from "../shared/controls.js";
+import { askWhatCounts } from "../shared/conflict.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
+import { SharedItem } from "../shared/shared-item.js";
 import { toast } from "../shared/toast.js";
+import { conflictWords } from "../texts/conflict.js";
 import { shell } from "../texts/shell.js";
 import { sopWords as words } from "../texts/sops.js";
 import { hrefOf } from "./route.js";
+import { sharedForm } from "./shared-form.js";
 import { sopPath } from "./sop-page.js";
 
 /** @param {import("./context.js").Context} context @param {string} name empty for a new one */
@@ -21,8 +27,9 @@ export function sopEditor(context, name) {
   const begin = async () => {
     isLost = false;
     try {
-      const sop = name ? await context.request(sopPath(name)) : { name: "", type: "custom", content: words.template };
-      if (!context.signal.aborted) edit(context, element, sop, back);
+      const item = name ? new SharedItem(context.exchange, sopPath(name)) : null;
+      const sop = item ? await item.read() : { name: "", type: "custom", content: words.template };
+      if (!context.signal.aborted) edit(context, element, { sop, item, back });
     } catch (problem) {
       if (context.signal.aborted) return;
       isLost = true;
@@ -34,8 +41,11 @@ export function sopEditor(context, name) {
   return { element, refresh: () => isLost && void begin(), live: undefined };
 }
 
-/** @param {import("./context.js").Context} context @param {HTMLElement} element @param {any} sop @param {string} back */
-function edit(context, element, sop, back) {
+/**
+ * @param {import("./context.js").Context} context @param {HTMLElement} element
+ * @param {{sop: any, item: SharedItem | null, back: string}} edited `item` is null for a new one
+ */
+function edit(context, element, { sop, item, back }) {
   const before = String(sop.content ?? "");
   const fields = {
     name: field({ label: words.name, control: textInput({ value: sop.name, maxlength: 64, spellcheck: "false", class: "input mono" }), hint: sop.type === "builtin" ? words.copyHint : words.nameHint }),
@@ -71,13 +81,18 @@ function edit(context, element, sop, back) {
       if (!changes.hidden) showChanges(true);
     }, 500);
   });
-  const leaving = (/** @type {BeforeUnloadEvent} */ event) => control.value !== before && !isSaved && event.preventDefault();
-  let isSaved = false;
-  addEventListener("beforeunload", leaving, { signal: context.signal });
+  const write = (/** @type {string} */ text) => {
+    control.value = text;
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const isGone = (/** @type {any} */ present) => sop.type === "custom" && present.type !== "custom";
+  const shared = item && sharedForm({ item, name: sop.name, signal: context.signal, written: () => control.value, write, read: (value) => String(value.content ?? ""), asText: (text) => text, isGone, gone: () => context.go([]) });
   const send = async () => {
     const name = fields.name.control.value.trim();
+    const change = { method: "PUT", body: { content: control.value } };
     try {
-      await context.request(sopPath(name || "-"), { method: "PUT", body: { content: control.value } });
+      const { outcome } = shared && name === sop.name ? await shared.save(change, () => context.request(sopPath(name), change)) : await saveNew(context, name, change);
+      if (outcome !== "saved") return false;
     } catch (problem) {
       // The faults are shown below the text, each with its line.
       const { errors = [] } = /** @type {import("../shared/api.js").Problem} */ (problem);
@@ -85,13 +100,33 @@ function edit(context, element, sop, back) {
       if (found.length > 0) fill(lint, ...faultLines(found, control));
       throw problem;
     }
-    isSaved = true;
     toast(words.saved);
     context.go([name]);
+    return true;
   };
-  const body = [fields.name.element, fields.content.element, make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null), changes].filter(Boolean);
+  const body = [shared?.notice, fields.name.element, fields.content.element, make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null), changes].filter(Boolean);
   fill(element, form({ fields, body: /** @type {Node[]} */ (body), submit: shell.save, cancel: () => (location.hash = back), send }));
   void check();
+}
+
+/**
+ * Saves an SOP under a name that was free when the editor was opened, or not looked at. One that is there is replaced only after a
+ * question.
+ * @param {import("./context.js").Context} context @param {string} name @param {{method: string, body: {content: string}}} change
+ * @returns {Promise<import("../shared/shared-item.js").Outcome>}
+ */
+async function saveNew(context, name, change) {
+  const there = new SharedItem(context.exchange, sopPath(name || "-"));
+  const present = await there.peek();
+  const mine = change.body.content;
+  const ask = (/** @type {any} */ found) => askWhatCounts({ name, present: found, title: conflictWords.exists, text: conflictWords.existsText(name), show: found && (() => compared({ base: null, theirs: String(found.content ?? ""), mine })) });
+  if (present) there.take(present);
+  if (present?.data.type === "custom") {
+    const choice = await ask(present.data);
+    if (choice === "theirs") context.go([name, "edit"]);
+    if (choice !== "mine") return { outcome: choice, data: null };
+  }
+  return there.send(change, { isSame: () => false, ask });
 }
 
 /** @param {{line: number, message: string}[]} problems @param {HTMLTextAreaElement} control */

@@ -1,4 +1,4 @@
-// One SOP to read: rendered by the server, its source, its runs; and running, editing or deleting it.
+// One SOP to read: rendered by the server, its source, its runs, what it said before; and running, editing or deleting it.
 
 import { codeBox } from "../components/code.js";
 import { openDrawer, pairs } from "../components/drawer.js";
@@ -10,13 +10,18 @@ import { badge, button, iconButton, note, skeleton } from "../shared/controls.js
 import { confirmDialog } from "../shared/dialog.js";
 import { fill, make } from "../shared/dom.js";
 import { menuOn } from "../shared/menu.js";
+import { removeShared } from "../shared/remove-shared.js";
+import { SharedItem } from "../shared/shared-item.js";
 import { toast } from "../shared/toast.js";
 import { visible, visibleText } from "../shared/visible.js";
+import { conflictWords } from "../texts/conflict.js";
 import { shell } from "../texts/shell.js";
 import { sopWords as words } from "../texts/sops.js";
 import { act } from "./act.js";
+import { lookAgain } from "./look-again.js";
 import { hrefOf } from "./route.js";
 import { sopRuns, sopRunsPath } from "./sop-runs.js";
+import { sopVersions } from "./sop-versions.js";
 
 /** @param {string} name */
 export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
@@ -24,34 +29,54 @@ export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
 /** @param {import("./context.js").Context} context @param {string} name */
 export function sopPage(context, name) {
   const element = make("div", { class: "sop-page" }, skeleton(8));
+  const item = new SharedItem(context.exchange, sopPath(name));
+  const end = new AbortController();
+  context.signal.addEventListener("abort", () => end.abort());
   context.title(name, hrefOf("sops"));
   let isLost = false;
+  const missing = (/** @type {string} */ text) => state({ icon: "search", title: words.missingTitle, text, action: make("a", { class: "button", href: hrefOf("sops") }, words.toList) });
+  const look = async () => {
+    if (!item.value) return;
+    const answer = await item.peek();
+    if (context.signal.aborted || (answer && !item.isOther(answer))) return;
+    if (answer) {
+      item.take(answer);
+      show(context, element, item);
+      toast(conflictWords.shownNow);
+      return;
+    }
+    end.abort();
+    fill(context.tools);
+    fill(element, missing(conflictWords.goneWhileRead));
+  };
   const load = async () => {
     isLost = false;
     try {
-      const sop = await context.request(sopPath(name));
-      if (!context.signal.aborted) show(context, element, sop);
+      await item.read();
+      if (context.signal.aborted) return;
+      show(context, element, item);
+      lookAgain(look, end.signal);
     } catch (problem) {
       if (context.signal.aborted) return;
       isLost = true;
       const { status, message } = /** @type {import("../shared/api.js").Problem} */ (problem);
-      const list = make("a", { class: "button", href: hrefOf("sops") }, words.toList);
       const again = button({ label: shell.retry, icon: "retry", look: "button-small", press: () => void load() });
-      fill(element, status === 404 ? state({ icon: "search", title: words.missingTitle, text: words.missing, action: list }) : state({ icon: "alert", tone: "bad", title: words.oneFailed, text: message, action: again }));
+      fill(element, status === 404 ? missing(words.missing) : state({ icon: "alert", tone: "bad", title: words.oneFailed, text: message, action: again }));
     }
   };
   void load();
   return { element, refresh: () => isLost && void load(), live: (/** @type {string} */ topic, /** @type {any} */ data) => topic === "agents" && data?.sop_run?.sop_name === name && context.store.soon(sopRunsPath) };
 }
 
-/** @param {import("./context.js").Context} context @param {HTMLElement} element @param {any} sop */
-function show(context, element, sop) {
+/** @param {import("./context.js").Context} context @param {HTMLElement} element @param {SharedItem} item */
+function show(context, element, item) {
+  const sop = item.value;
   context.title(sop.title || sop.name, hrefOf("sops"));
   const isCustom = sop.type === "custom";
   const more = iconButton({ label: shell.palette.actions, icon: "more" });
   menuOn(more, () => [
     { label: isCustom ? words.edit : words.copy, icon: "edit", press: () => context.go([sop.name, "edit"]) },
-    ...(isCustom ? [{ label: words.remove, icon: "trash", danger: true, press: () => void remove(context, sop) }] : []),
+    ...(isCustom ? [{ label: words.remove, icon: "trash", danger: true, press: () => void remove(context, item) }] : []),
   ]);
   fill(context.tools, button({ label: words.run, icon: "play", look: "button-primary", press: () => openRun(context, sop) }), more);
   const read = () => (Array.isArray(sop.html) ? rendered(withoutTitle(sop.html)) : codeBox(sop.content ?? "", sop.title));
@@ -61,6 +86,7 @@ function show(context, element, sop) {
       { id: "read", label: words.tabsOne.read, view: () => make("div", { class: "sop-text" }, make("h2", { class: "visually-hidden" }, words.tabsOne.read), read()) },
       { id: "source", label: words.tabsOne.source, view: () => codeBox(sop.content ?? "", words.tabsOne.source) },
       { id: "runs", label: words.tabsOne.runs, view: () => sopRuns(context, sop.name) },
+      { id: "versions", label: words.tabsOne.versions, view: () => sopVersions(context, item, () => show(context, element, item)) },
     ],
   });
   const facts = pairs([words.callIt, make("code", {}, `/${sop.name}`)], [words.kind, badge(words.types[sop.type] ?? sop.type, isCustom ? "accent" : "")], [words.takes, takes(sop)], [words.size, words.bytes(sop.size ?? 0)], sop.path && [words.file, make("span", { class: "mono sop-path" }, ...visible(sop.path))]);
@@ -93,8 +119,9 @@ function openRun(context, sop) {
   /** @type {HTMLElement | null} */ (drawer.dialog.querySelector("input, textarea"))?.focus();
 }
 
-/** @param {import("./context.js").Context} context @param {any} sop */
-async function remove(context, sop) {
-  if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody(sop.name), action: words.remove }))) return;
-  await act(() => context.request(sopPath(sop.name), { method: "DELETE" }), words.removed, () => context.go([]));
+/** @param {import("./context.js").Context} context @param {SharedItem} item */
+async function remove(context, item) {
+  const { name, content } = item.value;
+  if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody(name), action: words.remove }))) return;
+  await act(() => removeShared(item, { name, isSame: (present) => present.content === content }), words.removed, () => context.go([]));
 }

@@ -1,6 +1,7 @@
 // The panels' data: requested from the JSON API, cached with its age, and reported to watchers.
 
 import { Problem, request } from "../shared/api.js";
+import { signInAgain } from "./denied.js";
 
 /** @typedef {{value: any, problem: Problem | null, at: number}} Held */
 
@@ -30,7 +31,7 @@ export class Store extends EventTarget {
       // An unchanged answer keeps its identity, so that views need not update.
       if (before?.value !== undefined && JSON.stringify(before.value) === JSON.stringify(held.value)) held.value = before.value;
     } catch (problem) {
-      if (problem instanceof Problem && problem.status === 401) location.reload();
+      if (problem instanceof Problem && problem.status === 401) void signInAgain().then(() => this.load(path));
       held = { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 };
     }
     if (this.#asked.get(path) !== number) return;

@@ -7,6 +7,7 @@ import { takeEarly } from "./early.js";
 export class Problem extends Error {
   /** The errors by field of the request. @type {{field: string, message: string}[]} */ errors = [];
   /** What else the server says. @type {any} */ document = null;
+  /** The version of what stands there now, if the answer names it. */ etag = "";
 
   /** @param {number} status @param {string} message @param {string} [code] @param {string} [retryAfter] */
   constructor(status, message, code = "", retryAfter = "") {
@@ -17,13 +18,16 @@ export class Problem extends Error {
   }
 }
 
+/** @typedef {{method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal}} Options */
+
+/** Sends a request to the server, and returns its JSON. @param {string} path @param {Options} [options] @returns {Promise<any>} */
+export const request = async (path, options) => (await exchange(path, options)).data;
+
 /**
- * Sends a request to the server, and returns its JSON.
- * @param {string} path
- * @param {{method?: string, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal}} [options]
- * @returns {Promise<any>}
+ * The same, with the version of what was answered.
+ * @param {string} path @param {Options} [options] @returns {Promise<{data: any, etag: string}>}
  */
-export async function request(path, { method = "GET", body, headers: more, signal } = {}) {
+export async function exchange(path, { method = "GET", body, headers: more, signal } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json", ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
@@ -36,11 +40,13 @@ export async function request(path, { method = "GET", body, headers: more, signa
   }
   const text = await response.text();
   const data = parse(text);
-  if (response.ok) return data ?? {};
+  const etag = response.headers.get("ETag") ?? "";
+  if (response.ok) return { data: data ?? {}, etag };
   const message = data?.detail || data?.title || texts.error.server;
   const problem = new Problem(response.status, message, data?.code, response.headers.get("Retry-After") ?? "");
   if (Array.isArray(data?.errors)) problem.errors = data.errors;
   problem.document = data;
+  problem.etag = etag;
   throw problem;
 }
 

@@ -1,10 +1,12 @@
 // The card on which a user approves or denies a tool call. It shows exactly what would run. No button has the focus and none is
 // the default; presses in the first moments are ignored, because they may have been meant for something else. The user may edit
-// the arguments; those sent are the ones that run, if the rules accept them.
+// the arguments; those sent are the ones that run, if the rules accept them. If it is decided elsewhere meanwhile, what was typed
+// stays, to be copied.
 
 import { texts } from "../texts.js";
 import { argumentFields } from "./argument-fields.js";
 import { badge, button } from "./controls.js";
+import { copyButton } from "./copy.js";
 import { fill, make } from "./dom.js";
 import { icon } from "./icons.js";
 import { sentence } from "./sentence.js";
@@ -24,13 +26,16 @@ const graceMs = 500;
 /**
  * @param {Asked} asked
  * @param {(decision: "approve" | "deny", terms: Terms) => void} decide
- * @returns {{element: HTMLElement, update: () => void}}
+ * @returns {{element: HTMLElement, update: () => void, isKept: () => boolean}} `isKept`: whether it holds what the user typed and has not
+ *   put away
  */
 export function approvalCard(asked, decide) {
   const element = make("section", { class: "approval", "aria-label": texts.approval.title(visibleText(asked.tool)) });
   const shownAt = Date.now();
   const send = (/** @type {"approve" | "deny"} */ decision, /** @type {Terms} */ terms = {}) => {
-    if (!asked.sending && Date.now() - shownAt >= graceMs) decide(decision, terms);
+    if (asked.sending || Date.now() - shownAt < graceMs) return;
+    isDecidedHere = true;
+    decide(decision, terms);
   };
   const approve = button({ label: texts.approval.approve, icon: "check", press: () => send("approve") });
   const always = button({ label: texts.approval.always, press: () => send("approve", { scope: "session" }) });
@@ -42,6 +47,9 @@ export function approvalCard(asked, decide) {
   const fault = make("p", { class: "approval-fault", role: "alert" });
   const editing = make("div", { class: "approval-edit" });
   let isSettled = false;
+  let isDecidedHere = false;
+  /** @type {ReturnType<typeof argumentFields> | null} The arguments that are being edited. */ let fields = null;
+  let isKept = false;
 
   // While arguments are edited, the fields replace the buttons that would run the original call: next to edited arguments,
   // "allow" must mean those.
@@ -49,21 +57,23 @@ export function approvalCard(asked, decide) {
     for (const choice of [approve, always, edit]) choice.hidden = !isOffered;
   };
   const open = () => {
-    const fields = argumentFields(asked.input);
+    const edited = argumentFields(asked.input);
+    fields = edited;
     const take = button({ label: texts.approval.takeEdit, icon: "check", press: () => {
-      const { input, problem } = fields.read();
+      const { input, problem } = edited.read();
       fault.textContent = problem;
       if (!problem) send("approve", { input });
     } });
     const back = button({ label: texts.approval.noEdit, press: () => {
       fill(editing);
+      fields = null;
       fault.textContent = "";
       offer(true);
       edit.focus();
     } });
-    fill(editing, ...fields.elements, make("div", { class: "approval-actions" }, take, back));
+    fill(editing, ...edited.elements, make("div", { class: "approval-actions" }, take, back));
     offer(false);
-    fields.focus();
+    edited.focus();
   };
 
   fill(
@@ -92,21 +102,42 @@ export function approvalCard(asked, decide) {
     // Disabling a button would lose the focus.
     for (const choice of element.querySelectorAll(".approval-actions button")) choice.setAttribute("aria-disabled", String(asked.sending));
     if (asked.fault !== undefined && !asked.sending) fault.textContent = asked.fault;
+    if (!asked.decision && !asked.sending) isDecidedHere = false;
     if (!asked.decision || isSettled) return;
     isSettled = true;
     const hadFocus = element.contains(document.activeElement);
-    const outcome = asked.reason === "user" || !asked.reason ? asked.decision : asked.reason;
-    const words = (asked.edited ? texts.approval.done.edited : texts.approval.done[outcome]) ?? texts.approval.done.deny;
+    const isPerson = asked.reason === "user" || !asked.reason;
+    const outcome = isPerson ? asked.decision : (asked.reason ?? "");
+    const { done, elsewhere } = texts.approval;
+    const words = isPerson && !isDecidedHere ? elsewhere[asked.decision] : ((asked.edited ? done.edited : done[outcome]) ?? done.deny);
     const isAllowed = asked.decision === "approve";
-    element.classList.add("approval-settled");
-    // The call is shown in the line of the tool; only the outcome remains here.
-    fill(element, badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, ...visible(asked.tool)));
+    // The call is shown in the line of the tool; only the outcome remains here, and what was typed and did not count.
+    const typed = isDecidedHere && (asked.edited || !isAllowed) ? [] : (fields?.typed() ?? []);
+    const verdict = [badge(words, isAllowed ? "good" : "bad", isAllowed ? "check" : "close"), make("span", {}, ...visible(asked.tool))];
+    isKept = typed.length > 0;
+    element.classList.toggle("approval-settled", !isKept);
+    if (isKept) fill(element, make("div", { class: "approval-head", role: "status" }, ...verdict), typedTexts(typed), make("div", { class: "approval-actions" }, button({ label: texts.approval.putAway, press: () => putAway(verdict) })));
+    else fill(element, ...verdict);
     element.tabIndex = -1;
     if (hadFocus) element.focus({ preventScroll: true });
   };
+  const putAway = (/** @type {Node[]} */ verdict) => {
+    isKept = false;
+    element.classList.add("approval-settled");
+    fill(element, ...verdict);
+    element.focus({ preventScroll: true });
+    element.dispatchEvent(new Event("putaway", { bubbles: true }));
+  };
   update();
   tick();
-  return { element, update };
+  return { element, update, isKept: () => isKept };
+}
+
+/** What was typed before it was decided elsewhere, to be copied. @param {{name: string, text: string}[]} typed */
+function typedTexts(typed) {
+  const list = make("dl", {});
+  for (const { name, text } of typed) list.append(make("dt", { class: "mono" }, name), make("dd", { class: "code-box" }, make("pre", { tabindex: "0", role: "group", "aria-label": name }, ...visible(text)), copyButton(texts.approval.copyTyped, () => text)));
+  return make("div", {}, make("p", { class: "field-hint" }, texts.approval.typed), list);
 }
 
 /** The change as previewed by the tool. @param {string} preview */

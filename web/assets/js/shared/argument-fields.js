@@ -6,11 +6,13 @@ import { visibleText } from "./visible.js";
 
 /**
  * @param {any} input
- * @returns {{elements: HTMLElement[], read: () => {input: any, problem: string}, focus: () => void}}
+ * @returns {{elements: HTMLElement[], read: () => {input: any, problem: string}, focus: () => void, typed: () => {name: string, text: string}[]}}
+ *   `typed`: what was changed, by the names of the arguments
  */
 export function argumentFields(input) {
   const entries = Object.entries(input ?? {});
   const fields = entries.map(([name, value]) => ({ name, isText: typeof value === "string", box: box(value) }));
+  const before = fields.map(({ box: field }) => field.value);
   const elements = fields.map(({ name, box }) => make("label", { class: "field" }, make("span", { class: "mono" }, visibleText(name)), box));
   const read = () => {
     /** @type {Record<string, any>} */
@@ -28,7 +30,8 @@ export function argumentFields(input) {
     }
     return { input: changed, problem: "" };
   };
-  return { elements, read, focus: () => fields[0]?.box.focus() };
+  const typed = () => fields.filter(({ box: field }, index) => field.value !== before[index]).map(({ name, box: field }) => ({ name: visibleText(name), text: field.value }));
+  return { elements, read, focus: () => fields[0]?.box.focus(), typed };
 }
 
 /** @param {any} value */

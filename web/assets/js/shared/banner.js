@@ -45,20 +45,22 @@ export function connectionBanner({ retry, leave, lost = texts.connection.lost })
     if (countdown.textContent !== rest) countdown.textContent = rest;
   };
 
+  const hide = () => {
+    clearInterval(timer);
+    lostAt = 0;
+    isAway = false;
+    if (element.contains(document.activeElement)) leave();
+    element.hidden = true;
+  };
+
   /** @param {Link} link */
   const show = (link) => {
     clearInterval(timer);
-    if (link.phase === "open") {
-      lostAt = 0;
-      isAway = false;
-      if (element.contains(document.activeElement)) leave();
-      element.hidden = true;
-      return;
-    }
+    if (link.phase === "open") return hide();
     lostAt ||= Date.now();
     isAway ||= link.phase === "waiting" && link.away;
     draw(link);
     timer = setInterval(() => draw(link), 500);
   };
-  return { element, show };
+  return { element, show, hide };
 }

@@ -9,10 +9,11 @@ let count = 0;
 
 /**
  * Opens a dialog and removes it when it closes.
- * @param {{title: string, body: Node[], actions?: Node[], look?: string}} options
+ * @param {{title: string, body: Node[], actions?: Node[], look?: string, closing?: (close: () => void) => void}} options
+ *   `closing` decides what happens when the user turns away by Escape, the system's back gesture, or a press beside the dialog
  * @returns {HTMLDialogElement}
  */
-export function openDialog({ title, body, actions = [], look = "" }) {
+export function openDialog({ title, body, actions = [], look = "", closing = (close) => close() }) {
   count += 1;
   const id = `dialog-title-${count}`;
   const dialog = make(
@@ -27,8 +28,18 @@ export function openDialog({ title, body, actions = [], look = "" }) {
     ),
   );
   dialog.addEventListener("close", () => dialog.remove());
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
+  const turnAway = () => closing(() => dialog.close());
+  dialog.addEventListener("click", (event) => event.target === dialog && turnAway());
+  // Escape is taken before it becomes a request to close, because browsers let that be declined only once.
+  dialog.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented || dialog.querySelector(":popover-open")) return;
+    event.preventDefault();
+    turnAway();
+  });
+  dialog.addEventListener("cancel", (event) => {
+    if (event.target !== dialog) return;
+    event.preventDefault();
+    turnAway();
   });
   document.body.append(dialog);
   dialog.showModal();

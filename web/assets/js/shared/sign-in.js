@@ -4,6 +4,7 @@
 import { texts } from "../texts.js";
 import { button } from "./controls.js";
 import { make } from "./dom.js";
+import { announceToWindows, onAnnounced } from "./other-windows.js";
 
 /**
  * A form that exchanges the token for the cookie.
@@ -46,8 +47,24 @@ export function signInForm(signedIn) {
       return;
     }
     input.value = "";
-    signedIn();
+    finish();
+    announceToWindows("signed-in");
   });
+  // A sign-in in another window counts here too.
+  const end = new AbortController();
+  const finish = () => {
+    if (end.signal.aborted) return;
+    end.abort();
+    signedIn();
+  };
+  const seek = async () => {
+    if (document.hidden || submit.disabled || !form.isConnected) return;
+    const check = await fetch("/api/status", { cache: "no-store" }).catch(() => null);
+    if (check?.ok && form.isConnected) finish();
+  };
+  onAnnounced("signed-in", () => void seek(), end.signal);
+  document.addEventListener("visibilitychange", () => void seek(), { signal: end.signal });
+  addEventListener("focus", () => void seek(), { signal: end.signal });
   return form;
 }
 
@@ -55,16 +72,25 @@ export function signInForm(signedIn) {
 async function exchange(token) {
   const words = texts.signIn;
   try {
-    const options = /** @type {const} */ ({ headers: { Authorization: `Bearer ${token}` }, cache: "no-store", redirect: "manual" });
-    let response = await fetch("/dashboard", options);
-    // Without a dashboard, the status route signs in instead.
-    if (response.status === 404) response = await fetch("/api/status", options);
-    if (response.status === 429) return words.tooMany(response.headers.get("Retry-After") ?? "60");
-    if (response.status === 401) return words.wrong;
-    const check = await fetch("/api/status", { cache: "no-store" });
-    return check.status === 401 ? words.cookie : "";
+    // The server judges a cookie before the token, and a 401 takes a stale cookie away: what was refused for the sake of
+    // the cookie is admitted when asked again. The same holds when another tab's 401 took the new cookie away.
+    const first = await attempt(token);
+    return first === words.wrong || first === words.cookie ? await attempt(token) : first;
   } catch (cause) {
     // A token with characters that are invalid in a header cannot be right.
     return cause instanceof TypeError && /[^\x20-\x7e]/.test(token) ? words.wrong : words.unreachable;
   }
+}
+
+/** Tries the exchange once. @param {string} token */
+async function attempt(token) {
+  const words = texts.signIn;
+  const options = /** @type {const} */ ({ headers: { Authorization: `Bearer ${token}` }, cache: "no-store", redirect: "manual" });
+  let response = await fetch("/dashboard", options);
+  // Without a dashboard, the status route signs in instead.
+  if (response.status === 404) response = await fetch("/api/status", options);
+  if (response.status === 429) return words.tooMany(response.headers.get("Retry-After") ?? "60");
+  if (response.status === 401) return words.wrong;
+  const check = await fetch("/api/status", { cache: "no-store" });
+  return check.status === 401 ? words.cookie : "";
 }

@@ -32,6 +32,8 @@ export const configWords = {
   review: "Show what changes",
   back: "Back",
   toDefault: "Back to the default",
+  changedTo: (/** @type {string} */ value) => `Changed elsewhere: it is ${value} now.`,
+  notTrue: (/** @type {string} */ key, /** @type {string} */ value) => `${key} was changed after you looked at what saving would do: it is ${value} now. Nothing is saved yet.`,
   saved: "Saved. It counts from now on.",
   savedRestart: "Saved. It counts when Aethon starts again.",
   atOnce: "It counts as soon as it is saved.",

@@ -27,6 +27,8 @@ export const memoryWords = {
   never: "Never",
 
   one: "Memory",
+  thisOne: "This memory",
+  asText: (/** @type {{content: string, category: string}} */ { content, category }) => `${content}\n\nCategory: ${category}`,
   content: "What is remembered",
   contentHint: "One fact in a sentence works best. Passwords and keys are refused.",
   categoryHint: "A word of your own, such as family or work.",

@@ -13,7 +13,7 @@ import { searchField, select } from "../../components/form.js";
 import { region, state } from "../../components/state.js";
 import { rowTitle, table } from "../../components/table.js";
 import { approvalsPath } from "../approvals-path.js";
-import { approvalList } from "../approvals.js";
+import { approvalList, hasKept } from "../approvals.js";
 import { exactTime } from "../exact-time.js";
 
 /** @typedef {{at: string, action: string, subject: string, outcome: string, by: string, detail: string, session_id: string | null, turn: string | null, key: string}} Row */
@@ -31,7 +31,7 @@ export function mount(root, context) {
     show: (answer) => {
       const view = approvalList(context.store, cards);
       showGrants(granted, answer.granted ?? [], context);
-      return (answer.approvals ?? []).length > 0 ? view : nothing;
+      return (answer.approvals ?? []).length > 0 || hasKept() ? view : nothing;
     },
   });
   const past = pastDecisions(context);

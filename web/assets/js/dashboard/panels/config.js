@@ -12,6 +12,7 @@ import { configWords as words } from "../../texts/config.js";
 import { keyDrawer } from "../config-drawer.js";
 import { configEntries, sectionsOf } from "../config-model.js";
 import { valueText } from "../config-value.js";
+import { budgetPath, statusPath } from "../facts.js";
 import { hrefOf, isSame } from "../route.js";
 
 const dumpPath = "/api/config";
@@ -25,7 +26,12 @@ export function mount(root, context) {
   const host = make("div", {});
   const count = make("span", { class: "bar-count", role: "status" });
   const address = (/** @type {string[]} */ parts = []) => hrefOf("config", parts, filter);
-  const drawer = keyDrawer(context, { changed: () => refresh(), closed: () => location.hash !== address() && (location.hash = address()) });
+  // The top line shows what it changes too.
+  const changed = () => {
+    refresh();
+    for (const path of [statusPath, budgetPath]) void context.store.load(path);
+  };
+  const drawer = keyDrawer(context, { changed, closed: () => location.hash !== address() && (location.hash = address()) });
   const refresh = () => [dumpPath, originsPath].forEach((path) => context.store.soon(path));
   // Once the values are there, retries the other requests that failed.
   const catchUp = () => [schemaPath, originsPath].filter((path) => context.store.get(path)?.problem).forEach((path) => context.store.soon(path));
@@ -87,7 +93,7 @@ export function mount(root, context) {
   }
   fill(root, make("div", { class: "bar" }, search.element, only.element, count), view.element);
   drawer.open(context.parts[0]);
-  return { refresh, route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true), unmount: drawer.close };
+  return { refresh, live: (topic) => topic === "config" && refresh(), route: (parts, query) => isSame(filter, query) && (drawer.open(parts[0]), true), unmount: drawer.close };
 }
 
 /** @param {import("../config-model.js").Entry[]} entries */

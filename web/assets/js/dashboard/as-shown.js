@@ -1,0 +1,25 @@
+// Before something in a list is changed or removed: reads it, with its version, and goes on only if it is what the list shows.
+
+import { SharedItem } from "../shared/shared-item.js";
+import { toast } from "../shared/toast.js";
+import { conflictWords as words } from "../texts/conflict.js";
+
+/**
+ * @param {import("./context.js").Context} context
+ * @param {{path: string, readPath?: string, isSame: (present: any) => boolean, changed: () => void, gone: () => void}} options
+ * @returns {Promise<SharedItem | null>} null if it is not what was shown; then the user was told, and sees what is there now
+ */
+export async function asShown(context, { path, readPath, isSame, changed, gone }) {
+  const item = new SharedItem(context.exchange, path, readPath);
+  const answer = await item.peek();
+  if (!answer) {
+    toast(words.goneAlready);
+    gone();
+    return null;
+  }
+  item.take(answer);
+  if (isSame(answer.data)) return item;
+  toast(words.shownNow);
+  changed();
+  return null;
+}

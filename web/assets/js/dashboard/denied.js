@@ -1,0 +1,41 @@
+// What happens when the sign-in has ended. The page starts over, with its address, and asks for the token. With unsaved text it
+// stays, hidden below the question, and goes on where it was.
+
+import { openDialog } from "../shared/dialog.js";
+import { make } from "../shared/dom.js";
+import { signInForm } from "../shared/sign-in.js";
+import { hasUnsaved } from "../shared/unsaved.js";
+import { texts } from "../texts.js";
+
+/** The event on the window once the user is signed in again. */
+export const signedInAgain = "aethon-signed-in";
+
+/** @type {Promise<void> | null} The question that is open. */
+let asking = null;
+
+/** Resolves when the user is signed in again; never, if the page starts over. @returns {Promise<void>} */
+export function signInAgain() {
+  if (!asking && !hasUnsaved()) {
+    location.reload();
+    return new Promise(() => {});
+  }
+  asking ??= ask().finally(() => {
+    asking = null;
+  });
+  return asking;
+}
+
+/** @returns {Promise<void>} */
+function ask() {
+  return new Promise((resolve) => {
+    const signedIn = () => {
+      dialog.close();
+      resolve();
+      dispatchEvent(new Event(signedInAgain));
+    };
+    const lead = make("p", {}, `${texts.signIn.ended} ${texts.signIn.lead}`);
+    // Nothing but the token leads past it.
+    const dialog = openDialog({ title: texts.signIn.title, body: [lead, signInForm(signedIn)], look: "dialog-gate", closing: () => {} });
+    dialog.querySelector("input")?.focus();
+  });
+}

@@ -1,0 +1,81 @@
+// A form for something that others may change while it is edited here: it says so as soon as that is known, asks what counts
+// when it is saved, and keeps what was typed in every case.
+
+import { compared } from "../components/compared.js";
+import { button, note } from "../shared/controls.js";
+import { askWhatCounts, changedWhen } from "../shared/conflict.js";
+import { fill, make } from "../shared/dom.js";
+import { conflictWords as words } from "../texts/conflict.js";
+import { lookAgain } from "./look-again.js";
+
+/** @import { SharedItem, Change, Outcome } from "../shared/shared-item.js" */
+
+/**
+ * @template Written
+ * @param {{item: SharedItem, name: string, signal: AbortSignal, written: () => Written, write: (text: Written) => void,
+ *   read: (value: any) => Written, asText: (text: Written) => string, isGone?: (present: any) => boolean, gone: () => void}} options
+ *   `written` is what the fields say and `write` fills them; `read` takes the same out of an answer; `gone` is called when the
+ *   user lets go of what was deleted
+ */
+export function sharedForm({ item, name, signal, written, write, read, asText, isGone = () => false, gone }) {
+  const notice = make("div", { class: "conflict-notice", role: "status" });
+  const end = new AbortController();
+  signal.addEventListener("abort", () => end.abort());
+  const text = (/** @type {any} */ value) => asText(read(value));
+  let base = text(item.value);
+  /** Whether it was deleted, and is saved as something new. */ let isNew = false;
+
+  const ask = async (/** @type {any} */ present) => {
+    const there = present && !isGone(present) ? present : null;
+    const mine = written();
+    const show = there && (() => compared({ base, theirs: text(there), mine: asText(mine) }));
+    const choice = await askWhatCounts({ name, present: there, show });
+    if (choice === "theirs" && there) {
+      write(read(there));
+      base = text(there);
+      const back = button({ label: words.putBack, look: "button-small", press: () => {
+        write(mine);
+        fill(notice);
+      } });
+      fill(notice, note({ text: words.took, icon: "info", action: make("div", {}, back) }));
+    } else if (choice === "theirs") gone();
+    else if (choice === "mine") fill(notice);
+    if (choice === "mine" && there) base = text(there);
+    if (choice === "mine" && !there) isNew = true;
+    return choice;
+  };
+  const isSame = (/** @type {any} */ present) => !isGone(present) && [base, asText(written())].includes(text(present));
+
+  /** Says what has become of it, with a way to look at it before saving. @param {import("../shared/shared-item.js").Answer | null} answer */
+  const say = (answer) => {
+    const present = answer && !isGone(answer.data) ? answer.data : null;
+    const look = button({ label: words.look, look: "button-small", press: async () => {
+      const choice = await ask(answer?.data ?? null);
+      if (answer && choice !== "stay") item.take(answer);
+    } });
+    fill(notice, note({ text: present ? words.noted(changedWhen(present)) : words.notedGone, tone: "warn", icon: present ? "alert" : "trash", action: make("div", {}, look) }));
+  };
+  let seen = "";
+  lookAgain(async () => {
+    if (!notice.isConnected) return end.abort();
+    const answer = await item.peek();
+    const now = answer && !isGone(answer.data) ? answer.etag || text(answer.data) : "gone";
+    if (now === seen || isNew) return;
+    seen = now;
+    if (answer && !item.isOther(answer)) return;
+    if (!answer || !isSame(answer.data)) say(answer);
+    if (!answer) end.abort();
+  }, end.signal);
+
+  /**
+   * Saves it. @param {Change} change @param {() => Promise<any>} again saves it as something new, if it was deleted elsewhere
+   * @returns {Promise<Outcome>}
+   */
+  const save = async (change, again) => {
+    const sent = isNew ? { outcome: /** @type {const} */ ("mine"), data: null } : await item.send(change, { isSame, ask });
+    if (sent.outcome === "mine") return { outcome: "saved", data: await again() };
+    if (sent.outcome === "saved") end.abort();
+    return sent;
+  };
+  return { notice, save };
+}

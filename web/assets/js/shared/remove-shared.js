@@ -1,0 +1,21 @@
+// Removes something that others may have changed since it was shown here: then it is asked once more. What is gone already counts
+// as removed.
+
+import { conflictWords as words } from "../texts/conflict.js";
+import { askWhatCounts } from "./conflict.js";
+
+/** @import { SharedItem } from "./shared-item.js" */
+
+/**
+ * @param {SharedItem} item @param {{name: string, isSame: (present: any) => boolean}} options `isSame`: whether what stands there
+ *   is what the user saw
+ * @returns {Promise<boolean>} whether it is gone
+ */
+export async function removeShared(item, { name, isSame }) {
+  const ask = async (/** @type {any} */ present) => {
+    if (!present) return /** @type {const} */ ("theirs");
+    return askWhatCounts({ name, present, text: words.removeText(name), mine: words.removeAnyway, theirs: words.keepIt, stay: "" });
+  };
+  const { outcome, data } = await item.send({ method: "DELETE" }, { isSame, ask });
+  return outcome === "saved" || !data;
+}

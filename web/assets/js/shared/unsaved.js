@@ -1,0 +1,42 @@
+// Text that was typed and not saved yet. Whatever would throw it away asks first: leaving the page, another address in it, and
+// closing what it stands in.
+
+import { conflictWords as words } from "../texts/conflict.js";
+import { confirmDialog } from "./dialog.js";
+
+/** @type {Map<HTMLElement, () => boolean>} What is written in, with whether it has unsaved text. */
+const writers = new Map();
+
+/**
+ * Watches over what is written in this element, for as long as it is on the page.
+ * @param {HTMLElement} element @param {() => boolean} isUnsaved
+ */
+export function watchUnsaved(element, isUnsaved) {
+  if (writers.size === 0) addEventListener("beforeunload", (event) => hasUnsaved() && event.preventDefault());
+  for (const other of writers.keys()) if (!other.isConnected) writers.delete(other);
+  writers.set(element, isUnsaved);
+}
+
+/** Whether leaving would throw away what was typed. */
+export const hasUnsaved = () => unsaved().length > 0;
+
+const unsaved = () => [...writers].filter(([element, isUnsaved]) => element.isConnected && isUnsaved());
+
+/** @type {Promise<boolean> | null} The question that is open. */
+let asking = null;
+
+/** Asks whether what was typed may be thrown away; true at once if nothing was. @returns {Promise<boolean>} */
+export function mayDiscard() {
+  if (!hasUnsaved()) return Promise.resolve(true);
+  asking ??= ask().finally(() => {
+    asking = null;
+  });
+  return asking;
+}
+
+async function ask() {
+  const isSure = await confirmDialog({ title: words.unsavedTitle, text: words.unsaved, action: words.leave });
+  // Asked once is enough.
+  if (isSure) for (const [element] of unsaved()) writers.delete(element);
+  return isSure;
+}
