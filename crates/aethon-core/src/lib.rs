@@ -64,6 +64,7 @@ pub mod turn;
 pub mod untrusted;
 pub mod usage;
 pub mod visible;
+pub mod weight;
 pub mod work;
 
 // Part of the interface: implementors of this crate's traits need the same versions.
