@@ -65,6 +65,7 @@ pub mod untrusted;
 pub mod usage;
 pub mod version;
 pub mod visible;
+pub mod weight;
 pub mod work;
 
 // Part of the interface: implementors of this crate's traits need the same versions.
