@@ -17,6 +17,7 @@ use aethon_core::storage::StorageHealth;
 use crate::changes::Changes;
 use crate::hooks::Hooks;
 use crate::meter::Meter;
+use crate::open_questions::OpenQuestions;
 use crate::outbox::DeliveryWake;
 use crate::toolbox::Audit;
 
@@ -47,6 +48,8 @@ pub struct Services {
     pub review: Option<Arc<dyn Review>>,
     /// The open questions to a person.
     pub approvals: PendingApprovals,
+    /// Where it is noted that they are open.
+    pub questions: OpenQuestions,
     /// Where approvals and refusals are recorded.
     pub audit: Audit,
     /// Where events are published.
@@ -78,6 +81,7 @@ impl Services {
             review: None,
             board: AgentBoard::default(),
             approvals: PendingApprovals::default(),
+            questions: OpenQuestions::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),
             clock,

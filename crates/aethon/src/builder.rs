@@ -366,16 +366,19 @@ impl Prepared {
 
     /// Describes the database, for `--check`: its format, and what a start would do to it.
     fn database_lines(&self) -> String {
-        match crate::upgrade::plan(&self.home) {
-            Ok(None) => format!("\ndatabase  format {}", crate::backup::DATABASE_FORMAT),
-            Ok(Some(plan)) => {
-                let served = plan
-                    .is_served
-                    .then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
-                plan.lines().into_iter().chain(served).map(|line| format!("\nupgrade   {line}")).collect()
+        let copies = crate::upgrade::copies_sentence(&self.home);
+        let copies = copies.map_or_else(String::new, |sentence| format!("\ncopies    {sentence}"));
+        copies
+            + &match crate::upgrade::plan(&self.home) {
+                Ok(None) => format!("\ndatabase  format {}", crate::backup::DATABASE_FORMAT),
+                Ok(Some(plan)) => {
+                    let served = plan
+                        .is_served
+                        .then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
+                    plan.lines().into_iter().chain(served).map(|line| format!("\nupgrade   {line}")).collect()
+                }
+                Err(error) => format!("\nwarning   {error}"),
             }
-            Err(error) => format!("\nwarning   {error}"),
-        }
     }
 
     /// Describes what would run, for `--check`.

@@ -77,7 +77,10 @@ impl ApprovalPrompt {
             };
         }
         let asked_at = Instant::now();
+        let questions = &self.approvals.questions;
+        questions.open(&context.turn, question.call, request.created_at).await;
         let (answer, resolution, why) = self.put(question, request).await;
+        let settled = questions.settle(&context.turn, question.call).await;
         self.measure(question, resolution, asked_at.elapsed());
         let outcome = if resolution.decision == Decision::Approve { "approve" } else { "deny" };
         let by = match resolution.reason {
@@ -85,6 +88,9 @@ impl ApprovalPrompt {
             ResolutionReason::Timeout | ResolutionReason::Stopped => why,
         };
         self.note(question, outcome, by, answer.input.as_ref()).await;
+        if let Err(error) = settled {
+            return Err(refusal(question, &error.to_string()));
+        }
         match resolution.decision {
             Decision::Approve => {
                 self.remember(question, &answer).await;

@@ -23,6 +23,7 @@ use super::returned::Returned;
 use super::table::{ToolTable, ToolTables};
 use crate::caught::caught;
 use crate::hooks::Hooks;
+use crate::open_questions::OpenQuestions;
 
 /// Tools that run only after every check, and with a person's approval if one is needed.
 pub struct GuardedToolbox {
@@ -36,6 +37,8 @@ pub struct GuardedToolbox {
 pub struct Approvals {
     /// The open questions.
     pub pending: PendingApprovals,
+    /// Where it is noted that they are open.
+    pub questions: OpenQuestions,
     /// Where open questions are announced.
     pub bus: EventBus,
     /// Where it shows that an agent is waiting for an answer.
