@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aethon_core::approval::PendingApprovals;
 use aethon_core::channel::ChannelRecords;
 use aethon_core::error::Result;
 use aethon_core::ids::TurnId;
@@ -28,23 +29,27 @@ const MAX_LISTED: usize = 100;
 const NOT_RUN: &str =
     "interrupted by a restart of the assistant while it waited for approval; it has not run";
 
-/// The notes of open questions. By default none are kept.
+/// The open questions to a person, and the notes of them. By default no notes are kept.
 #[derive(Clone, Default)]
-pub struct OpenQuestions(Option<Arc<dyn ChannelRecords>>);
+pub struct OpenQuestions {
+    /// The questions that clients can answer.
+    pub pending: PendingApprovals,
+    notes: Option<Arc<dyn ChannelRecords>>,
+}
 
 /// The calls of a turn that waited for approval when their program ended.
 #[derive(Default)]
 pub(crate) struct Unanswered(BTreeSet<String>);
 
 impl OpenQuestions {
-    /// Notes questions there.
-    pub fn kept_in(records: Arc<dyn ChannelRecords>) -> Self {
-        Self(Some(records))
+    /// These questions, noted there.
+    pub fn new(pending: PendingApprovals, notes: Arc<dyn ChannelRecords>) -> Self {
+        Self { pending, notes: Some(notes) }
     }
 
     /// Notes a question. If that fails, a restart says less about the call.
     pub(crate) async fn open(&self, turn: &TurnId, call: &ToolCall, now: Timestamp) {
-        let Some(records) = &self.0 else { return };
+        let Some(records) = &self.notes else { return };
         let until = now.checked_add(KEPT).ok();
         if let Err(error) = records.put(OWNER, &name(turn, &call.id), "", until).await {
             log_storage("a question for approval could not be noted", &error);
@@ -53,7 +58,7 @@ impl OpenQuestions {
 
     /// Removes the note of a question that was settled. Only then may the call run.
     pub(crate) async fn settle(&self, turn: &TurnId, call: &ToolCall) -> Result<()> {
-        let Some(records) = &self.0 else { return Ok(()) };
+        let Some(records) = &self.notes else { return Ok(()) };
         let name = name(turn, &call.id);
         until_stored("an answered question could not be noted; trying again", || records.take(OWNER, &name))
             .await?;
@@ -62,7 +67,7 @@ impl OpenQuestions {
 
     /// Removes and returns the notes that an earlier program left of a turn.
     pub(crate) async fn left_by(&self, turn: &TurnId) -> Unanswered {
-        let Some(records) = &self.0 else { return Unanswered::default() };
+        let Some(records) = &self.notes else { return Unanswered::default() };
         let prefix = name(turn, "");
         let taken = async {
             let mut calls = BTreeSet::new();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -47,8 +46,6 @@ pub struct Services {
     /// Reviews an answer before it counts, if there is a reviewer.
     pub review: Option<Arc<dyn Review>>,
     /// The open questions to a person.
-    pub approvals: PendingApprovals,
-    /// Where it is noted that they are open.
     pub questions: OpenQuestions,
     /// Where approvals and refusals are recorded.
     pub audit: Audit,
@@ -80,7 +77,6 @@ impl Services {
             changes: None,
             review: None,
             board: AgentBoard::default(),
-            approvals: PendingApprovals::default(),
             questions: OpenQuestions::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),

@@ -38,7 +38,7 @@ impl Shared {
         self.ahead.cancel(session);
         let existed = self.services.transcripts.clear(session, how).await?;
         self.windows.forget(session);
-        self.services.approvals.grants().forget(session);
+        self.services.questions.pending.grants().forget(session);
         if existed {
             let change = match how {
                 Clear::Reset => SessionChange::Reset,

@@ -65,7 +65,7 @@ impl ApprovalPrompt {
         let context = question.context;
         let pattern = Pattern::of(question.spec(), &question.call.input);
         let request = self.request(question, &pattern);
-        let grants = self.approvals.pending.grants();
+        let grants = self.approvals.questions.pending.grants();
         if grants.covers(&context.session, &pattern, question.reason) {
             // The grant was given by somebody in this conversation. If nobody can be asked, nobody is there.
             return match context.surface.decide(&request).now_or_never() {
@@ -111,7 +111,7 @@ impl ApprovalPrompt {
         // Dropped last, so that the question is no longer pending when its settlement is announced.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
-        let mut ticket = self.approvals.pending.open(request.clone());
+        let mut ticket = self.approvals.questions.pending.open(request.clone());
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
         self.approvals.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));
         let deadline = Instant::now() + self.approvals.timeout;
@@ -195,7 +195,7 @@ impl ApprovalPrompt {
         let pattern = Pattern::of(question.spec(), input);
         let entry = self.entry(question, AuditAction::Grant, "approve").by(&answer.by);
         self.approvals.audit.record(entry.with_detail(&pattern.describe())).await;
-        self.approvals.pending.grants().allow(&context.session, pattern, question.reason);
+        self.approvals.questions.pending.grants().allow(&context.session, pattern, question.reason);
     }
 
     /// Measures how long a person took, and what the outcome was.

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -36,8 +35,6 @@ pub struct GuardedToolbox {
 #[derive(Clone)]
 pub struct Approvals {
     /// The open questions.
-    pub pending: PendingApprovals,
-    /// Where it is noted that they are open.
     pub questions: OpenQuestions,
     /// Where open questions are announced.
     pub bus: EventBus,

@@ -118,8 +118,7 @@ impl House {
         let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
-        services.approvals = approvals.clone();
-        services.questions = OpenQuestions::kept_in(store.clone());
+        services.questions = OpenQuestions::new(approvals.clone(), store.clone());
         services.audit = Audit { log: store.clone(), redactor: Live::default() };
         services.bus = bus.clone();
         services.health = health.clone();

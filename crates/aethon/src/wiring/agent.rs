@@ -69,8 +69,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.review = verify.clone().map(|verify| verify as Arc<dyn Review>);
     services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()), recorder);
     services.board = board;
-    services.approvals = approvals.clone();
-    services.questions = OpenQuestions::kept_in(storage.channel_records.clone());
+    services.questions = OpenQuestions::new(approvals.clone(), storage.channel_records.clone());
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
     services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
