@@ -174,6 +174,7 @@ fn commands_never_fail_beside_a_daemon_that_restarts() {
         run(&["sessions", "list"]);
         run(&["memory", "add", &format!("fact number {round}")]);
         run(&["jobs", "list"]);
+        run(&["channels", "list"]);
     }
     let memories = run(&["memory", "list", "--json"]);
     is_over.store(true, Ordering::Relaxed);

@@ -19,6 +19,7 @@ mod engine;
 pub mod hooks;
 mod meter;
 mod models;
+mod open_questions;
 mod options;
 pub mod outbox;
 mod own_files;
@@ -43,6 +44,7 @@ pub use meter::{
     Booked, CallError, Ending, Grant, Meter, ModelCall, Prices, Settled, StandIn, Work, pricing_key,
 };
 pub use models::Models;
+pub use open_questions::OpenQuestions;
 pub use options::{Cache, Compaction, Options, QueueLimits, Resume};
 pub use services::{Learned, Services};
 pub use toolbox::{Approvals, Audit, GuardedToolbox};

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::NoAudit;
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -17,6 +16,7 @@ use aethon_core::storage::StorageHealth;
 use crate::changes::Changes;
 use crate::hooks::Hooks;
 use crate::meter::Meter;
+use crate::open_questions::OpenQuestions;
 use crate::outbox::DeliveryWake;
 use crate::toolbox::Audit;
 
@@ -46,7 +46,7 @@ pub struct Services {
     /// Reviews an answer before it counts, if there is a reviewer.
     pub review: Option<Arc<dyn Review>>,
     /// The open questions to a person.
-    pub approvals: PendingApprovals,
+    pub questions: OpenQuestions,
     /// Where approvals and refusals are recorded.
     pub audit: Audit,
     /// Where events are published.
@@ -77,7 +77,7 @@ impl Services {
             changes: None,
             review: None,
             board: AgentBoard::default(),
-            approvals: PendingApprovals::default(),
+            questions: OpenQuestions::default(),
             audit: Audit { log: Arc::new(NoAudit), redactor: Live::default() },
             bus: EventBus::default(),
             clock,

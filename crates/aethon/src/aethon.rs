@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_agent::{Engine, Meter};
-use aethon_config::{Config, LimitsSet};
+use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{self, Assistant};
@@ -64,8 +64,6 @@ pub struct Aethon {
     pub(crate) home: Home,
     pub(crate) config: Config,
     pub(crate) is_demo: bool,
-    /// Which limits of what is stored are the owner's.
-    pub(crate) limits_set: LimitsSet,
     pub(crate) source: Source,
     pub(crate) shared: Shared,
     pub(crate) storage: Storage,
@@ -183,12 +181,11 @@ impl Aethon {
         let telemetry = TelemetryTask::start(log, bus, redactor, collector);
         let reach = prepared.reach().iter().map(Reach::sentence).collect();
         let transcriber = wiring::transcription::transcriber(&prepared, &meter);
-        let Prepared { home, config, is_demo, limits_set, source, shared, .. } = prepared;
+        let Prepared { home, config, is_demo, source, shared, .. } = prepared;
         Ok(Self {
             home,
             config,
             is_demo,
-            limits_set,
             source,
             shared,
             storage,

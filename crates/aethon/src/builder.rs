@@ -199,6 +199,8 @@ pub(crate) struct Shared {
     pub(crate) lsp: Option<Arc<LanguageServers>>,
     /// The command slots, shared by everything that runs commands.
     pub(crate) commands: CommandSlots,
+    /// Which limits of what is stored are the owner's.
+    pub(crate) limits_set: LimitsSet,
 }
 
 impl Source {
@@ -243,6 +245,7 @@ impl Prepared {
         }
         let home = Home::at(&sources.home);
         shared.docker = wiring::sandbox::docker(&config, &flags, &home);
+        shared.limits_set = loaded.limits_set;
         shared.commands = CommandSlots::of(config.tools.max_shells);
         let (catalog, catalog_fault) = crate::models::load(&home);
         let aws = AwsEnvironment::from_variables(|name| sources.variable(name).map(str::to_owned));
@@ -251,7 +254,6 @@ impl Prepared {
             file: loaded.file,
             config,
             is_demo,
-            limits_set: loaded.limits_set,
             warnings: loaded.warnings.iter().map(ToString::to_string).collect(),
             catalog,
             catalog_fault,
@@ -280,8 +282,6 @@ pub struct Prepared {
     pub(crate) config: Config,
     /// Whether the offline model is used because none is configured.
     pub(crate) is_demo: bool,
-    /// Which limits of what is stored are the owner's.
-    pub(crate) limits_set: LimitsSet,
     pub(crate) warnings: Vec<String>,
     pub(crate) catalog: Catalog,
     /// Why the owner's `models.json` is ignored.
@@ -366,16 +366,19 @@ impl Prepared {
 
     /// Describes the database, for `--check`: its format, and what a start would do to it.
     fn database_lines(&self) -> String {
-        match crate::upgrade::plan(&self.home) {
-            Ok(None) => format!("\ndatabase  format {}", crate::backup::DATABASE_FORMAT),
-            Ok(Some(plan)) => {
-                let served = plan
-                    .is_served
-                    .then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
-                plan.lines().into_iter().chain(served).map(|line| format!("\nupgrade   {line}")).collect()
+        let copies = crate::upgrade::copies_sentence(&self.home);
+        let copies = copies.map_or_else(String::new, |sentence| format!("\ncopies    {sentence}"));
+        copies
+            + &match crate::upgrade::plan(&self.home) {
+                Ok(None) => format!("\ndatabase  format {}", crate::backup::DATABASE_FORMAT),
+                Ok(Some(plan)) => {
+                    let served = plan
+                        .is_served
+                        .then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
+                    plan.lines().into_iter().chain(served).map(|line| format!("\nupgrade   {line}")).collect()
+                }
+                Err(error) => format!("\nwarning   {error}"),
             }
-            Err(error) => format!("\nwarning   {error}"),
-        }
     }
 
     /// Describes what would run, for `--check`.

@@ -271,7 +271,7 @@ async fn database(prepared: &Prepared) -> Vec<Finding> {
 }
 
 async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
-    let quota = Quota::of(&prepared.config, &prepared.home, prepared.limits_set);
+    let quota = Quota::of(&prepared.config, &prepared.home, prepared.shared.limits_set);
     match wiring::store::check(path, &quota).await {
         Ok((report, Some(outlook))) => {
             let fix = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";

@@ -207,7 +207,8 @@ fn upkeep(
     backups: Option<BackupTask>,
     shutdown: &Shutdown,
 ) -> impl Future<Output = ()> + Send + 'static + use<> {
-    let quota = Quota::of(&aethon.config, &aethon.home, aethon.limits_set).showing(&aethon.shared.features);
+    let quota =
+        Quota::of(&aethon.config, &aethon.home, aethon.shared.limits_set).showing(&aethon.shared.features);
     let upkeep = crate::upkeep::run(
         (aethon.storage.upkeep.clone(), aethon.clock.clone()),
         (wiring::store::retention(&aethon.config), quota),

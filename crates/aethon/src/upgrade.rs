@@ -161,18 +161,20 @@ pub(crate) fn finding(home: &Home) -> Result<Option<Finding>> {
 
 /// What `doctor` says of the copies that upgrades left.
 pub(crate) fn copies_finding(home: &Home) -> Option<Finding> {
+    copies_sentence(home).map(|sentence| Finding::note("database", sentence))
+}
+
+/// Names the copies that upgrades left, and when they may go.
+pub(crate) fn copies_sentence(home: &Home) -> Option<String> {
     let copies = copies(home);
     let size: u64 = copies.iter().map(|copy| copy.size).sum();
     let names: Vec<String> = copies.iter().map(|copy| copy.path.display().to_string()).collect();
     (!copies.is_empty()).then(|| {
-        Finding::note(
-            "database",
-            format!(
-                "upgrades left {} ({} KiB), from which `aethon-cli restore FILE --replace` goes back; `aethon-cli upgrade \
-                 --remove-copies` removes what is not needed any more",
-                names.join(", "),
-                size.div_ceil(1024)
-            ),
+        format!(
+            "upgrades left {} ({} KiB), from which `aethon-cli restore FILE --replace` goes back; once you will not, `aethon-cli \
+             upgrade --remove-copies` removes them",
+            names.join(", "),
+            size.div_ceil(1024)
         )
     })
 }

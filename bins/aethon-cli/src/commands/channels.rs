@@ -11,7 +11,7 @@ use aethon::core::visible::readable;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::source::opened;
+use super::source::{opened, with_daemon};
 use super::{print, print_json, told};
 use crate::args::{ChannelsCommand, Common};
 use crate::daemon::Finder;
@@ -31,11 +31,9 @@ pub(crate) async fn run(common: &Common, command: ChannelsCommand) -> Result<Exi
 }
 
 async fn list(prepared: &aethon::Prepared, common: &Common, as_json: bool) -> Result<ExitCode> {
-    let running = match Finder::new(prepared, common.connect.as_deref()).find()? {
-        Some(daemon) => daemon.find_json("/api/channels".into()).await?,
-        None => None,
-    };
-    let list = running.unwrap_or_else(|| json!({"channels": prepared.channels()}));
+    let finder = Finder::new(prepared, common.connect.as_deref());
+    let running = with_daemon(&finder, async |daemon| daemon.find_json("/api/channels".into()).await).await?;
+    let list = running.flatten().unwrap_or_else(|| json!({"channels": prepared.channels()}));
     if as_json {
         print_json(&list)?;
         return Ok(ExitCode::SUCCESS);

@@ -81,6 +81,26 @@ impl Source {
     }
 }
 
+/// Asks the daemon, and waits for one that goes away or has not begun to listen; `None` if none runs on the home.
+pub(super) async fn with_daemon<T>(
+    finder: &Finder,
+    ask: impl AsyncFn(&Daemon) -> Result<T>,
+) -> Result<Option<T>> {
+    let deadline = Instant::now() + COMING;
+    loop {
+        let is_over = finder.is_named() || Instant::now() >= deadline;
+        match finder.find()? {
+            Some(daemon) => match ask(&daemon).await {
+                Err(error) if may_repeat(&error) && !is_over => {}
+                done => return done.map(Some),
+            },
+            None if !finder.is_expected() || is_over => return Ok(None),
+            None => {}
+        }
+        sleep(PAUSE).await;
+    }
+}
+
 /// Opens the home. Reports a new home, which is expected on the first day and a mistyped path on any other.
 pub(super) async fn opened(prepared: Prepared) -> Result<Aethon> {
     let home = prepared.home().path().to_owned();

@@ -27,7 +27,7 @@ pub(super) struct RunningAgent {
 impl RunningAgent {
     fn new(agent: Agent, services: &Services, options: &Options) -> Self {
         let approvals = Approvals {
-            pending: services.approvals.clone(),
+            questions: services.questions.clone(),
             bus: services.bus.clone(),
             board: services.board.clone(),
             clock: services.clock.clone(),

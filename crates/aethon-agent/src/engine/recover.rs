@@ -205,7 +205,8 @@ impl Shared {
             let window = || log.window(session, self.options.window_messages);
             let stored = until_stored(CLOSING, window).await?;
             let own = stored.iter().filter(|message| message.turn.as_ref() == Some(&record.turn));
-            messages.extend(missing_results(own, CUT_OFF, now));
+            let unanswered = self.services.questions.left_by(&record.turn).await;
+            messages.extend(missing_results(own, |call| unanswered.why(call, CUT_OFF), now));
         }
         if in_transcript {
             let mut last = Message::new(

@@ -44,7 +44,7 @@ impl Shared {
         let change = if how.is_delete() { SessionChange::Deleted } else { SessionChange::Reset };
         let existed = self.services.transcripts.clear(session, how).await?;
         self.windows.forget(session);
-        self.services.approvals.grants().forget(session);
+        self.services.questions.pending.grants().forget(session);
         if existed {
             self.publish_session(session, change);
         }

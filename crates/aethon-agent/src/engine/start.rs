@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aethon_core::error::Result;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
-use aethon_core::message::{Block, EndReason, Message, Role};
+use aethon_core::message::{Block, EndReason, Message, Role, ToolCall};
 use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::TurnEvent;
 
@@ -84,8 +84,10 @@ impl Shared {
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
         leave_out_withdrawn(&mut messages);
         if job.stage == Stage::LeftBehind {
+            let unanswered = self.services.questions.left_by(&job.turn).await;
             let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
-            if let Some(mut missing) = missing_results(own, RESTARTED, self.services.clock.now()) {
+            let why = |call: &ToolCall| unanswered.why(call, RESTARTED);
+            if let Some(mut missing) = missing_results(own, why, self.services.clock.now()) {
                 missing.turn = Some(job.turn.clone());
                 let append = || log.append(&job.turn, vec![missing.clone()]);
                 let stored =

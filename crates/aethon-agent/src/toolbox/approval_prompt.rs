@@ -65,7 +65,7 @@ impl ApprovalPrompt {
         let context = question.context;
         let pattern = Pattern::of(question.spec(), &question.call.input);
         let request = self.request(question, &pattern);
-        let grants = self.approvals.pending.grants();
+        let grants = self.approvals.questions.pending.grants();
         if grants.covers(&context.session, &pattern, question.reason) {
             // The grant was given by somebody in this conversation. If nobody can be asked, nobody is there.
             return match context.surface.decide(&request).now_or_never() {
@@ -77,7 +77,10 @@ impl ApprovalPrompt {
             };
         }
         let asked_at = Instant::now();
+        let questions = &self.approvals.questions;
+        questions.open(&context.turn, question.call, request.created_at).await;
         let (answer, resolution, why) = self.put(question, request).await;
+        let settled = questions.settle(&context.turn, question.call).await;
         self.measure(question, resolution, asked_at.elapsed());
         let outcome = if resolution.decision == Decision::Approve { "approve" } else { "deny" };
         let by = match resolution.reason {
@@ -85,6 +88,9 @@ impl ApprovalPrompt {
             ResolutionReason::Timeout | ResolutionReason::Stopped => why,
         };
         self.note(question, outcome, by, answer.input.as_ref()).await;
+        if let Err(error) = settled {
+            return Err(refusal(question, &error.to_string()));
+        }
         match resolution.decision {
             Decision::Approve => {
                 self.remember(question, &answer).await;
@@ -102,14 +108,13 @@ impl ApprovalPrompt {
     ) -> (Answer, Resolution, &'static str) {
         let context = question.context;
         request.preview = preview(question).await;
-        let Some(ticket) = self.approvals.pending.open_for(context.trust(), request.clone()) else {
+        let Some(mut ticket) = self.approvals.questions.pending.open_for(context.trust(), request.clone()) else {
             let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
             return (Answer::new(Decision::Deny), resolution, CROWDED);
         };
         // Dropped last, so that the question is no longer pending when its settlement is announced.
         let mut open = Open { prompt: self, context, id: request.id.clone(), settled: None, edited: None };
         let _asking = self.approvals.board.asks(&context.turn);
-        let mut ticket = ticket;
         context.surface.emit(&context.turn, TurnEvent::Approval(request.clone()));
         self.approvals.bus.publish(|| Event::ApprovalOpened(Arc::new(request.clone())));
         let deadline = Instant::now() + self.approvals.timeout;
@@ -193,7 +198,7 @@ impl ApprovalPrompt {
         let pattern = Pattern::of(question.spec(), input);
         let entry = self.entry(question, AuditAction::Grant, "approve").by(&answer.by);
         self.approvals.audit.record(entry.with_detail(&pattern.describe())).await;
-        self.approvals.pending.grants().allow(&context.session, pattern, question.reason);
+        self.approvals.questions.pending.grants().allow(&context.session, pattern, question.reason);
     }
 
     /// Measures how long a person took, and what the outcome was.

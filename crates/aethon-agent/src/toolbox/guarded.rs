@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aethon_core::agents::AgentBoard;
-use aethon_core::approval::PendingApprovals;
 use aethon_core::audit::{AuditAction, AuditEntry};
 use aethon_core::clock::Clock;
 use aethon_core::event::EventBus;
@@ -23,6 +22,7 @@ use super::returned::Returned;
 use super::table::{ToolTable, ToolTables};
 use crate::caught::caught;
 use crate::hooks::Hooks;
+use crate::open_questions::OpenQuestions;
 
 /// Tools that run only after every check, and with a person's approval if one is needed.
 pub struct GuardedToolbox {
@@ -35,7 +35,7 @@ pub struct GuardedToolbox {
 #[derive(Clone)]
 pub struct Approvals {
     /// The open questions.
-    pub pending: PendingApprovals,
+    pub questions: OpenQuestions,
     /// Where open questions are announced.
     pub bus: EventBus,
     /// Where it shows that an agent is waiting for an answer.

@@ -1,14 +1,14 @@
 //! Keeps every tool call directly followed by its result: calls that a crash left open get one here, and messages
 //! stored in between move behind the result.
 
-use aethon_core::message::{Block, Message, Role, ToolResult};
+use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
 use jiff::Timestamp;
 
-/// Builds the tool message that a turn's messages lack: results with the text `why` for calls that have none. `None` if
+/// Builds the tool message that a turn's messages lack: results that say `why` for calls that have none. `None` if
 /// every call has its result.
 pub(crate) fn missing_results<'m>(
     messages: impl DoubleEndedIterator<Item = &'m Message>,
-    why: &str,
+    why: impl Fn(&ToolCall) -> &'static str,
     now: Timestamp,
 ) -> Option<Message> {
     let mut answered: Vec<&str> = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn missing_results<'m>(
             Role::Assistant => {
                 let open = message.tool_calls().filter(|call| !answered.contains(&call.id.as_str()));
                 let results: Vec<Block> =
-                    open.map(|call| Block::ToolResult(ToolResult::failed(call, why))).collect();
+                    open.map(|call| Block::ToolResult(ToolResult::failed(call, why(call)))).collect();
                 return (!results.is_empty()).then(|| Message::new(Role::Tool, results, now));
             }
             Role::User => return None,

@@ -284,7 +284,7 @@ impl ContextWindow {
         }
         let why = "interrupted; it may or may not have run";
         let newest = self.entries.iter().map(|entry| &*entry.message);
-        if let Some(mut missing) = pairs::missing_results(newest, why, Timestamp::UNIX_EPOCH) {
+        if let Some(mut missing) = pairs::missing_results(newest, |_| why, Timestamp::UNIX_EPOCH) {
             missing.turn = self.entries.last().and_then(|entry| entry.message.turn.clone());
             self.push(Arc::new(missing));
         }

@@ -7,6 +7,7 @@ use aethon_agent::hooks::CommandRules;
 use aethon_core::approval::{Answer, AnswerError, ApprovalRequest, Decision, Scope};
 use aethon_core::assistant::Assistant;
 use aethon_core::audit::{AuditAction, AuditLog};
+use aethon_core::channel::ChannelRecords;
 use aethon_core::message::{Block, Inbound, ToolResult};
 use aethon_core::model::StopReason;
 use aethon_core::surface::{Surface, TurnEvent};
@@ -71,11 +72,14 @@ async fn pending_approvals_are_answered_as_well_and_once() {
     surface.saw(|event| matches!(event, TurnEvent::Approval(_))).await;
     let open = harness.approvals.pending();
     assert_eq!((open.len(), open[0].tool.as_str(), &open[0].turn), (1, "shell", &submitted.turn));
+    let notes = async || harness.store.list("approvals", submitted.turn.as_str(), 10).await.unwrap();
+    assert_eq!(notes().await.len(), 1, "a restart would find that it has not run");
     assert!(harness.approvals.decide(&open[0].id, Decision::Approve));
     assert!(!harness.approvals.decide(&open[0].id, Decision::Approve));
     submitted.reply.wait().await.unwrap();
     assert_eq!(tool.ran(), 1);
     assert!(harness.approvals.pending().is_empty());
+    assert!(notes().await.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

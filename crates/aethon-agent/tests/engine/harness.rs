@@ -8,7 +8,9 @@ use std::time::Duration;
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::specialists::SpecialistSource;
-use aethon_agent::{Agent, Audit, Engine, Hooks, Learned, Meter, Models, Options, Prices, Services};
+use aethon_agent::{
+    Agent, Audit, Engine, Hooks, Learned, Meter, Models, OpenQuestions, Options, Prices, Services,
+};
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::assistant::{Assistant, Submitted};
@@ -116,7 +118,7 @@ impl House {
         let mut services = Services::new(store.clone(), store.clone(), store.clone(), meter, clock.clone());
         services.learned = plan.learned;
         services.hooks = Hooks::new(hooks);
-        services.approvals = approvals.clone();
+        services.questions = OpenQuestions::new(approvals.clone(), store.clone());
         services.audit = Audit { log: store.clone(), redactor: Live::default() };
         services.bus = bus.clone();
         services.health = health.clone();

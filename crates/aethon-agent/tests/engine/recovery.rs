@@ -2,6 +2,7 @@
 
 use aethon_agent::Options;
 use aethon_core::assistant::{Assistant, Posting};
+use aethon_core::channel::ChannelRecords;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{
     Block, Destination, EndReason, Inbound, Message, Role, ToolCall, ToolResult, TurnEnd,
@@ -77,6 +78,22 @@ async fn a_turn_with_an_id_goes_on_from_where_it_was() {
     assert_eq!((record.phase, record.attempts), (TurnPhase::Done, 2));
     let again = harness.submit(with_id(&session, "question", "m1"), quiet()).await;
     assert_eq!((again.is_new, again.reply.wait().await.unwrap().text.as_str()), (false, "found it"));
+}
+
+#[tokio::test]
+async fn a_call_that_waited_for_approval_has_not_run() {
+    for attempts in [1, 3] {
+        let harness = House::new([says("found it")]);
+        let session = session("a");
+        let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts };
+        let turn = leave(&harness, &session, &left, |turn| vec![user(turn, "question"), call(turn)]);
+        harness.store.put("approvals", &format!("{turn}:c0"), "", None).await.unwrap();
+        recover(&harness).await;
+        let transcript = harness.transcript(&session);
+        assert!(transcript[2].contains("it has not run"), "{}", transcript[2]);
+        // Another call of the turn may have the same id.
+        assert!(harness.store.list("approvals", "", 10).await.unwrap().is_empty());
+    }
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ fn refuse_daemon(home: &Home) -> Result<()> {
 /// Refuses a home in use. The returned lock keeps a server from starting.
 pub(crate) fn in_use(home: &Home) -> Result<Option<HomeLock>> {
     refuse_daemon(home)?;
-    // Also held by servers of versions that do not show that they run in any other way.
+    // From here on, none can start either.
     let lock = home.run().is_dir().then(|| home.lock()).transpose()?;
     if aethon_store::copy::is_open_elsewhere(&home.database()) {
         return Err(Error::refused(format!(

@@ -12,7 +12,7 @@ use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::specialists::SpecialistFolder;
 use aethon_agent::work::WorkLimits;
-use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, Options, Services};
+use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, OpenQuestions, Options, Services};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
@@ -69,7 +69,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.review = verify.clone().map(|verify| verify as Arc<dyn Review>);
     services.hooks = hooks(prepared, (guard, verify), memory, (sops, board.clone()), recorder);
     services.board = board;
-    services.approvals = approvals.clone();
+    services.questions = OpenQuestions::new(approvals.clone(), storage.channel_records.clone());
     let (log, redactor) = (storage.audit.clone(), prepared.shared.redactor.clone());
     services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();

@@ -26,7 +26,7 @@ pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
     let upgrade = if mode == OpenMode::Daemon { Upgrade::Allow } else { Upgrade::Refuse };
     let options = options(&prepared.config, prepared.clock()).with(|options| {
         (options.mode, options.upgrade) = (mode, upgrade);
-        options.defaults = defaults(&prepared.limits_set);
+        options.defaults = defaults(&prepared.shared.limits_set);
     });
     let store = open(&prepared.home.database(), options)?;
     let health = store.health();

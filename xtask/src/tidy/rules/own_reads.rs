@@ -31,6 +31,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "crates/aethon/src/backup/",
         "files of the home, which is closed, and of the workspace through no link, without waiting, checked after opening",
     ),
+    (
+        "crates/aethon/src/upgrade.rs",
+        "copies of the database in the home, which is closed to tools and commands",
+    ),
     ("crates/aethon/src/repair.rs", "the database in the home, which is closed to tools and commands"),
     ("crates/aethon/src/doctor.rs", "looks at places of the home for the owner"),
     (

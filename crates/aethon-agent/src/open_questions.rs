@@ -1,0 +1,99 @@
+//! Calls that wait for a person's approval, kept where a restart finds them.
+//!
+//! A call without a result may or may not have run when the program was killed. One that was still waiting for an answer has
+//! not, and then the model and the transcript should not leave that open. So a question is noted before it is put, and the
+//! note is removed before the call may run.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use aethon_core::approval::PendingApprovals;
+use aethon_core::channel::ChannelRecords;
+use aethon_core::error::Result;
+use aethon_core::ids::TurnId;
+use aethon_core::message::ToolCall;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::patience::until_stored;
+use crate::storage_log::log_storage;
+
+/// The owner of the records, which is no channel.
+const OWNER: &str = "approvals";
+
+/// How long a note is kept that a stopped turn left.
+const KEPT: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// The largest number of questions of a turn.
+const MAX_LISTED: usize = 100;
+
+const NOT_RUN: &str =
+    "interrupted by a restart of the assistant while it waited for approval; it has not run";
+
+/// The open questions to a person, and the notes of them. By default no notes are kept.
+#[derive(Clone, Default)]
+pub struct OpenQuestions {
+    /// The questions that clients can answer.
+    pub pending: PendingApprovals,
+    notes: Option<Arc<dyn ChannelRecords>>,
+}
+
+/// The calls of a turn that waited for approval when their program ended.
+#[derive(Default)]
+pub(crate) struct Unanswered(BTreeSet<String>);
+
+impl OpenQuestions {
+    /// These questions, noted there.
+    pub fn new(pending: PendingApprovals, notes: Arc<dyn ChannelRecords>) -> Self {
+        Self { pending, notes: Some(notes) }
+    }
+
+    /// Notes a question. If that fails, a restart says less about the call.
+    pub(crate) async fn open(&self, turn: &TurnId, call: &ToolCall, now: Timestamp) {
+        let Some(records) = &self.notes else { return };
+        let until = now.checked_add(KEPT).ok();
+        if let Err(error) = records.put(OWNER, &name(turn, &call.id), "", until).await {
+            log_storage("a question for approval could not be noted", &error);
+        }
+    }
+
+    /// Removes the note of a question that was settled. Only then may the call run.
+    pub(crate) async fn settle(&self, turn: &TurnId, call: &ToolCall) -> Result<()> {
+        let Some(records) = &self.notes else { return Ok(()) };
+        let name = name(turn, &call.id);
+        until_stored("an answered question could not be noted; trying again", || records.take(OWNER, &name))
+            .await?;
+        Ok(())
+    }
+
+    /// Removes and returns the notes that an earlier program left of a turn.
+    pub(crate) async fn left_by(&self, turn: &TurnId) -> Unanswered {
+        let Some(records) = &self.notes else { return Unanswered::default() };
+        let prefix = name(turn, "");
+        let taken = async {
+            let mut calls = BTreeSet::new();
+            for (name, _) in records.list(OWNER, &prefix, MAX_LISTED).await? {
+                records.take(OWNER, &name).await?;
+                calls.extend(name.strip_prefix(&prefix).map(str::to_owned));
+            }
+            Ok(calls)
+        };
+        taken.await.map_or_else(
+            |error| {
+                log_storage("open questions could not be read", &error);
+                Unanswered::default()
+            },
+            Unanswered,
+        )
+    }
+}
+
+impl Unanswered {
+    /// Why a call has no result: what the caller knows, or that it waited.
+    pub(crate) fn why(&self, call: &ToolCall, otherwise: &'static str) -> &'static str {
+        if self.0.contains(&call.id) { NOT_RUN } else { otherwise }
+    }
+}
+
+fn name(turn: &TurnId, call: &str) -> String {
+    format!("{turn}:{call}")
+}
