@@ -45,6 +45,7 @@ fn servers_of_tools_and_of_languages_run_in_containers_and_nowhere_else() {
         &outside,
         "mcp.servers.absent.command=no-such-program",
         "mcp.servers.nowhere={ command = \"x\", image = \"not-there\" }",
+        "security.guest_tools=[\"own__*\"]",
         "lsp.enabled=true",
         "lsp.servers.tiny={ command = \"no-such-server\", extensions = [\"tiny\"] }",
     ];

@@ -214,7 +214,7 @@ fn a_page_that_is_replaced_while_a_stranger_s_command_runs_stays_read_only() {
     let server = start(&daemon, &[]);
     let workspace = server.home().path().join("workspace");
     for folder in ["work", "sops"] {
-        std::fs::create_dir(workspace.join(folder)).unwrap();
+        std::fs::create_dir_all(workspace.join(folder)).unwrap();
     }
     std::fs::write(workspace.join("SOUL.md"), "kind\n").unwrap();
     let command = "echo x > work/begun; while ! [ -e work/go ]; do sleep 0.1; done; \

@@ -85,7 +85,8 @@ fn denied(chat: &mut Socket, id: &str, tool: &str, input: &Value) -> (bool, Stri
 #[test]
 fn each_way_out_waits_for_a_person_once_outbound_is_listed_and_nothing_leaves_unasked() {
     let stub = listener();
-    let server = server(&stub, &["approval.requires_approval=[\"outbound\"]"]);
+    let opened = "security.guest_tools=[\"fake__*\"]";
+    let server = server(&stub, &["approval.requires_approval=[\"outbound\"]", opened]);
     let mut chat = server.chat("default");
     for (number, (tool, input)) in ways_out(&stub).into_iter().enumerate() {
         let ended = denied(&mut chat, &format!("m{number}"), tool, &input);

@@ -21,7 +21,7 @@ const OWNER: i64 = 42;
 const GUEST: i64 = 43;
 
 /// What somebody might want to cause. The order is that of the columns.
-const ABILITIES: [(&str, &str); 13] = [
+const ABILITIES: [(&str, &str); 14] = [
     ("R1", "read files of the workspace"),
     ("R2", "read documents elsewhere in the home"),
     ("R3", "read keys (`~/.ssh`)"),
@@ -30,6 +30,7 @@ const ABILITIES: [(&str, &str); 13] = [
     ("W2", "write documents elsewhere in the home"),
     ("W3", "write start-up files (`~/.bashrc`)"),
     ("W4", "write the pages that shape the assistant (`SOUL.md`, `sops/`)"),
+    ("W5", "write what a project of the workspace obeys when it is opened (`.envrc`, `.git/hooks`)"),
     ("S1", "send something to another machine"),
     ("S2", "post into another conversation"),
     ("M1", "read the owner's memories"),
@@ -78,6 +79,8 @@ impl World {
             (".profile", "# mine\n"),
             (".aethon/workspace/SOUL.md", "Be kind.\n"),
             (".aethon/workspace/TOOLS.md", "Be careful.\n"),
+            (".aethon/workspace/app/.envrc", "# mine\n"),
+            (".aethon/workspace/app/.git/hooks/pre-commit", "# mine\n"),
         ] {
             let path = person.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -176,6 +179,7 @@ fn attempts(world: &World, mark: &str) -> Vec<Attempt> {
     all.extend(writing("W3", "~/.bashrc".into(), "~/.profile".into(), mark));
     all.extend(writing("W4", "SOUL.md".into(), "TOOLS.md".into(), mark));
     all.extend(writing("W4", format!("sops/t-{mark}.sop.md"), format!("sops/c-{mark}.sop.md"), mark));
+    all.extend(writing("W5", "app/.envrc".into(), "app/.git/hooks/pre-commit".into(), mark));
     let target = format!("/tool-{mark}");
     let url = format!("http://{at}{target}");
     all.push(by_tool("S1", "web_fetch", json!({"url": url}), move |world, _| world.was_asked(&target)));

@@ -36,6 +36,7 @@ pub struct Security {
     pub owners: Vec<String>,
     /// The tools that guests and household members who are no owners may use beyond those of the workspace, the public web
     /// and their own memories and jobs, such as `shell` or `mail__*`. What changes the assistant itself is never among them.
+    /// Tools of MCP servers that are programs on this machine are opened to turns that text from outside began, too.
     pub guest_tools: Vec<String>,
     /// Where shell commands run.
     #[schemars(schema_with = "crate::json_schema::sandbox")]

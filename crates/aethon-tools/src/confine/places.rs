@@ -44,6 +44,7 @@ pub(super) struct ClosedPlaces {
     allowed: Vec<PathBuf>,
     scan: Mutex<Scan>,
     projects: Mutex<Projects>,
+    other_homes: Mutex<Vec<PathBuf>>,
     kept: Mutex<Vec<Kept>>,
 }
 
@@ -88,6 +89,7 @@ impl ClosedPlaces {
             own,
             scan: Mutex::default(),
             projects: Mutex::default(),
+            other_homes: Mutex::default(),
             kept: Mutex::default(),
         }
     }
@@ -142,9 +144,10 @@ impl ClosedPlaces {
         Ok(rules)
     }
 
-    /// Returns the homes of other assistants that are near: the person's home and the neighbourhood of the own one.
+    /// Returns the homes of other assistants that were found near when the last rules or view were made: in the person's
+    /// home and beside the own one.
     pub(super) fn other_homes(&self) -> Vec<PathBuf> {
-        self.find().homes
+        self.other_homes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns what a command in the kernel sandbox sees.
@@ -174,7 +177,9 @@ impl ClosedPlaces {
         let own = self.home.iter().chain(&self.own).chain([&self.workspace]);
         let skipped = own.chain(self.protected.paths()).chain(&self.allowed).cloned().collect();
         let mut scan = self.scan.lock().unwrap_or_else(PoisonError::into_inner);
-        scan.find(&self.protected, self.home.as_deref(), &skipped)
+        let found = scan.find(&self.protected, self.home.as_deref(), &skipped);
+        self.other_homes.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&found.homes);
+        found
     }
 
     /// Returns what in projects is closed for writing in turns of this trust. The homes of a guest's turn are closed as a

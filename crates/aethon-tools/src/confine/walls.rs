@@ -137,14 +137,19 @@ impl Walls {
 
     #[cfg(target_os = "linux")]
     fn enter(&self, trust: Trust) -> io::Result<()> {
-        // Read the address first: it lies in the home, which this thread cannot read once inside.
+        let files = if self.protection.files {
+            let sockets = (self.socket_protection == SocketProtection::Rule).then_some(&self.sockets);
+            Some(self.places.rules(trust, sockets, self.protection.signals)?)
+        } else {
+            None
+        };
+        // Read before anything is in force: addresses lie in homes, which this thread cannot read once inside.
         let ports = self.own_ports();
         if self.protection.is_root && self.protection.files {
             capabilities::drop_from_children()?;
         }
-        if self.protection.files {
-            let sockets = (self.socket_protection == SocketProtection::Rule).then_some(&self.sockets);
-            self.places.rules(trust, sockets, self.protection.signals)?.enforce()?;
+        if let Some(files) = files {
+            files.enforce()?;
         }
         let is_stranger = trust != Trust::Owner && !self.sockets.is_any_opened;
         if is_stranger && self.socket_protection == SocketProtection::Strangers {

@@ -13,6 +13,7 @@ mod covers;
 mod exec;
 mod idle;
 mod machine;
+mod of_options;
 mod pool;
 mod program;
 mod trial;

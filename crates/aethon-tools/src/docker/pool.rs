@@ -21,9 +21,7 @@ use super::covers;
 use super::exec::{Ended, Room};
 use super::idle::{Idle, IdleContainers};
 use super::machine::Machine;
-use crate::options::Options;
 use crate::sandbox_limits::{SandboxLimits, amount};
-use crate::strangers::ChangeableParts;
 
 /// Timeout for pulling an image.
 const PULL: Duration = Duration::from_secs(600);
@@ -40,12 +38,21 @@ pub(super) struct Pool {
     pub(super) client: Client,
     pub(super) limits: SandboxLimits,
     workspace: PathBuf,
-    /// What of it strangers' turns may change.
-    parts: ChangeableParts,
+    find_parts: Box<FindParts>,
     /// Identifies the home, so that two assistants on one machine leave each other alone.
     home: String,
     machine: OnceCell<Machine>,
     idle: Mutex<IdleContainers>,
+}
+
+/// Finds what of the workspace with this real path strangers' turns may change now. Blocks.
+pub(super) type FindParts = dyn Fn(&Path) -> Vec<PathBuf> + Send + Sync;
+
+/// The folders of an assistant.
+pub(super) struct Folders<'f> {
+    pub(super) home: &'f Path,
+    pub(super) workspace: &'f Path,
+    pub(super) find_parts: Box<FindParts>,
 }
 
 /// Whether a missing image may be pulled.
@@ -84,15 +91,14 @@ impl std::fmt::Debug for DockerSandbox {
 }
 
 impl DockerSandbox {
-    /// Creates the sandbox of the assistant of these options, for a daemon's address. Contacts nothing yet.
-    pub fn new(host: &str, options: &Options) -> Self {
-        let home = options.home.as_deref().unwrap_or(&options.workspace);
+    /// Creates the sandbox for a daemon's address. Contacts nothing yet.
+    pub(super) fn at(host: &str, limits: SandboxLimits, folders: Folders<'_>) -> Self {
         Self(Arc::new(Pool {
             client: Client::new(host),
-            limits: options.shell.limits.clone(),
-            workspace: options.workspace.clone(),
-            parts: ChangeableParts::new(options),
-            home: real(home).display().to_string(),
+            limits,
+            workspace: folders.workspace.to_path_buf(),
+            find_parts: folders.find_parts,
+            home: real(folders.home).display().to_string(),
             machine: OnceCell::new(),
             idle: Mutex::default(),
         }))
@@ -309,7 +315,7 @@ impl Pool {
     /// Returns what of the workspace strangers' turns may change now.
     async fn parts(self: &Arc<Self>) -> Result<Vec<PathBuf>, String> {
         let pool = self.clone();
-        let found = tokio::task::spawn_blocking(move || pool.parts.now(&real(&pool.workspace)));
+        let found = tokio::task::spawn_blocking(move || (pool.find_parts)(&real(&pool.workspace)));
         found.await.map_err(|error| error.to_string())
     }
 

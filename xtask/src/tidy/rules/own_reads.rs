@@ -84,6 +84,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/aethon-tools/src/files/writable.rs", "judges what is open already; opening is up to `beneath`"),
     ("crates/aethon-tools/src/lsp/servers.rs", "asks whether a project has its file, and opens nothing"),
     ("crates/aethon-tools/src/outputs/kept.rs", "kept output in the home, which is closed, through no link"),
+    ("crates/aethon-tools/src/stamp.rs", "the state of a folder, never its content"),
+    ("crates/aethon-tools/src/strangers/", "what is where, to wall it off; opens nothing"),
     ("crates/aethon-tools/src/sockets/", "which sockets exist, and opens nothing"),
     ("crates/aethon-tools/src/protected_paths/", "which places exist, never what is in them"),
     ("crates/aethon-tools/src/protected_paths.rs", "which places exist, never what is in them"),
