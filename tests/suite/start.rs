@@ -96,6 +96,23 @@ fn help_names_every_flag() {
 }
 
 #[test]
+fn too_small_an_address_space_is_refused_in_one_sentence() {
+    for mebibytes in [192, 256, 512] {
+        let home = home();
+        let server = server_command(home.path(), &[]);
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.arg("-c").arg(format!("ulimit -v {}; exec \"$0\" \"$@\"", mebibytes << 10));
+        shell.arg(server.get_program()).args(server.get_args());
+        shell.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", home.path());
+        let output = run(&mut shell, None);
+        assert_refusal(&output);
+        let words = words(&output);
+        assert_names(&words, &[&format!("{mebibytes} MiB"), "ulimit -v", "1024 MiB"]);
+        assert_eq!(words.trim().lines().count(), 1, "{words}");
+    }
+}
+
+#[test]
 fn wrong_flags_are_refused() {
     for flags in [
         &["--no-such-flag"][..],

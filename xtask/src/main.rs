@@ -62,6 +62,8 @@ enum Chore {
     Swaps(proof::SwapsOptions),
     /// Have clients of every surface talk for an hour, and see whether memory, files or threads grow
     Steady(proof::SteadyOptions),
+    /// Hold 20 turns a second in 50 sessions, then be silent, and see what memory is given back
+    Soak(proof::SoakOptions),
     /// Damaged inputs for everything that reads what strangers send
     Fuzz(proof::FuzzOptions),
     /// Measure speed and size of the release build against a bare hyper server
@@ -107,6 +109,7 @@ fn run(arguments: Arguments) -> Result<()> {
         Chore::Chaos(options) => proof::chaos(root, &options),
         Chore::Swaps(options) => proof::swaps(root, &options),
         Chore::Steady(options) => proof::steady(root, &options),
+        Chore::Soak(options) => proof::soak(root, &options),
         Chore::Fuzz(options) => proof::fuzz(root, &options),
         Chore::Bench(options) => bench::run(root, &options),
         #[cfg(feature = "bench")]

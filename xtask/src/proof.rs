@@ -1,4 +1,4 @@
-//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `backups`, `steady`, `chaos`, `swaps` and `fuzz`. Each runs tests of
+//! Chores that try to prove the promises wrong: `sim`, `io-faults`, `torture`, `backups`, `steady`, `soak`, `chaos`, `swaps` and `fuzz`. Each runs tests of
 //! the workspace for longer than the normal run, or with inputs of the caller's choice.
 
 use crate::process;
@@ -59,6 +59,17 @@ pub(crate) struct SteadyOptions {
     /// Minutes
     #[arg(long, default_value_t = 60)]
     minutes: u64,
+}
+
+/// How long conversations go on, and how long nothing happens after them.
+#[derive(clap::Args)]
+pub(crate) struct SoakOptions {
+    /// Minutes of turns
+    #[arg(long, default_value_t = 34)]
+    minutes: u64,
+    /// Minutes of silence; what is kept of conversations is due back after 12
+    #[arg(long, default_value_t = 12)]
+    silence: u64,
 }
 
 /// How many turns while files are swapped.
@@ -140,6 +151,13 @@ pub(crate) fn backups(root: &Path, options: &BackupsOptions) -> Result<()> {
 pub(crate) fn steady(root: &Path, options: &SteadyOptions) -> Result<()> {
     let minutes = options.minutes.to_string();
     on_the_built_server(root, "stays_flat_for_long", &[("AETHON_STEADY_MINUTES", minutes.as_str())])
+}
+
+/// Runs many turns in many sessions on the built server, and looks at the memory that it gives back.
+pub(crate) fn soak(root: &Path, options: &SoakOptions) -> Result<()> {
+    let (minutes, silence) = (options.minutes.to_string(), options.silence.to_string());
+    let variables = [("AETHON_SOAK_MINUTES", minutes.as_str()), ("AETHON_SOAK_SILENCE", silence.as_str())];
+    on_the_built_server(root, "what_conversations_took_is_given_back", &variables)
 }
 
 /// Begins turns on the built server while a command swaps everything that it reads in the workspace.

@@ -76,6 +76,8 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<()> {
+    // Before the first thread, each of which reserves some.
+    aethon::check_address_space()?;
     let (format, check) = (arguments.log_format, arguments.check);
     let prepared = builder(arguments).load()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -156,7 +156,7 @@ impl Stage {
         let messenger = self.channel(TOKEN, Pairing::Invite);
         let running = self.ground.start(&messenger);
         eventually("it is signed in", || status(&messenger).state == ChannelState::Running).await;
-        // The first poll only forgets what was before.
+        // The first polls only look through what was before.
         eventually("it polls", || self.server.state().polls.len() > 1).await;
         (messenger, running)
     }
@@ -193,6 +193,33 @@ async fn another_program_that_polls_is_told_and_when_it_has_gone_the_channel_goe
     stage.server.say(7, "afterwards", NOW);
     pass(60).await;
     assert_eq!(stage.texts(), ["meanwhile", "afterwards"]);
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_the_first_start_what_is_new_is_answered_and_history_is_not() {
+    let stage = Stage::new();
+    // More than one poll brings, and some while the program signs in.
+    for number in 0..150 {
+        stage.server.say(7, &format!("history {number}"), NOW - 3_600);
+    }
+    stage.server.say(7, "while it starts", NOW);
+    stage.server.say(7, "just before, by another clock", NOW - 3);
+    let messenger = stage.channel(TOKEN, Pairing::Invite);
+    // The first life ends before its first poll is through.
+    let running = stage.ground.start(&messenger);
+    eventually("it polls", || !stage.server.state().polls.is_empty()).await;
+    running.stop().await;
+    let (_messenger, running) = stage.running().await;
+    stage.server.say(7, "afterwards", NOW);
+    pass(60).await;
+    assert_eq!(stage.texts(), ["while it starts", "just before, by another clock", "afterwards"]);
+    running.stop().await;
+    // An old message that comes later is one that waited.
+    let (_messenger, running) = stage.running().await;
+    stage.server.say(7, "delayed", NOW - 3_600);
+    pass(60).await;
+    assert_eq!(stage.texts().last().unwrap(), "delayed");
     running.stop().await;
 }
 

@@ -173,6 +173,9 @@ pub struct NewDelivery {
     pub is_reply: bool,
     /// When it is too old to be useful.
     pub expires_at: Timestamp,
+    /// Whether the same message of the same turn counts as this one: the call that sends it may have done so before a
+    /// restart.
+    pub is_again: bool,
 }
 
 impl NewDelivery {
@@ -180,7 +183,22 @@ impl NewDelivery {
     pub fn new(channel: impl Into<String>, text: impl Into<String>, expires_at: Timestamp) -> Self {
         let (channel, text) = (channel.into(), text.into());
         let (attachments, outside) = (Vec::new(), None);
-        Self { channel, recipient: None, text, attachments, outside, is_reply: false, expires_at }
+        Self {
+            channel,
+            recipient: None,
+            text,
+            attachments,
+            outside,
+            is_reply: false,
+            expires_at,
+            is_again: false,
+        }
+    }
+
+    /// Sets whether it may have been stored before.
+    #[must_use]
+    pub fn with_again(self, is_again: bool) -> Self {
+        Self { is_again, ..self }
     }
 
     /// Sets the recipient.

@@ -110,7 +110,16 @@ pub(crate) fn insert(
     // Deliveries to the same recipient arrive in the order in which they were stored.
     const LAST_DUE: &str = "SELECT max(due_at) FROM outbox INDEXED BY outbox_recipient
         WHERE channel = ?1 AND recipient = ?2 AND recipient IS NOT NULL AND due_at IS NOT NULL";
+    // What the turn sent before a restart, whether it has arrived or not.
+    const SAME: &str =
+        "SELECT id FROM outbox WHERE turn = ?1 AND channel = ?2 AND recipient IS ?3 AND text = ?4
+        AND is_reply = 0 LIMIT 1";
     let NewDelivery { channel, recipient, text, outside, expires_at, is_reply, .. } = delivery;
+    if delivery.is_again
+        && let Some(id) = sql.first(SAME, params![turn, channel, recipient, text], |row| row.get(0))?
+    {
+        return Ok(id);
+    }
     let before = match recipient {
         Some(recipient) => {
             sql.one(LAST_DUE, params![channel, recipient], |row| row.get::<_, Option<i64>>(0))?

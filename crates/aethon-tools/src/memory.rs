@@ -69,6 +69,8 @@ impl ManageMemory {
         .with_role("category", ArgumentRole::Remembered)
         .with_role("query", ArgumentRole::Text)
         .looking_with("action", &["search", "list"])
+        // What is remembered already is not remembered twice, and what is forgotten stays so.
+        .repeatable()
         // Everybody has their own.
         .open_to(Trust::Guest);
         Self { spec, memory }
@@ -96,7 +98,7 @@ impl ManageMemory {
         let memory = NewMemory::new(content, category.unwrap_or_default(), source).map_err(to_tool_error)?;
         let stored = self.memory.store(memory.of(scope)).await.map_err(to_tool_error)?;
         let id = stored.entry.id;
-        Ok(if stored.is_new {
+        Ok(if stored.is_new || context.is_again() {
             format!("Remembered as memory {id}, under {:?}.", stored.entry.category)
         } else {
             format!("That is remembered already, as memory {id}.")
@@ -137,12 +139,10 @@ impl ManageMemory {
     async fn forget(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
         let id = needed(arguments.id.as_deref(), "id", "forget")?;
         let id = parsed(id)?;
-        if self
-            .memory
-            .forget(&Reach::of(&context.person), id, Expected::Anything)
-            .await
-            .map_err(to_tool_error)?
-        {
+        let is_forgotten =
+            self.memory.forget(&Reach::of(&context.person), id, Expected::Anything).await.map_err(to_tool_error)?;
+        // A number is never given twice, so what this call finds gone, it has removed before.
+        if is_forgotten || context.is_again() {
             Ok(format!("Memory {id} is forgotten, with its history."))
         } else {
             Err(ToolError::failed(format!("there is no memory {id}; `search` and `list` show the ids")))

@@ -1,7 +1,13 @@
-//! Process hardening at startup: keeps other processes out of this one's memory, and raises the limit of open files so that
-//! everybody who connects can be served.
+//! Process hardening at startup: keeps other processes out of this one's memory, raises the limit of open files so that
+//! everybody who connects can be served, and refuses to start where memory would be missing in the middle of the work.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::error::{Error, Result};
+
+/// The address space that the program may come to need. Memory is reserved in advance for each thread and used by and by: with
+/// less than this, a thread cannot start, or a large message ends the process.
+const ADDRESS_SPACE: u64 = 1 << 30;
 
 /// The limits of open files to try, in order.
 const OPEN_FILES: [u64; 2] = [65_536, 10_240];
@@ -18,6 +24,23 @@ pub fn harden_process() {
     // Lowering a limit is always permitted.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     raise_open_files();
+}
+
+/// Refuses to start with a limit on the address space (`RLIMIT_AS`, `ulimit -v`) that the daemon would run into.
+pub fn check_address_space() -> Result<()> {
+    check_room(getrlimit(Resource::As).current)
+}
+
+fn check_room(limit: Option<u64>) -> Result<()> {
+    match limit.filter(|limit| *limit < ADDRESS_SPACE) {
+        None => Ok(()),
+        Some(limit) => Err(Error::refused(format!(
+            "the limit on the address space is {} MiB, and {} MiB must be free for what threads reserve and seldom use; raise it \
+             (`ulimit -v`, `LimitAS=`), or limit the memory by a control group (`MemoryMax=`, `docker run --memory`)",
+            limit >> 20,
+            ADDRESS_SPACE >> 20
+        ))),
+    }
 }
 
 /// Raises the limit of open files as far as the system allows, within reason: with the usual 1,024, a few hundred idle
@@ -41,6 +64,13 @@ mod tests {
     use rustix::process::{DumpableBehavior, dumpable_behavior};
 
     use super::*;
+
+    #[test]
+    fn a_limit_that_the_work_would_run_into_is_refused() {
+        assert!(check_room(None).is_ok() && check_room(Some(ADDRESS_SPACE)).is_ok());
+        let refused = check_room(Some(192 << 20)).unwrap_err();
+        assert!(refused.is_refusal() && refused.to_string().contains("192 MiB"), "{refused}");
+    }
 
     #[test]
     fn the_memory_is_closed_to_others_and_written_nowhere() {

@@ -66,7 +66,7 @@ pub use crate::aethon::Aethon;
 pub use crate::arguments::without_secrets;
 pub use crate::builder::{Builder, Prepared};
 pub use crate::error::{Error, Result};
-pub use crate::harden::harden_process;
+pub use crate::harden::{check_address_space, harden_process};
 pub use crate::home::{Home, HomeLock};
 pub use crate::init::run_as_init;
 pub use crate::logging::{LogLevel, Logging};

@@ -203,6 +203,15 @@ impl Vectors {
 /// The background task that computes vectors.
 pub(crate) struct VectorTask(Mutex<Option<JoinHandle<()>>>);
 
+impl Drop for VectorTask {
+    /// Nothing else ends it, and it keeps the storage open.
+    fn drop(&mut self) {
+        if let Some(task) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            task.abort();
+        }
+    }
+}
+
 impl VectorTask {
     /// Stops the task. A vector in progress is made again at the next start, from the cache of paid ones.
     pub(crate) async fn stop(&self) {

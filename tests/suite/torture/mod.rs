@@ -4,7 +4,7 @@
 //! `clients` are the pages, webhooks and terminals, `people` those who write over `messengers`, `jobs` makes scheduled jobs; `check`
 //! holds what they noted against what is stored. The order of kills follows from a seed, what the clients do from the same; what
 //! comes between is up to the machine. `chaos` is people alone, with connections that break besides; `steady` has no kills, and looks at
-//! what the daemon holds.
+//! what the daemon holds; `soak` looks at what it gives back.
 
 mod chaos;
 mod check;
@@ -13,6 +13,7 @@ mod clock;
 mod jobs;
 mod messengers;
 mod people;
+mod soak;
 mod steady;
 
 use std::net::SocketAddr;

@@ -6,11 +6,11 @@
 //! without a result get one, so that every call has its result.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use aethon_core::message::{Block, EndReason, Failure, Message, Role, ToolCall, ToolResult};
-use aethon_core::model::{ModelErrorKind, StopReason};
+use aethon_core::model::{ModelErrorKind, ModelRequest, StopReason};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
 use aethon_core::tool::{ToolContext, ToolSpec, Toolbox};
 use futures_util::{FutureExt, StreamExt, stream};
@@ -21,6 +21,8 @@ use super::outcome::TurnOutcome;
 use super::repetition::Repetition;
 use crate::caught::caught;
 use crate::control::{Control, Interrupt};
+
+pub(super) const RESTARTED: &str = "interrupted by a restart of the assistant; it may or may not have run";
 
 const CUT_SHORT: &str =
     "interrupted: the turn ended before this call did; it may or may not have had an effect";
@@ -59,6 +61,13 @@ struct OpenCalls {
     loops: Option<String>,
 }
 
+/// A call that a restart has cut off.
+pub(super) struct CutOffCall {
+    pub(super) call: ToolCall,
+    /// Why it has failed, unless it runs again.
+    pub(super) failure: Option<&'static str>,
+}
+
 /// A call and its progress.
 struct OpenCall {
     call: ToolCall,
@@ -83,6 +92,37 @@ impl ToolRun {
         });
         let was_cut = stop == StopReason::Length;
         self.open = Some(OpenCalls { calls: calls.collect(), was_cut, loops: None });
+    }
+
+    /// Takes up calls that a restart has cut off. Those of tools that recognise what they have done run again; the others
+    /// have a result that says what happened.
+    pub(super) fn take_up(&mut self, calls: Vec<CutOffCall>) {
+        if calls.is_empty() {
+            return;
+        }
+        let calls = calls.into_iter().map(|CutOffCall { call, failure }| {
+            let result = failure.map(|why| OnceLock::from(ToolResult::failed(&call, why)));
+            OpenCall {
+                context: self.context.for_repeated_call(&call),
+                call,
+                started: OnceLock::new(),
+                result: result.unwrap_or_default(),
+            }
+        });
+        self.open = Some(OpenCalls { calls: calls.collect(), was_cut: false, loops: None });
+    }
+
+    /// Notes what the model is shown that made the calls which were taken up.
+    pub(super) fn taken_up_from(&mut self, request: ModelRequest) {
+        let request = Arc::new(request);
+        for call in self.open.iter_mut().flat_map(|open| &mut open.calls) {
+            call.context = call.context.clone().having_seen(request.clone());
+        }
+    }
+
+    /// Returns whether there are calls whose results are not stored.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 
     /// Runs the open calls; `specs` describe every tool that can be called.
@@ -166,6 +206,9 @@ fn groups(calls: &[OpenCall], specs: &[ToolSpec]) -> Vec<Range<usize>> {
 
 impl OpenCall {
     async fn run(&self, toolbox: &dyn Toolbox, was_cut: bool) {
+        if self.result.get().is_some() {
+            return;
+        }
         self.started.get_or_init(Instant::now);
         self.show(ToolPhase::Running, None);
         let mut result = if was_cut && self.call.input.is_string() {
@@ -192,6 +235,7 @@ impl OpenCall {
     fn result(&self) -> ToolResult {
         match (self.result.get(), self.started.get().is_some(), self.has_begun()) {
             (Some(result), ..) => result.clone(),
+            (None, ..) if self.context.is_again() => ToolResult::failed(&self.call, RESTARTED),
             (None, false, _) => ToolResult::failed(&self.call, NOT_RUN),
             (None, true, false) => ToolResult::refused(&self.call, NOT_RUN),
             (None, true, true) => ToolResult::failed(&self.call, CUT_SHORT),

@@ -104,7 +104,7 @@ impl Turn<'_> {
         }
     }
 
-    fn request(&self, system: &Arc<str>, attempt: u32) -> ModelRequest {
+    pub(super) fn request(&self, system: &Arc<str>, attempt: u32) -> ModelRequest {
         let mut messages = self.conversation.window.messages();
         if let Some(continued) = &self.answer.continued {
             Arc::make_mut(&mut messages).extend(continued.iter().cloned());

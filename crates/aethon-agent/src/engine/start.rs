@@ -8,13 +8,15 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, EndReason, Message, Role, ToolCall};
 use aethon_core::session::{Begin, Begun};
 use aethon_core::surface::TurnEvent;
+use aethon_core::tool::Toolbox as _;
 
 use super::agents::RunningAgent;
+use super::calls::{CutOffCall, RESTARTED};
 use super::shared::Shared;
 use crate::dispatcher::{Job, Stage};
 use crate::patience::until_stored;
 use crate::prompt::CONTEXT_PAGE;
-use crate::window::{ContextWindow, is_summary, missing_results};
+use crate::window::{ContextWindow, is_summary, missing_results, open_calls};
 
 /// How many messages are looked through at once for the one that started a turn.
 const PAGE: usize = 200;
@@ -24,11 +26,25 @@ const MOST_PAGES: usize = 25;
 
 const UNREAD: &str = "a conversation could not be read; trying again";
 
-const RESTARTED: &str = "interrupted by a restart of the assistant; it may or may not have run";
+/// How a turn begins.
+pub(super) struct Opening {
+    /// What its model sees.
+    pub(super) window: ContextWindow,
+    /// Where the messages of the turn begin in it.
+    pub(super) start: usize,
+    /// The calls that a restart has cut off, if any of them runs again.
+    pub(super) cut_off: Vec<CutOffCall>,
+}
+
+impl Opening {
+    pub(super) fn new(window: ContextWindow, start: usize) -> Self {
+        Self { window, start, cut_off: Vec::new() }
+    }
+}
 
 impl Shared {
     /// Begins a turn, as far as that has not happened, and finds what its model will see.
-    pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<(ContextWindow, usize)> {
+    pub(super) async fn start(&self, job: &mut Job, agent: &RunningAgent) -> Result<Opening> {
         let fresh = job.stage != Stage::LeftBehind && job.replaces.is_none();
         let begun = match job.stage {
             Stage::Begun(begun) => begun,
@@ -62,14 +78,14 @@ impl Shared {
         if let Some(mut window) = window {
             let start = window.len();
             window.push(message);
-            return Ok((window, start));
+            return Ok(Opening::new(window, start));
         }
-        let window = self.read_window(job, agent).await?;
+        let (window, cut_off) = self.read_window(job, agent).await?;
         let start = window.turn_start(turn);
         if window.len() == 1 {
             self.publish_session(session, SessionChange::Created);
         }
-        Ok((window, start))
+        Ok(Opening { window, start, cut_off })
     }
 
     /// Stores the beginning of a turn, however long that takes.
@@ -78,25 +94,29 @@ impl Shared {
         until_stored("the beginning of a turn could not be stored; trying again", begin).await
     }
 
-    async fn read_window(&self, job: &Job, agent: &RunningAgent) -> Result<ContextWindow> {
-        let log = &self.services.log;
+    /// Reads what a model sees of a conversation. Returns the calls that a restart has cut off as well, if any of them runs
+    /// again; otherwise they have results now.
+    async fn read_window(&self, job: &Job, agent: &RunningAgent) -> Result<(ContextWindow, Vec<CutOffCall>)> {
         let (mut messages, is_cut) = self.newest(job.session()).await?;
         let unread = if is_cut { self.older_than(job, &mut messages).await? } else { 0 };
         leave_out_withdrawn(&mut messages);
+        let mut cut_off = Vec::new();
         if job.stage == Stage::LeftBehind {
             let unanswered = self.services.questions.left_by(&job.turn).await;
-            let own = messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
+            let own = || messages.iter().filter(|message| message.turn.as_ref() == Some(&job.turn));
             let why = |call: &ToolCall| unanswered.why(call, RESTARTED);
-            if let Some(mut missing) = missing_results(own, why, self.services.clock.now()) {
-                missing.turn = Some(job.turn.clone());
-                let append = || log.append(&job.turn, vec![missing.clone()]);
-                let stored =
-                    until_stored("missing results could not be stored; trying again", append).await?;
-                // A summary that stands for them has to name them: without a number they would come again, without their calls.
-                if let Some(id) = stored.first() {
-                    missing.id = *id;
-                }
-                messages.push(missing);
+            let specs = agent.toolbox.specs();
+            let runs_again =
+                |call: &ToolCall| specs.iter().any(|spec| spec.name == call.name && spec.runs_again());
+            let open = open_calls(own());
+            if open.iter().any(|call| runs_again(call)) {
+                let cut = open.into_iter().map(|call| CutOffCall {
+                    failure: (!runs_again(call)).then(|| why(call)),
+                    call: call.clone(),
+                });
+                cut_off = cut.collect();
+            } else if let Some(missing) = missing_results(own(), why, self.services.clock.now()) {
+                messages.push(self.stored_results(job, missing).await?);
             }
         }
         // What somebody posted since the turn began is stored behind its question; the model is asked with the question last.
@@ -108,7 +128,19 @@ impl Shared {
         }
         let window =
             ContextWindow::of(messages, agent.limits(&self.options).rule(), agent.knowledge.counter());
-        Ok(window.after_unread(unread))
+        Ok((window.after_unread(unread), cut_off))
+    }
+
+    /// Stores the results of calls that have none.
+    async fn stored_results(&self, job: &Job, mut missing: Message) -> Result<Message> {
+        missing.turn = Some(job.turn.clone());
+        let append = || self.services.log.append(&job.turn, vec![missing.clone()]);
+        let stored = until_stored("missing results could not be stored; trying again", append).await?;
+        // A summary that stands for them has to name them: without a number they would come again, without their calls.
+        if let Some(id) = stored.first() {
+            missing.id = *id;
+        }
+        Ok(missing)
     }
 
     /// The messages that a model may see, and whether there are older ones. A history from before there were summaries may be

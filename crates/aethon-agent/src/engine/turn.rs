@@ -18,12 +18,12 @@ use super::compaction::Conversation;
 use super::offer::Offer;
 use super::outcome::{TurnOutcome, reply_if_not_stored};
 use super::shared::Shared;
+use super::start::Opening;
 use crate::caught::caught;
 use crate::control::{Cause, Control};
 use crate::dispatcher::{Job, Stage};
 use crate::patience::until_stored;
 use crate::storage_log::log_storage;
-use crate::window::ContextWindow;
 
 /// How many times a model may pause a turn and be asked to continue.
 const MOST_PAUSES: u32 = 8;
@@ -99,9 +99,9 @@ impl Shared {
             return None;
         };
         match self.start(&mut job, &agent).await {
-            Ok((window, start)) => {
-                self.ahead.revise(job.session(), &window);
-                Turn::new(self, agent, job, (window, start)).run().await;
+            Ok(opening) => {
+                self.ahead.revise(job.session(), &opening.window);
+                Turn::new(self, agent, job, opening).run().await;
             }
             Err(error) if error.is_elsewhere() => return Some(job),
             Err(error) if error.is_invalid() => self.end_with_stored(job).await,
@@ -114,7 +114,7 @@ impl Shared {
                     "The message could not be worked on, because the storage failed; the log has more.";
                 let outcome = TurnOutcome::fault(EndReason::Storage, sentence);
                 let window = agent.new_window(&self.options);
-                let mut turn = Turn::new(self, agent, job, (window, 0));
+                let mut turn = Turn::new(self, agent, job, Opening::new(window, 0));
                 turn.conversation.is_whole = false;
                 turn.finish(outcome).await;
             }
@@ -124,17 +124,13 @@ impl Shared {
 }
 
 impl<'e> Turn<'e> {
-    fn new(
-        shared: &'e Arc<Shared>,
-        agent: Arc<RunningAgent>,
-        job: Job,
-        (window, start): (ContextWindow, usize),
-    ) -> Self {
+    fn new(shared: &'e Arc<Shared>, agent: Arc<RunningAgent>, job: Job, opening: Opening) -> Self {
         let context = TurnContext::of(job.turn.clone(), &job.inbound);
         let limits = agent.limits(&shared.options);
         let output_chars = limits.output_chars(shared.options.max_tool_output_chars);
         let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
-        let tools = ToolRun::new(tools, shared.options.loop_limit);
+        let mut tools = ToolRun::new(tools, shared.options.loop_limit);
+        tools.take_up(opening.cut_off);
         let model = agent.agent.models.capabilities();
         let specs = if model.tools { agent.toolbox.specs_for(&context) } else { Arc::default() };
         Self {
@@ -146,7 +142,7 @@ impl<'e> Turn<'e> {
             tools,
             offer: Offer::new(specs, model.reads_tools, limits.tokens),
             has_looked: false,
-            conversation: Conversation::new(window, start),
+            conversation: Conversation::new(opening.window, opening.start),
             dialogue: Dialogue::default(),
             answer: AnswerSoFar::default(),
         }
@@ -183,9 +179,13 @@ impl<'e> Turn<'e> {
         let checked = checked.map_err(TurnOutcome::interrupted)?.map_err(TurnOutcome::failed);
         let added = checked.inspect_err(|outcome| self.shared.measure_refusal(&self.context, outcome))?;
         self.job.drop_content();
+        let mut has_called = self.tools.is_open();
+        if has_called {
+            self.run_cut_off_calls().await?;
+        }
         self.notify_changed_instructions().await;
         self.add_context(added).await?;
-        let (mut pauses, mut was_cut, mut has_called, mut was_sent_back) = (0, false, false, false);
+        let (mut pauses, mut was_cut, mut was_sent_back) = (0, false, false);
         for step in 1..=options.max_iterations {
             // With a single step allowed, there is nothing to bring to a close.
             if has_called && step == options.max_iterations {
@@ -269,6 +269,19 @@ impl<'e> Turn<'e> {
         let calls = message.tool_calls().cloned().collect();
         self.append(message).await?;
         self.tools.open(calls, stop);
+        self.run_open_calls().await
+    }
+
+    /// Runs the calls that a restart has cut off, before anything else is stored: the results stand behind their calls.
+    async fn run_cut_off_calls(&mut self) -> Result<(), TurnOutcome> {
+        let system = self.agent.agent.prompt.text();
+        self.offer_tools();
+        self.tools.taken_up_from(self.request(&system, 0));
+        self.run_open_calls().await
+    }
+
+    /// Runs the calls whose message is stored, and stores their results.
+    async fn run_open_calls(&mut self) -> Result<(), TurnOutcome> {
         let ran = self.tools.run(&*self.agent.toolbox, &self.offer.all, &mut self.control).await;
         ran.map_err(TurnOutcome::interrupted)?;
         // They stay open until they are stored: if that fails, the end of the turn tries once more.

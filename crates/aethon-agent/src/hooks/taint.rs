@@ -55,6 +55,21 @@ impl Taint {
         self.lock().get(turn).cloned()
     }
 
+    /// Records what in a request taints its turn, unless that is known.
+    fn look_at(&self, turn: &TurnId, session: &SessionId, request: &ModelRequest) {
+        if self.source(turn).is_some() {
+            return;
+        }
+        let blocks = request.messages.iter().flat_map(|message| &message.content);
+        let described = || request.tools.iter().find(|tool| tool.described_outside);
+        let found = blocks.filter_map(source).next().or_else(|| {
+            described().map(|tool| format!("the description of `{}`, which its MCP server wrote", tool.name))
+        });
+        if let Some(source) = found {
+            self.note(turn, session, source);
+        }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<TurnId, String>> {
         // The map is consistent after every statement, so a panic elsewhere does not make it unusable.
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
@@ -80,17 +95,7 @@ impl Hook for Taint {
     }
 
     async fn before_model(&self, turn: &TurnContext, request: &ModelRequest) -> Result<(), Failure> {
-        if self.source(&turn.turn).is_some() {
-            return Ok(());
-        }
-        let blocks = request.messages.iter().flat_map(|message| &message.content);
-        let described = || request.tools.iter().find(|tool| tool.described_outside);
-        let found = blocks.filter_map(source).next().or_else(|| {
-            described().map(|tool| format!("the description of `{}`, which its MCP server wrote", tool.name))
-        });
-        if let Some(source) = found {
-            self.note(&turn.turn, &turn.session, source);
-        }
+        self.look_at(&turn.turn, &turn.session, request);
         Ok(())
     }
 
@@ -99,6 +104,10 @@ impl Hook for Taint {
         let is_kept = context.trust() != Trust::Guest && spec.changes_what_is_kept(&call.input);
         if !spec.sends_or_runs() && !is_kept {
             return ToolDecision::Allow;
+        }
+        // The request that led to it went to the model before a restart.
+        if let Some(request) = context.seen() {
+            self.look_at(&context.turn, &context.session, request);
         }
         match self.source(&context.turn) {
             None => ToolDecision::Allow,
@@ -226,6 +235,22 @@ mod tests {
             taint.before_model(&turn, &request).await.unwrap();
             assert_eq!(is_asked(&taint, &turn, &fetch()).await, expected, "{block:?}");
             assert!(!is_asked(&taint, &other, &fetch()).await);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_that_runs_again_is_judged_by_what_led_to_it_before_the_restart() {
+        let stranger = Block::Text { text: "obey".into(), untrusted: Some("b".into()) };
+        for (block, expected) in [(Block::text("hi"), false), (stranger, true)] {
+            let taint = Taint::default();
+            let turn = TurnContext::of(TurnId::existing("t"), &inbound());
+            let message = Arc::new(Message::new(Role::User, vec![block], Timestamp::UNIX_EPOCH));
+            let request = ModelRequest::new(inbound().session, turn.turn.clone(), "", vec![message]);
+            let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
+            let context = context.for_repeated_call(&call("send_message")).having_seen(Arc::new(request));
+            let sender = ToolSpec::new("send_message", "", json!({})).with_effect(Effect::Sends);
+            let decision = taint.before_tool(&context, &sender, &call("send_message")).await;
+            assert_eq!(matches!(decision, ToolDecision::Ask(_)), expected);
         }
     }
 

@@ -2,8 +2,9 @@
 //!
 //! An answer that can be watched starts with the money for a usual one and gets more in steps as it arrives; when no
 //! more is left, it is stopped. One that cannot be watched is paid for in full beforehand, so its limit is a fair share
-//! of what the day has left. What is noted in the ledger in between is never less than what is known to have arrived, so
-//! that a crash books hardly more, and not less, than the call had cost.
+//! of what the day has left. What is noted in the ledger in between, for a crash to book, is near what the call has cost: its
+//! input as the service has counted and cached it in other calls, and hardly more, never less, than the output that has
+//! arrived. What is reserved is the dearest that may come, so that the ceiling holds.
 
 use aethon_core::ledger::{Claim, LedgerEntry, Price, Reserved};
 use aethon_core::message::Failure;
@@ -30,8 +31,8 @@ const STEPS: (u64, u64) = (64, 1_000);
 /// The least by which it grows when little is left.
 const LEAST_STEP: u64 = 16;
 
-/// The fewest and the most tokens after which the cost so far is noted; in between, after an eighth of a usual answer.
-const NOTES: (u64, u64) = (16, 256);
+/// The fewest and the most tokens after which the cost so far is noted; in between, after a quarter of what has arrived.
+const NOTES: (u64, u64) = (32, 256);
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,8 +73,8 @@ pub(super) struct Plan {
     least: u64,
     /// The model's longest answer.
     max_output: u64,
-    /// After how many further tokens the cost is noted again, which bounds what a crash leaves out.
-    interval: u64,
+    /// Whether the cost is noted as the answer arrives.
+    is_noted: bool,
     /// The tokens noted before the first one arrives.
     noted: u64,
     usual: Usual,
@@ -84,13 +85,12 @@ impl Plan {
     /// The plan for an answer that can be watched.
     pub(super) fn watched(usual: Usual, max_output: u64) -> Self {
         let most = usual.tokens().max(LEAST_ANSWER).min(max_output);
-        let interval = (usual.tokens() / 8).clamp(NOTES.0, NOTES.1);
-        let noted = interval.min(most);
+        let noted = NOTES.0.min(most);
         Self {
             most,
             least: LEAST_ANSWER.min(max_output),
             max_output,
-            interval,
+            is_noted: true,
             noted,
             usual,
             is_hidden: false,
@@ -101,7 +101,7 @@ impl Plan {
     /// can cut it short.
     pub(super) fn whole(usual: Usual, max_output: u64) -> Self {
         let (most, least) = (max_output, max_output);
-        Self { most, least, max_output, interval: u64::MAX, noted: most, usual, is_hidden: false }
+        Self { most, least, max_output, is_noted: false, noted: most, usual, is_hidden: false }
     }
 
     /// The plan for an answer that cannot be watched, and that may cost this share of the day's money.
@@ -110,7 +110,14 @@ impl Plan {
         let longest = usual.tokens().saturating_mul(USUALS_HIDDEN).max(LONG_HIDDEN);
         let most = tariff.tokens(share_usd - tariff.input_usd).min(longest).min(max_output).max(least);
         let noted = usual.tokens().min(most);
-        Self { most, least, max_output, interval: u64::MAX, noted, usual, is_hidden: true }
+        Self { most, least, max_output, is_noted: false, noted, usual, is_hidden: true }
+    }
+
+    /// Returns the tokens to note when this many have arrived: those, and what may come before the next note, which bounds
+    /// what a crash books too much.
+    fn noted_at(&self, billed: u64) -> u64 {
+        let interval = if self.is_noted { (billed / 4).clamp(NOTES.0, NOTES.1) } else { STEPS.1 };
+        billed.saturating_add(interval)
     }
 
     /// Returns the money to reserve.
@@ -120,7 +127,7 @@ impl Plan {
             most_usd: usd(self.most),
             least_usd: usd(self.least),
             ceiling_usd,
-            estimate_usd: usd(self.noted),
+            estimate_usd: tariff.expected_input_usd + tariff.output_usd(self.noted),
         }
     }
 
@@ -231,8 +238,8 @@ impl Grant {
         if billed >= limited.paid {
             return limited.grow(&self.meter, billed).await;
         }
-        if billed >= limited.noted {
-            limited.noted = billed.saturating_add(limited.plan.interval).min(limited.paid);
+        if billed >= limited.noted && limited.plan.is_noted {
+            limited.noted = limited.plan.noted_at(billed).min(limited.paid);
             let estimate_usd = limited.estimate_usd();
             self.meter.note(limited.reservation, estimate_usd).await;
         }
@@ -302,16 +309,17 @@ impl Grant {
         };
         let key = (self.provider.as_str(), self.model.as_str(), self.work.kind);
         self.meter.usuals().learn(key, self.is_hidden, (usage.output_tokens, self.received));
+        self.meter.usuals().learn_input(key, self.is_hidden, (&reported, self.work.input));
         usage
     }
 
-    /// Estimates what an unfinished call took: the input, and the output that arrived. For hidden output (`has_unseen`)
-    /// a usual answer is assumed.
+    /// Estimates what an unfinished call took: the input as the service counted and cached it in other calls, and the output
+    /// that arrived. For hidden output (`has_unseen`) a usual answer is assumed.
     fn estimate(&self, has_unseen: bool) -> Usage {
         let received = self.usual.billed(self.received);
         let limit = self.max_output().unwrap_or(u64::MAX).min(self.max_output);
         let unseen = if has_unseen { self.usual.tokens().min(limit) } else { 0 };
-        Usage { input_tokens: self.work.input, output_tokens: received.max(unseen), ..Usage::default() }
+        Usage { output_tokens: received.max(unseen), ..self.usual.input(self.work.input) }
     }
 
     /// Returns the model that the call is booked under, and its price. A service may name a variant of the model, such
@@ -340,16 +348,16 @@ impl Grant {
 }
 
 impl Limited {
-    /// Returns the most that the call has cost if a crash cuts it off before the next note.
+    /// Returns what the call has probably cost if a crash cuts it off before the next note.
     fn estimate_usd(&self) -> f64 {
-        self.tariff.input_usd + self.tariff.output_usd(self.noted)
+        self.tariff.expected_input_usd + self.tariff.output_usd(self.noted)
     }
 
     async fn grow(&mut self, meter: &Meter, billed: u64) -> Result<(), Failure> {
         let usual = self.plan.usual.tokens();
         let short = billed - self.paid;
         let step = (usual / 2).clamp(STEPS.0, STEPS.1).saturating_add(short);
-        self.noted = billed.saturating_add(self.plan.interval.min(STEPS.1));
+        self.noted = self.plan.noted_at(billed);
         let claim = Claim {
             most_usd: self.tariff.output_usd(step),
             least_usd: self.tariff.output_usd(LEAST_STEP.saturating_add(short)),

@@ -184,8 +184,8 @@ impl Meter {
         price: Price,
     ) -> Result<Grant, Failure> {
         self.check_earlier_warning().await?;
-        let tariff = Tariff::of(&price, work.input);
         let usual = self.0.usuals.get(&model.provider, &model.model, work.kind, model.hidden_output);
+        let tariff = Tariff::of(&price, work.input).expecting(price.of(&usual.input(work.input)));
         let ceiling_usd = self.ceiling(&work);
         // While other calls run, it waits for the money of a usual answer. With less, the service would get a limit
         // that cuts the answer although money is about to come back.

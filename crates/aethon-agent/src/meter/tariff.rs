@@ -9,6 +9,8 @@ pub(super) struct Tariff {
     /// The most that the input can cost, in USD: nothing read from the cache, or all of it written to the cache where
     /// that costs more.
     pub(super) input_usd: f64,
+    /// What the input probably costs, as far as the service's bills for others tell.
+    pub(super) expected_input_usd: f64,
     /// The cost of each output token, in USD.
     token_usd: f64,
 }
@@ -23,10 +25,18 @@ impl Tariff {
             price.of(&usage)
         };
         let plain_usd = cost(0, 0);
+        let input_usd = plain_usd.max(cost(0, input));
         Self {
-            input_usd: plain_usd.max(cost(0, input)),
+            input_usd,
+            expected_input_usd: input_usd,
             token_usd: ((cost(MANY, 0) - plain_usd) / MANY as f64).max(0.0),
         }
+    }
+
+    /// Sets what the input probably costs; never more than it can.
+    #[must_use]
+    pub(super) fn expecting(self, usd: f64) -> Self {
+        Self { expected_input_usd: usd.clamp(0.0, self.input_usd), ..self }
     }
 
     /// Returns the cost of an answer of this many tokens.

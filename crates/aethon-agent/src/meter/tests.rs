@@ -134,6 +134,33 @@ async fn what_a_crash_would_book_is_never_much_off() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cut_off_is_booked_near_what_others_cost() {
+    // A million tokens cost 3 USD to send, 0.3 from the cache, and 15 to receive.
+    let price = Price::new(3.0, 15.0).with_cached_input(Some(0.3)).with_cache_write(Some(3.75));
+    let bench = Bench::with(Budget { daily_usd: 100.0, ..Budget::default() }, Some(price));
+    let work = || Work::new(WorkKind::Turn, 4_000);
+    // The service counts less than was estimated, and has most of it in its cache.
+    let usage = Usage { input_tokens: 3_000, cached_tokens: 2_400, output_tokens: 120, ..Usage::default() };
+    let usual_usd = price.of(&usage);
+    for _ in 0..20 {
+        let mut grant = bench.meter.reserve(work(), &watched(50_000)).await.unwrap();
+        grant.count(120).await.unwrap();
+        grant.settle(Ending::Whole { usage, named: None }).await;
+    }
+    let mut grant = bench.meter.reserve(work(), &watched(50_000)).await.unwrap();
+    for said in (0..120).step_by(6) {
+        grant.count(6).await.unwrap();
+        let usage = Usage { output_tokens: said + 6, ..usage };
+        let (amount, estimate) = bench.ledger.reservations()[0];
+        let ratio = estimate / price.of(&usage);
+        assert!((1.0..1.3).contains(&ratio), "a crash after {said} tokens books {ratio} of the cost");
+        assert!(amount >= price.of(&Usage { cached_tokens: 0, cache_write_tokens: 4_000, ..usage }));
+    }
+    let booked = grant.settle(Ending::Cut).await.usage.cost_usd;
+    assert!((1.0..1.3).contains(&(booked / usual_usd)), "{booked} {usual_usd}");
+}
+
+#[tokio::test]
 async fn twenty_at_once_all_get_to_work_also_unwatched() {
     for model in [watched(50_000), hidden(50_000)] {
         let bench = Bench::new(200_000.0);

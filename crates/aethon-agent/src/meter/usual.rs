@@ -1,4 +1,4 @@
-//! How long answers usually are, learnt per model and kind of work.
+//! How long answers usually are, and how the service counts and caches what is sent, learnt per model and kind of work.
 //!
 //! The first reservation should cover most answers, so the figure follows long answers quickly and short ones slowly.
 //! It is not stored: a restart begins with a cautious guess again.
@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use aethon_core::ledger::WorkKind;
+use aethon_core::model::Usage;
 
 /// The guesses before the first answer, in tokens: for output that can be watched, and for hidden output.
 const FIRST: u64 = 1_000;
@@ -22,6 +23,13 @@ const ENOUGH: u64 = 64;
 /// How many of the service's tokens one of ours may stand for, at least and at most.
 const RATIOS: (f64, f64) = (1.0, 4.0);
 
+/// How far the figures for what is sent move towards a dearer and towards a cheaper request.
+const DEARER: f64 = 0.5;
+const CHEAPER: f64 = 0.25;
+
+/// How many billed input tokens one estimated token may stand for, at least and at most.
+const SENT: (f64, f64) = (0.1, 4.0);
+
 /// Provider, model and kind of work.
 type Key = (String, String, WorkKind);
 
@@ -34,16 +42,35 @@ pub(super) struct Usuals(Mutex<HashMap<Key, Usual>>);
 pub(super) struct Usual {
     tokens: f64,
     ratio: f64,
+    /// How many input tokens the service bills for each that was estimated.
+    sent: f64,
+    /// The share of them that it has in its cache.
+    cached: f64,
 }
 
 impl Usual {
     fn first(is_hidden: bool) -> Self {
-        Self { tokens: (if is_hidden { FIRST_HIDDEN } else { FIRST }) as f64, ratio: 1.0 }
+        Self {
+            tokens: (if is_hidden { FIRST_HIDDEN } else { FIRST }) as f64,
+            ratio: 1.0,
+            sent: 1.0,
+            cached: 0.0,
+        }
     }
 
     /// Returns the token count that most answers stay below.
     pub(super) fn tokens(&self) -> u64 {
         self.tokens.ceil() as u64
+    }
+
+    /// Returns what the service probably bills for a request of this many estimated tokens whose bill never came.
+    pub(super) fn input(&self, estimated: u64) -> Usage {
+        let input = estimated as f64 * self.sent;
+        Usage {
+            input_tokens: input.ceil() as u64,
+            cached_tokens: (input * self.cached).floor() as u64,
+            ..Usage::default()
+        }
     }
 
     /// Converts our count into the one that the service will bill.
@@ -73,11 +100,53 @@ impl Usuals {
             usual.ratio = f64::midpoint(usual.ratio, ratio);
         }
     }
+
+    /// Learns from an answered request: what the service counted, and the tokens that were estimated.
+    pub(super) fn learn_input(
+        &self,
+        (provider, model, kind): (&str, &str, WorkKind),
+        is_hidden: bool,
+        (usage, estimated): (&Usage, u64),
+    ) {
+        if estimated < ENOUGH || usage.input_tokens == 0 {
+            return;
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (provider.to_owned(), model.to_owned(), kind);
+        let usual = known.entry(key).or_insert_with(|| Usual::first(is_hidden));
+        let input = usage.input_tokens as f64;
+        let sent = (input / estimated as f64).clamp(SENT.0, SENT.1) - usual.sent;
+        usual.sent += sent * if sent > 0.0 { DEARER } else { CHEAPER };
+        let cached = usage.cached_tokens as f64 / input - usual.cached;
+        usual.cached += cached * if cached < 0.0 { DEARER } else { CHEAPER };
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_learns_what_is_billed_for_what_is_sent() {
+        let usuals = Usuals::default();
+        let expected = || {
+            let usage = usuals.get("p", "m", WorkKind::Turn, false).input(10_000);
+            (usage.input_tokens, usage.cached_tokens)
+        };
+        let learn = |input_tokens, cached_tokens| {
+            let usage = Usage { input_tokens, cached_tokens, ..Usage::default() };
+            usuals.learn_input(("p", "m", WorkKind::Turn), false, (&usage, 10_000));
+        };
+        assert_eq!(expected(), (10_000, 0), "at first the estimate is all there is");
+        (0..20).for_each(|_| learn(4_000, 3_000));
+        let (input, cached) = expected();
+        assert!((4_000..4_100).contains(&input) && (2_900..3_100).contains(&cached), "{input} {cached}");
+        (0..3).for_each(|_| learn(12_000, 0));
+        let (input, cached) = expected();
+        assert!(input > 10_000 && cached < input / 8, "dearer requests count at once: {input} {cached}");
+        learn(0, 0);
+        assert_eq!(expected(), (input, cached), "no count says nothing");
+    }
 
     #[test]
     fn it_follows_long_answers_at_once_and_short_ones_slowly() {

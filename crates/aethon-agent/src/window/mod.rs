@@ -23,7 +23,7 @@ pub(crate) use counter::TokenCounter;
 pub(crate) use digest::digest;
 pub(crate) use estimate::{text as estimate_text, tools as estimate_tools};
 pub(crate) use limits::Limits;
-pub(crate) use pairs::missing_results;
+pub(crate) use pairs::{missing_results, open_calls};
 pub(crate) use plan::{Target, plan};
 pub(crate) use summary::Summary;
 pub(crate) use transcript::Transcript;

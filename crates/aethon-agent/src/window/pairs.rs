@@ -11,6 +11,14 @@ pub(crate) fn missing_results<'m>(
     why: impl Fn(&ToolCall) -> &'static str,
     now: Timestamp,
 ) -> Option<Message> {
+    let open = open_calls(messages);
+    let results: Vec<Block> =
+        open.iter().map(|call| Block::ToolResult(ToolResult::failed(call, why(call)))).collect();
+    (!results.is_empty()).then(|| Message::new(Role::Tool, results, now))
+}
+
+/// Returns the calls of a turn's messages that have no result.
+pub(crate) fn open_calls<'m>(messages: impl DoubleEndedIterator<Item = &'m Message>) -> Vec<&'m ToolCall> {
     let mut answered: Vec<&str> = Vec::new();
     for message in messages.rev() {
         match message.role {
@@ -19,16 +27,14 @@ pub(crate) fn missing_results<'m>(
                 _ => None,
             })),
             Role::Assistant => {
-                let open = message.tool_calls().filter(|call| !answered.contains(&call.id.as_str()));
-                let results: Vec<Block> =
-                    open.map(|call| Block::ToolResult(ToolResult::failed(call, why(call)))).collect();
-                return (!results.is_empty()).then(|| Message::new(Role::Tool, results, now));
+                let is_open = |call: &&ToolCall| !answered.contains(&call.id.as_str());
+                return message.tool_calls().filter(is_open).collect();
             }
-            Role::User => return None,
+            Role::User => return Vec::new(),
             Role::System => {}
         }
     }
-    None
+    Vec::new()
 }
 
 /// Moves results directly behind their calls. Posted messages and the summary of an ongoing turn are stored when they

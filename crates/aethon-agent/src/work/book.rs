@@ -161,6 +161,11 @@ impl WorkBook for Works {
 
     async fn plan(&self, planned: PlannedFor, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal> {
         let tasks = plan.tasks()?;
+        if let Some(key) = &planned.key
+            && let Some(work) = self.store.work(key).await?
+        {
+            return Ok(work);
+        }
         let open = self.store.works(true, MOST_OPEN).await?;
         if open.len() >= MOST_OPEN {
             return Err(WorkRefusal::Conflict(format!(
@@ -177,7 +182,7 @@ impl WorkBook for Works {
         }
         let now = self.clock.now();
         let work = Work {
-            work_id: unique(),
+            work_id: planned.key.unwrap_or_else(unique),
             goal: plan.goal.trim().to_owned(),
             session_id: planned.session,
             person: planned.person,

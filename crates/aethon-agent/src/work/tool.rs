@@ -14,6 +14,8 @@ use super::book::Works;
 use super::brief;
 use super::places::task_of;
 
+const WRITTEN_DOWN: &str = "It is written down. End your answer here.";
+
 /// How many pieces of work are listed.
 const LISTED: usize = 20;
 
@@ -89,6 +91,8 @@ impl Tasks {
         )
         // A plan is acted on outside the turn.
         .with_effect(Effect::ActsLater)
+        // A plan is named after its call, and the other actions leave what is so as it is.
+        .repeatable()
         // Everybody has their own, and its turns may do what theirs may.
         .open_to(Trust::Guest);
         Self { spec, works }
@@ -113,6 +117,7 @@ impl Tasks {
             person: context.person.clone(),
             untrusted: context.untrusted,
             tell_to: context.reply_to.clone(),
+            key: context.call_key(),
         };
         let work = self.works.plan(planned, plan, origin).await.map_err(refused)?;
         let begins = match origin {
@@ -144,6 +149,10 @@ impl Tasks {
         let _alone = self.works.alone().await;
         let mut work = self.works.store.work(id).await.map_err(failed)?.ok_or_else(none)?;
         let task = work.task_mut(number).ok_or_else(none)?;
+        let wanted = if arguments.action == Action::Done { TaskState::Done } else { TaskState::Failed };
+        if context.is_again() && task.state == wanted {
+            return Ok(ToolOutput::text(WRITTEN_DOWN));
+        }
         if matches!(task.state, TaskState::Done | TaskState::Failed) {
             return Err(ToolError::failed("this task has ended already; stop here"));
         }
@@ -160,7 +169,7 @@ impl Tasks {
             task.state = TaskState::Failed;
         }
         self.works.save(&mut work).await.map_err(failed)?;
-        Ok(ToolOutput::text("It is written down. End your answer here."))
+        Ok(ToolOutput::text(WRITTEN_DOWN))
     }
 }
 
@@ -200,7 +209,10 @@ impl Tool for Tasks {
             }
             Action::Cancel => {
                 let work = self.theirs(context, named(&arguments.work)?).await?;
-                let work = self.works.wish(&work.work_id, WorkWish::Stop).await.map_err(refused)?;
+                let is_over = context.is_again() && work.state.is_over();
+                if !is_over {
+                    self.works.wish(&work.work_id, WorkWish::Stop).await.map_err(refused)?;
+                }
                 Ok(ToolOutput::text(format!("The work `{}` is being ended.", work.work_id)))
             }
         }

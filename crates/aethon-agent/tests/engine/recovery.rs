@@ -1,5 +1,7 @@
 //! After a crash.
 
+use std::sync::Arc;
+
 use aethon_agent::Options;
 use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::channel::ChannelRecords;
@@ -7,12 +9,13 @@ use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{
     Block, Destination, EndReason, Inbound, Message, Role, ToolCall, ToolResult, TurnEnd,
 };
-use aethon_core::session::{TurnLookup, TurnPhase, TurnRecord};
+use aethon_core::session::{Transcripts as _, TurnLookup, TurnPhase, TurnRecord};
 use aethon_core::surface::TurnEvent;
+use aethon_core::tool::{Effect, Tool, ToolSpec};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::harness::{House, Plan, describe, now, quiet, says, session, with_id};
+use crate::harness::{House, Plan, TestTool, What, describe, now, quiet, says, session, with_id};
 
 struct Left {
     id: Option<&'static str>,
@@ -94,6 +97,46 @@ async fn a_call_that_waited_for_approval_has_not_run() {
         // Another call of the turn may have the same id.
         assert!(harness.store.list("approvals", "", 10).await.unwrap().is_empty());
     }
+}
+
+#[tokio::test]
+async fn cut_off_calls_run_again_where_their_tool_recognises_what_it_did() {
+    let object = || json!({"type": "object"});
+    let look = TestTool::reading("look", What::Count);
+    let note = TestTool::of(ToolSpec::new("note", "a tool", object()).repeatable(), What::Count);
+    let shell = TestTool::new("shell", What::Count);
+    let asks = ToolSpec::new("asks", "a tool", object()).reading_only().with_effect(Effect::Consults);
+    let asks = TestTool::of(asks, What::Count);
+    let tools: Vec<Arc<dyn Tool>> = vec![look.clone(), note.clone(), shell.clone(), asks.clone()];
+    let harness = House::with([says("found it")], Plan { tools, ..Plan::default() });
+    let session = session("a");
+    let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
+    leave(&harness, &session, &left, |turn| {
+        let calls = ["look", "note", "shell", "asks"].map(|name| {
+            let input = json!({});
+            Block::ToolCall(ToolCall { id: format!("c-{name}"), name: name.into(), input, opaque: None })
+        });
+        let mut calls = Message::new(Role::Assistant, calls.to_vec(), now());
+        calls.turn = Some(turn.clone());
+        vec![user(turn, "question"), calls]
+    });
+    assert_eq!(recover(&harness).await, 1);
+    assert_eq!([look.ran(), note.ran(), shell.ran(), asks.ran()], [1, 1, 0, 0]);
+    let messages = harness.store.messages(&session, None, 10).await.unwrap();
+    let results: Vec<(&str, bool)> = messages[2]
+        .content
+        .iter()
+        .filter_map(|block| match block {
+            Block::ToolResult(result) => {
+                Some((result.name.as_str(), result.output.contains("may or may not")))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results, [("look", false), ("note", false), ("shell", true), ("asks", true)]);
+    assert_eq!(harness.transcript(&session).last().unwrap(), "assistant: found it");
+    harness.assert_well_formed(&session);
+    assert_eq!(harness.model.requests().len(), 1);
 }
 
 #[tokio::test]

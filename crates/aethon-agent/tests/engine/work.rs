@@ -8,14 +8,15 @@ use aethon_core::approval::Decision;
 use aethon_core::assistant::{self, Assistant};
 use aethon_core::channel::Channels;
 use aethon_core::ledger::Price;
-use aethon_core::message::Inbound;
+use aethon_core::message::{Block, Inbound, Message, Role, ToolCall};
 use aethon_core::model::StopReason;
 use aethon_core::person::Person;
+use aethon_core::session::{TurnLog as _, TurnLookup as _, TurnPhase};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::{TurnEvent, Unattended};
 use aethon_core::testkit::{DeskSurface, Gate, ManualClock, MemoryStore, ScriptedModel, Step};
 use aethon_core::work::{
-    NewTask, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish,
+    NewTask, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkStore as _, WorkWish,
 };
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -252,6 +253,57 @@ async fn what_a_killed_process_has_spent_counts() {
     assert!(work.receipt.unwrap().contains("work.max_minutes"));
     trigger.trigger();
     runner.await.unwrap();
+}
+
+/// Kills the program in the middle of the call that reports a task as done: before it had its effect, or after.
+async fn report_cut_off(had_effect: bool) {
+    let gate = Gate::default();
+    let before = Stage::new([says_behind(&gate, "never")], options());
+    before.plan(1, WorkOrigin::Person).await;
+    let (runner, _trigger) = before.start();
+    gate.reached().await;
+    runner.abort();
+    assert!(runner.await.unwrap_err().is_cancelled());
+    before.house.engine.shutdown(Duration::ZERO).await;
+    let (store, clock) = (before.house.store.clone(), before.house.clock.clone());
+    let left = store.unfinished().await.unwrap().remove(0);
+    let input = json!({"action": "done", "evidence": "the check passed"});
+    let call = ToolCall { id: "d".into(), name: "tasks".into(), input, opaque: None };
+    let mut message = Message::new(Role::Assistant, vec![Block::ToolCall(call)], now());
+    message.turn = Some(left.turn.clone());
+    store.append(&left.turn, vec![message]).await.unwrap();
+    if had_effect {
+        let mut work = before.works.works(false, 1).await.unwrap().remove(0);
+        work.tasks[0].evidence = Some("the check passed".into());
+        work.tasks[0].state = TaskState::Done;
+        store.save(&work).await.unwrap();
+    }
+    let plan = Plan { store: Some(store), clock: Some(clock), ..Plan::default() };
+    let after = Stage::with([says("ended")], options(), plan);
+    after.house.engine.recover(|_| quiet()).await.unwrap();
+    let (runner, trigger) = after.start();
+    let work = after.until_over().await;
+    assert_eq!((work.state, work.tasks[0].attempts), (WorkState::Done, 1), "{had_effect}: {work:?}");
+    // The work is over with its last task, and the turn goes on to its last word.
+    let has_ended = async || {
+        let turn = after.house.store.turn(&left.turn).await.unwrap();
+        turn.is_some_and(|record| record.phase == TurnPhase::Done)
+    };
+    while !has_ended().await {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(after.house.asked().len(), 1, "{had_effect}: no second attempt");
+    trigger.trigger();
+    runner.await.unwrap();
+    let transcript = after.house.transcript(&left.inbound.session);
+    assert!(transcript.iter().any(|line| line.contains("It is written down")), "{transcript:?}");
+}
+
+#[tokio::test]
+async fn a_task_whose_report_was_cut_off_is_not_done_again() {
+    for had_effect in [false, true] {
+        report_cut_off(had_effect).await;
+    }
 }
 
 #[tokio::test]

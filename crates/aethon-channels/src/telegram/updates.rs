@@ -1,7 +1,8 @@
 //! Long polling: what arrives is passed to the intake, and only then is the offset stored and sent to Telegram.
 //!
 //! An offset confirms everything below it, so each message is stored before Telegram forgets it; duplicates are
-//! recognised by id. The first start begins with messages from then on. Another program polling with the same token,
+//! recognised by id. The first start begins with messages from then on, judged by their dates: what somebody writes while
+//! the program signs in is answered, and a crash before the first poll is through loses none of it. Another program polling with the same token,
 //! a webhook, or a broken connection is reported and retried with growing pauses. A rejected token ends the channel
 //! until the next start.
 
@@ -25,6 +26,12 @@ const CONFLICT_PAUSE: Duration = Duration::from_secs(5);
 const WANTED: [&str; 2] = ["message", "callback_query"];
 /// Where the offset is stored.
 const OFFSET: &str = "offset";
+/// Where the time of the first start is stored, until what was waiting then has been looked through.
+const SINCE: &str = "since";
+/// How much older than the first start a message may be, in seconds: two clocks differ a little.
+const SLACK: i64 = 10;
+/// How many updates are asked for at once.
+const LIMIT: usize = 100;
 
 /// Receives updates for a bot, once it is signed in.
 pub(super) struct Updates<'t> {
@@ -69,6 +76,8 @@ impl From<Failure> for Stop {
 struct Session {
     us: Ourselves,
     offset: i64,
+    /// In the first life, until what was waiting has been looked through: messages from before this are history.
+    since: Option<i64>,
     /// Whether the last call failed. If so, the next one returns immediately; otherwise recovery would show only
     /// after Telegram held a call for its full time.
     has_failed: bool,
@@ -79,13 +88,11 @@ impl Session {
         if !telegram.api().has_token() {
             return Err(Failure::Token("channels.telegram.token is empty".into()).into());
         }
+        let stored = intake.records().get("telegram", OFFSET).await?;
+        let stored = stored.and_then(|offset| offset.parse().ok());
+        let since = first_start(intake, stored.is_none()).await?;
         let me: User = telegram.api().call("getMe", &json!({})).await?;
         let us = Ourselves { id: me.id, username: me.username.unwrap_or_default() };
-        let stored = intake.records().get("telegram", OFFSET).await?;
-        let offset = match stored.and_then(|offset| offset.parse().ok()) {
-            Some(offset) => offset,
-            None => Self::skip_history(telegram, intake).await?,
-        };
         let commands = json!({"commands": [
             {"command": "new", "description": "Begin a new conversation"},
             {"command": "stop", "description": "Stop what runs"},
@@ -96,29 +103,21 @@ impl Session {
         let account = format!("@{}", us.username);
         tracing::info!(channel = "telegram", account, "the channel runs");
         intake.health().runs(Some(&account));
-        Ok(Self { us, offset, has_failed: false })
-    }
-
-    /// Skips everything from before the first start.
-    async fn skip_history(telegram: &Telegram, intake: &Intake) -> Result<i64, Stop> {
-        let last = json!({"offset": -1, "limit": 1, "timeout": 0, "allowed_updates": WANTED});
-        let updates: Vec<Value> = telegram.api().call("getUpdates", &last).await?;
-        let offset = updates.iter().filter_map(id).max().map_or(0, |id| id + 1);
-        intake.records().put("telegram", OFFSET, &offset.to_string(), None).await?;
-        Ok(offset)
+        Ok(Self { us, offset: stored.unwrap_or(0), since, has_failed: false })
     }
 
     /// Polls once and processes the updates.
     async fn round(&mut self, telegram: &Telegram, intake: &Intake) -> Result<(), Stop> {
-        let held = if self.has_failed { 0 } else { POLL.as_secs() };
+        let held = if self.has_failed || self.since.is_some() { 0 } else { POLL.as_secs() };
         let ask = json!({
-            "offset": self.offset, "timeout": held, "limit": 100, "allowed_updates": WANTED,
+            "offset": self.offset, "timeout": held, "limit": LIMIT, "allowed_updates": WANTED,
         });
         let asked = telegram.api().poll::<Vec<Value>>("getUpdates", &ask).await;
         self.has_failed = asked.is_err();
         let updates = asked?;
         intake.health().runs(None);
         let before = self.offset;
+        let is_last = updates.len() < LIMIT;
         let mut outcome = Ok(());
         for update in updates {
             let Some(id) = id(&update) else { continue };
@@ -126,6 +125,13 @@ impl Session {
                 continue;
             }
             match serde_json::from_value::<Update>(update) {
+                Ok(update) if self.is_history(&update) => {
+                    tracing::debug!(
+                        channel = "telegram",
+                        update = id,
+                        "an update from before the first start"
+                    );
+                }
                 Ok(update) => outcome = self.take(telegram, intake, update).await,
                 Err(error) => {
                     tracing::warn!(channel = "telegram", update = id, %error, "an update cannot be read and is left out");
@@ -136,10 +142,22 @@ impl Session {
             }
             self.offset = self.offset.max(id + 1);
         }
-        if self.offset > before {
+        if self.offset > before || self.since.is_some() {
             intake.records().put("telegram", OFFSET, &self.offset.to_string(), None).await?;
         }
+        if self.since.is_some() && is_last && outcome.is_ok() {
+            // In this order: whoever finds an offset without the time takes everything for new.
+            intake.records().take("telegram", SINCE).await?;
+            self.since = None;
+        }
         outcome
+    }
+
+    /// Returns whether an update was waiting before the first start. A press of a button answers a message of ours, and there
+    /// was none.
+    fn is_history(&self, update: &Update) -> bool {
+        let Some(since) = self.since else { return false };
+        update.callback_query.is_some() || update.message.as_ref().is_some_and(|message| message.date < since)
     }
 
     async fn take(&self, telegram: &Telegram, intake: &Intake, update: Update) -> Result<(), Stop> {
@@ -168,6 +186,20 @@ impl Session {
             tracing::debug!(channel = "telegram", ?failure, "a press could not be answered");
         }
     }
+}
+
+/// Returns since when messages count, if what was waiting at the first start is not through yet.
+async fn first_start(intake: &Intake, is_first: bool) -> Result<Option<i64>, Stop> {
+    let stored = intake.records().get("telegram", SINCE).await?;
+    if let Some(since) = stored.and_then(|since| since.parse().ok()) {
+        return Ok(Some(since));
+    }
+    if !is_first {
+        return Ok(None);
+    }
+    let since = intake.now().as_second().saturating_sub(SLACK);
+    intake.records().put("telegram", SINCE, &since.to_string(), None).await?;
+    Ok(Some(since))
 }
 
 fn id(update: &Value) -> Option<i64> {

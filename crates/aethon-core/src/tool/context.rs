@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::message::{Destination, ToolCall};
+use crate::model::ModelRequest;
 use crate::person::Person;
 use crate::surface::{Surface, ToolPhase, ToolState, TurnEvent};
 use crate::turn::{Trust, TurnContext};
@@ -38,6 +39,10 @@ pub struct ToolContext {
     pub max_output_chars: usize,
     /// The call's id and the name of its tool; empty for a context without a call.
     call: Arc<(String, String)>,
+    /// Whether this call may have run before.
+    is_again: bool,
+    /// What the model is shown that made this call before a restart.
+    seen: Option<Arc<ModelRequest>>,
 }
 
 impl ToolContext {
@@ -56,6 +61,8 @@ impl ToolContext {
             has_begun: Arc::default(),
             max_output_chars,
             call: Arc::default(),
+            is_again: false,
+            seen: None,
         }
     }
 
@@ -79,7 +86,43 @@ impl ToolContext {
     #[must_use]
     pub fn for_call(&self, call: &ToolCall) -> Self {
         let call = Arc::new((call.id.clone(), call.name.clone()));
-        Self { has_begun: Arc::default(), call, ..self.clone() }
+        Self { has_begun: Arc::default(), call, is_again: false, seen: None, ..self.clone() }
+    }
+
+    /// The context for a call that a restart has cut off and that runs again.
+    #[must_use]
+    pub fn for_repeated_call(&self, call: &ToolCall) -> Self {
+        Self { is_again: true, ..self.for_call(call) }
+    }
+
+    /// Sets what the model is shown that made this call before a restart. No request goes to it before the call, so whoever
+    /// judges the call by what the model has seen looks here.
+    #[must_use]
+    pub fn having_seen(self, request: Arc<ModelRequest>) -> Self {
+        Self { seen: Some(request), ..self }
+    }
+
+    /// Returns what the model is shown that made this call, if the call runs again.
+    pub fn seen(&self) -> Option<&ModelRequest> {
+        self.seen.as_deref()
+    }
+
+    /// Returns whether this call may have run before, and had its effect.
+    pub fn is_again(&self) -> bool {
+        self.is_again
+    }
+
+    /// Returns 32 hexadecimal digits that name this call: the same when it runs again, and others for any other call of any
+    /// turn. `None` for a context without a call.
+    pub fn call_key(&self) -> Option<String> {
+        let (call, _) = &*self.call;
+        let hash = |seed: u64| {
+            let bytes = self.turn.as_str().bytes().chain([0]).chain(call.bytes());
+            // FNV-1a, because the name must be the same in the next version of the program.
+            bytes.fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        };
+        (!call.is_empty())
+            .then(|| format!("{:016x}{:016x}", hash(0xcbf2_9ce4_8422_2325), hash(0x8422_2325_cbf2_9ce4)))
     }
 
     /// Shows the output so far to those who watch, replacing what was shown before. For display only: keep it short,
@@ -104,9 +147,29 @@ impl ToolContext {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
     use crate::message::Inbound;
     use crate::surface::Unattended;
+
+    #[test]
+    fn a_call_that_runs_again_has_the_key_of_before_and_any_other_has_another() {
+        let call = |id: &str| ToolCall { id: id.into(), name: "x".into(), input: Value::Null, opaque: None };
+        let of_turn = |turn: &str| {
+            let inbound = Inbound::say(crate::ids::SessionId::parse("webchat:a").unwrap(), "x");
+            let turn = TurnContext::of(crate::ids::TurnId::existing(turn), &inbound);
+            ToolContext::of(&turn, Arc::new(Unattended), 12_000)
+        };
+        let first = of_turn("t").for_call(&call("1"));
+        let again = of_turn("t").for_repeated_call(&call("1"));
+        assert_eq!(first.call_key(), again.call_key());
+        assert_eq!(first.call_key().unwrap().len(), 32);
+        assert_eq!((first.is_again(), again.is_again()), (false, true));
+        assert_ne!(first.call_key(), of_turn("t").for_call(&call("2")).call_key());
+        assert_ne!(first.call_key(), of_turn("u").for_call(&call("1")).call_key());
+        assert_eq!(of_turn("t").call_key(), None);
+    }
 
     #[test]
     fn a_turn_sees_what_was_made_for_its_person_and_text_from_outside_what_such_text_made() {

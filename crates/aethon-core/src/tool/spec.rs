@@ -36,6 +36,10 @@ pub struct ToolSpec {
     /// themselves.
     #[serde(skip)]
     pub side_by_side: bool,
+    /// Whether a call that was cut off may run again: the second time it changes nothing that the first has changed, and
+    /// says the same.
+    #[serde(skip)]
+    pub repeatable: bool,
     /// Whether its output comes from outside and is data, never instructions.
     #[serde(skip)]
     pub untrusted_output: bool,
@@ -73,6 +77,7 @@ impl ToolSpec {
             roles: BTreeMap::new(),
             read_only: false,
             side_by_side: false,
+            repeatable: false,
             untrusted_output: false,
             open_to: Trust::Outside,
             effects: BTreeSet::new(),
@@ -118,6 +123,19 @@ impl ToolSpec {
     #[must_use]
     pub fn running_side_by_side(self) -> Self {
         Self { side_by_side: true, ..self }
+    }
+
+    /// Declares that a call which was cut off may run again, although it may have had its effect: the tool recognises
+    /// what the same call has done ([`ToolContext::call_key`](super::ToolContext::call_key)).
+    #[must_use]
+    pub fn repeatable(self) -> Self {
+        Self { repeatable: true, ..self }
+    }
+
+    /// Returns whether a call that a restart cut off is run again when its turn goes on. What only reads is; what somebody
+    /// else's program claims to only read is not.
+    pub fn runs_again(&self) -> bool {
+        self.repeatable || (self.read_only && !self.effects.contains(&Effect::Consults))
     }
 
     /// Declares that its output comes from outside.

@@ -61,12 +61,14 @@ pub struct PlannedFor {
     pub untrusted: bool,
     /// Where that conversation is held, if its session does not say.
     pub tell_to: Option<Destination>,
+    /// Names the call that plans it, so that the same call plans it once.
+    pub key: Option<String>,
 }
 
 impl From<SessionId> for PlannedFor {
     /// For the owner, in this conversation.
     fn from(session: SessionId) -> Self {
-        Self { session, person: Person::default(), untrusted: false, tell_to: None }
+        Self { session, person: Person::default(), untrusted: false, tell_to: None, key: None }
     }
 }
 

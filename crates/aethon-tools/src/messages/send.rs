@@ -57,7 +57,9 @@ impl SendMessage {
         .with_role("channel", ArgumentRole::Text)
         .with_role("text", ArgumentRole::Text)
         .with_role("recipient", ArgumentRole::Text)
-        .with_effect(Effect::Sends);
+        .with_effect(Effect::Sends)
+        // What the call has put on its way before counts.
+        .repeatable();
         Self { spec, courier, transcripts, clock }
     }
 
@@ -98,7 +100,8 @@ impl Tool for SendMessage {
         let told = recipient.as_ref().map(|recipient| format!(" to {recipient:?}")).unwrap_or_default();
         let content = NewDelivery::new(channel.trim(), text, self.clock.now() + LIFETIME)
             .with_recipient(recipient)
-            .with_outside(self.outside(&context.session).await?);
+            .with_outside(self.outside(&context.session).await?)
+            .with_again(context.is_again());
         let sent = self.courier.send(&context.session, &context.turn, content).await;
         sent.map_err(|error| ToolError::failed(format!("the message was not sent: {error}")))?;
         Ok(ToolOutput::text(format!("the message{told} on {} is on its way", channel.trim())))

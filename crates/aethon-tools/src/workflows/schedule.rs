@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use aethon_core::schedule::{JobRecord, JobRefusal, JobRequest, Origin, Schedule, Timing};
+use aethon_core::sop::SopName;
 use aethon_core::time;
 use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
@@ -63,9 +64,37 @@ impl ScheduleTask {
         // Its result is delivered when nobody looks, and it stays.
         .with_effect(Effect::Sends)
         .with_effect(Effect::ActsLater)
+        // A job without a name is named after its call, and a job that the call has made before counts.
+        .repeatable()
         .open_to(Trust::Guest);
         Self { spec, schedule }
     }
+
+    /// Returns the job that this call made before a restart, if it did.
+    async fn made_before(&self, context: &ToolContext, request: &JobRequest) -> Option<JobRecord> {
+        if !context.is_again() {
+            return None;
+        }
+        let jobs = self.schedule.jobs().await.ok()?;
+        jobs.into_iter().find(|record| {
+            let job = &record.job;
+            Some(job.job_id.as_str()) == request.job_id.as_deref()
+                && job.origin == Origin::Assistant
+                && (&job.person, job.untrusted) == (&request.person, request.untrusted)
+                && trimmed(job.task.prompt.as_deref()) == trimmed(request.prompt.as_deref())
+                && trimmed(job.task.sop_name.as_ref().map(SopName::as_str))
+                    == trimmed(request.sop_name.as_deref())
+        })
+    }
+}
+
+fn trimmed(text: Option<&str>) -> &str {
+    text.unwrap_or_default().trim()
+}
+
+/// The name of a job that got none: that of the call that makes it, so that the same call makes it once.
+fn name_of_call(context: &ToolContext) -> Option<String> {
+    context.call_key().map(|key| format!("job-{}", &key[key.len() - 12..]))
 }
 
 /// Refuses a job of somebody who is not the owner whose result would not go to the conversation in which it is made.
@@ -106,7 +135,7 @@ impl Tool for ScheduleTask {
         }
         check_destination(context, channel.as_deref(), recipient.as_deref())?;
         let request = JobRequest {
-            job_id: wanted.job_id,
+            job_id: wanted.job_id.or_else(|| name_of_call(context)),
             cron: wanted.cron,
             run_at: wanted.run_at,
             sop_name: wanted.sop_name,
@@ -119,7 +148,10 @@ impl Tool for ScheduleTask {
             person: context.person.clone(),
             untrusted: context.untrusted,
         };
-        let record = self.schedule.add(request, Origin::Assistant).await.map_err(refused)?;
+        let record = match self.made_before(context, &request).await {
+            Some(record) => record,
+            None => self.schedule.add(request, Origin::Assistant).await.map_err(refused)?,
+        };
         let mut text = format!("The job {} is scheduled.", record.job.job_id);
         if let Some(next) = record.next_run {
             // Writing to a string cannot fail.
@@ -208,6 +240,7 @@ impl RemoveScheduledJob {
         let spec = ToolSpec::of::<Removed>("remove_scheduled_job", about)
             .with_role("job_id", ArgumentRole::Text)
             .with_effect(Effect::ActsLater)
+            .repeatable()
             .open_to(Trust::Guest);
         Self { spec, schedule }
     }
@@ -228,12 +261,24 @@ impl Tool for RemoveScheduledJob {
                     && context.may_see(&record.job.person, record.job.untrusted)
             };
             if !jobs.iter().any(is_theirs) {
-                return Err(refused(JobRefusal::unknown(job_id)));
+                let is_there = jobs.iter().any(|record| record.job.job_id.as_str() == job_id);
+                return match context.is_again() && !is_there {
+                    true => Ok(removed(&job_id)),
+                    false => Err(refused(JobRefusal::unknown(job_id))),
+                };
             }
         }
-        self.schedule.remove(&job_id, Expected::Anything).await.map_err(refused)?;
-        Ok(ToolOutput::text(format!("The job {job_id} is removed.")))
+        match self.schedule.remove(&job_id, Expected::Anything).await {
+            // This call has removed it before.
+            Err(JobRefusal::Unknown(_)) if context.is_again() => {}
+            outcome => outcome.map_err(refused)?,
+        }
+        Ok(removed(&job_id))
     }
+}
+
+fn removed(job_id: &str) -> ToolOutput {
+    ToolOutput::text(format!("The job {job_id} is removed."))
 }
 
 fn refused(refusal: JobRefusal) -> ToolError {

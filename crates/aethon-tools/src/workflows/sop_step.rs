@@ -49,6 +49,8 @@ impl SopStep {
              Only for messages that a SOP came with.",
         )
         .with_role("note", ArgumentRole::Text)
+        // A step is done once, however often that is said.
+        .repeatable()
         // It reaches the run of its own turn only.
         .open_to(Trust::Guest);
         Self { spec, sops, runs, bus }

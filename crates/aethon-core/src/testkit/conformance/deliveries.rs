@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::stage::*;
-use crate::channel::{DeliveryOutcome, DeliveryState};
+use crate::channel::{DeliveryOutcome, DeliveryState, NewDelivery};
 use crate::ids::TurnId;
 use crate::message::Attachment;
 use crate::session::Clear;
@@ -50,6 +50,23 @@ pub async fn a_delivery_of_a_running_turn_is_there_at_once(stage: Stage) {
     assert_eq!((due[0].id, &due[0].content, &due[0].turn), (id, &content, &turn));
     let later = stage.storage.outbox.enqueue(&session(S), &turn, delivery("then", 600)).await.unwrap();
     assert!(later > id);
+}
+
+pub async fn a_delivery_that_is_made_again_is_stored_once_in_its_turn(stage: Stage) {
+    let turn = stage.open_turn(S, "x").await;
+    let enqueue = async |turn: &TurnId, content: NewDelivery| {
+        stage.storage.outbox.enqueue(&session(S), turn, content).await.unwrap()
+    };
+    let first = enqueue(&turn, delivery("now", 600)).await;
+    assert_eq!(enqueue(&turn, delivery("now", 900).with_again(true)).await, first);
+    assert!(enqueue(&turn, delivery("now", 600)).await > first, "wanted twice");
+    assert!(enqueue(&turn, delivery("then", 600).with_again(true)).await > first, "another text");
+    let default = delivery("now", 600).with_recipient(None).with_again(true);
+    let to_default = enqueue(&turn, default.clone()).await;
+    assert!(to_default > first, "another recipient");
+    assert_eq!(enqueue(&turn, default).await, to_default);
+    let other = stage.open_turn("webchat:other", "x").await;
+    assert!(enqueue(&other, delivery("now", 600).with_again(true)).await > first, "another turn");
 }
 
 pub async fn a_delivery_brings_its_files(stage: Stage) {

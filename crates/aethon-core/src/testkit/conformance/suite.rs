@@ -79,6 +79,7 @@ list! { $
     deliveries {
         a_delivery_is_there_when_its_turn_has_ended,
         a_delivery_of_a_running_turn_is_there_at_once,
+        a_delivery_that_is_made_again_is_stored_once_in_its_turn,
         a_delivery_brings_its_files,
         a_delivery_is_tried_until_it_arrives_or_is_given_up,
         a_turn_that_could_not_end_delivers_nothing,

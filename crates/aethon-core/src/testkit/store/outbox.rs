@@ -17,6 +17,16 @@ use crate::ids::{SessionId, TurnId};
 impl Outbox for MemoryStore {
     async fn enqueue(&self, session: &SessionId, turn: &TurnId, content: NewDelivery) -> Result<i64> {
         let (mut tables, now) = (self.enter("enqueue")?, self.clock.now());
+        let is_same = |known: &Delivery| {
+            let (known, new) = (&known.content, &content);
+            (&known.channel, &known.recipient, &known.text) == (&new.channel, &new.recipient, &new.text)
+                && !known.is_reply
+        };
+        let before = tables.deliveries.iter().map(|row| &row.delivery);
+        let before = before.filter(|known| known.turn == *turn).find(|known| is_same(known));
+        if let Some(before) = before.filter(|_| content.is_again) {
+            return Ok(before.id);
+        }
         let id = tables.next_number();
         let delivery = Delivery::new(id, session.clone(), turn.clone(), content);
         let due_at = now.max(tables.last_due(&delivery.content).unwrap_or(now));

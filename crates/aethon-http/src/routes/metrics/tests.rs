@@ -134,6 +134,37 @@ async fn what_was_counted_is_read_by_prometheus() {
     );
 }
 
+#[tokio::test]
+async fn each_cache_says_what_it_takes_and_the_process_what_it_uses() {
+    let app = TestApp::new(Options::default());
+    app.bus().telemetry().caches().add("context_windows", || Some(4096));
+    let metrics = read(app.get("/metrics", &[]).await.text());
+    let caches: BTreeMap<&str, f64> = metrics["aethon_cache_bytes"]
+        .iter()
+        .map(|(labels, bytes)| (labels["cache"].as_str(), *bytes))
+        .collect();
+    assert_eq!(caches["context_windows"], 4096.0);
+    for cache in ["frame_logs", "log_records", "telemetry_queue"] {
+        assert!(caches.contains_key(cache), "{cache} in {caches:?}");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        for name in [
+            "process_cpu_seconds_total",
+            "process_resident_memory_bytes",
+            "process_virtual_memory_bytes",
+            "process_threads",
+            "process_open_fds",
+            "process_max_fds",
+        ] {
+            assert!(metrics.contains_key(name), "{name}");
+        }
+        let started = metrics["process_start_time_seconds"][0].1;
+        let now = Timestamp::now().as_second() as f64;
+        assert!(started <= now && now - started < 3_600.0, "{started} {now}");
+    }
+}
+
 /// A channel whose task runs and which reports its own health.
 struct Told(ChannelState);
 
