@@ -40,6 +40,7 @@ mod docker_daemon;
 mod durability;
 mod email;
 mod failing_storage;
+mod file_writers;
 mod gateways;
 mod home;
 mod host;

@@ -33,7 +33,8 @@ pub fn list(directory: &Path) -> io::Result<Vec<String>> {
         let entry = entry?;
         if let Some(name) = entry.file_name().to_str()
             && is_name(name)
-            && !private_file::is_temporary(name)
+            // What a killed writer left.
+            && !name.starts_with('.')
             && entry.path().is_file()
         {
             names.push(name.to_owned());

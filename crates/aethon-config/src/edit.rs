@@ -69,12 +69,6 @@ pub fn file_text(sources: &Sources) -> Result<String, Error> {
     Ok(held::read(&file).map_err(|error| failed(&file, &error))?.unwrap_or_default())
 }
 
-/// Replaces the file of `sources` by this text, unless it has a problem.
-pub fn replace_file(sources: &Sources, text: &str) -> Result<(), Error> {
-    load_text(&sources.config_file(), text.to_owned(), sources)?;
-    replace(&mut hold(sources)?, text)
-}
-
 /// A file that is being edited.
 struct Opened {
     held: HeldFile,
@@ -199,7 +193,8 @@ fn new_problems<T>(known: &[Problem], outcome: Result<T, Error>, path: &KeyPath)
     (!new.is_empty()).then(|| Error::new(new, error.warnings().to_vec()))
 }
 
-fn failed(file: &Path, error: &dyn fmt::Display) -> Error {
+/// A file that could not be read or written.
+pub(crate) fn failed(file: &Path, error: &dyn fmt::Display) -> Error {
     Error::one(
         file.display(),
         format!("a file that cannot be read or written ({error})"),

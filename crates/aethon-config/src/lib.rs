@@ -13,6 +13,7 @@ mod addressed_keys;
 mod batch;
 mod changes;
 mod decode;
+mod draft;
 mod echo;
 mod edit;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod layers;
 mod limits;
 mod load;
 mod mask;
+mod merge;
 mod not_built;
 mod origins;
 mod path;
@@ -42,8 +44,9 @@ pub mod schema;
 
 pub use crate::batch::{EditFault, Edited, difference, edit};
 pub use crate::changes::changed_keys;
+pub use crate::draft::{Draft, Resumed, Saved};
 pub use crate::echo::shown;
-pub use crate::edit::{file_text, get, replace_file, set_in_file, unset_in_file};
+pub use crate::edit::{file_text, get, set_in_file, unset_in_file};
 pub use crate::held::HeldFile;
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{LimitsSet, Loaded, load};

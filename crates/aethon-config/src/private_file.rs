@@ -1,11 +1,14 @@
 //! Writes files that only their owner can read, atomically: after a crash there is the old file or the new one.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-const TEMPORARY: &str = ".aethon-new";
+use aethon_files::Directory;
+
+/// The most numbered files beside one path.
+const MOST_NUMBERED: u32 = 1_000;
 /// Readable and writable by the owner only.
 const PRIVATE: u32 = 0o600;
 
@@ -21,14 +24,28 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     };
-    let (temporary, file) = create_beside(&target, &directory)?;
-    let written = fill(file, content).and_then(|()| fs::rename(&temporary, &target));
-    if let Err(error) = written {
-        // The first failure is the one to report; a leftover file is harmless and recognisable by its name.
-        let _ = fs::remove_file(&temporary);
-        return Err(error);
+    let name = target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Directory::open(&directory)?.write(name, content)
+}
+
+/// Writes a private file under the next free name beside a path, such as `config.toml.bak-1`, and returns its path. What is
+/// there already is never replaced.
+pub fn write_numbered(path: &Path, ending: &str, content: &[u8]) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
+    for number in 1..=MOST_NUMBERED {
+        let numbered = path.with_file_name(format!("{name}.{ending}-{number}"));
+        match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&numbered) {
+            Ok(mut file) => {
+                file.write_all(content)?;
+                file.sync_all()?;
+                return Ok(numbered);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
-    File::open(&directory)?.sync_all()
+    let sentence = format!("there are {MOST_NUMBERED} files like {name}.{ending}-1 already; remove some");
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, sentence))
 }
 
 /// Opens a file with these options, creating it if necessary, and makes it private whatever the umask. If that fails because
@@ -46,31 +63,6 @@ pub fn create_directory(path: &Path) -> io::Result<()> {
     }
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o700))
-}
-
-/// Returns whether this is the name of a temporary file that an interrupted [`write()`] left behind.
-pub(crate) fn is_temporary(name: &str) -> bool {
-    name.contains(TEMPORARY)
-}
-
-fn create_beside(target: &Path, directory: &Path) -> io::Result<(PathBuf, File)> {
-    let name = target.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-    let process = std::process::id();
-    for attempt in 0..100 {
-        let temporary = directory.join(format!(".{name}{TEMPORARY}-{process}-{attempt}"));
-        match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&temporary) {
-            Ok(file) => return Ok((temporary, file)),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many unfinished files beside it; remove them"))
-}
-
-fn fill(mut file: File, content: &[u8]) -> io::Result<()> {
-    file.set_permissions(fs::Permissions::from_mode(PRIVATE))?;
-    file.write_all(content)?;
-    file.sync_all()
 }
 
 #[cfg(test)]

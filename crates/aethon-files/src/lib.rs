@@ -18,6 +18,7 @@ mod lock;
 mod refusal;
 mod stamp;
 mod subdirectory;
+pub mod unfinished;
 mod writing;
 
 pub use directory::{Contents, Directory};

@@ -7,17 +7,14 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-/// How long another writer may take. Each holds the lock for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// The pauses between attempts.
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(16);
+/// How long other writers may take. Each holds the lock for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A lock that is held until this is dropped, or the process ends.
 #[derive(Debug)]
@@ -30,24 +27,42 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// The lock file cannot be opened, or another program has held the lock for ten seconds.
+    /// The lock file cannot be opened, or another program has held the lock for half a minute.
     pub fn take(folder: &Path, name: &str) -> io::Result<Self> {
         let no_follow = OFlags::NOFOLLOW.bits().cast_signed();
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false).mode(0o600).custom_flags(no_follow);
         let path = folder.join(format!("{name}.lock"));
-        let (file, deadline, mut pause) = (options.open(&path)?, Instant::now() + PATIENCE, FIRST_PAUSE);
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(TryLockError::Error(error)) => return Err(error),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => sleep(pause),
-                Err(TryLockError::WouldBlock) => {
+        let file = options.open(&path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::Error(error)) => Err(error),
+            Err(TryLockError::WouldBlock) => match queued(file)?.recv_timeout(PATIENCE) {
+                Ok(locked) => Ok(Self { _file: locked? }),
+                Err(_) => {
                     let held = format!("another program holds {} for too long", path.display());
-                    return Err(io::Error::new(io::ErrorKind::WouldBlock, held));
+                    Err(io::Error::new(io::ErrorKind::WouldBlock, held))
                 }
-            }
-            pause = LONGEST_PAUSE.min(pause * 2);
+            },
         }
     }
+}
+
+/// Waits for the lock in the system's queue, which looking at it again and again would not join: whoever looks would lose
+/// against those that come and go. The system's wait has no deadline, so it has a thread of its own; if nobody waits for that
+/// any more, the lock is let go as soon as it is there.
+fn queued(file: File) -> io::Result<Receiver<io::Result<File>>> {
+    let (locked, wait) = sync_channel(1);
+    let queue = move || {
+        let outcome = loop {
+            match file.lock() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => break outcome.map(|()| file),
+            }
+        };
+        // An error means that nobody waits any more; what could not be sent is dropped, and with it the lock.
+        let _ = locked.send(outcome);
+    };
+    thread::Builder::new().name("file-lock".to_owned()).spawn(queue)?;
+    Ok(wait)
 }

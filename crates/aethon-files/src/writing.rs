@@ -1,21 +1,15 @@
 //! Writing and removing beneath an open directory: a file appears as a whole or not at all, and nothing is ever written
 //! through a link.
 
-use std::collections::hash_map::RandomState;
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::hash::{BuildHasher as _, Hasher as _};
+use std::ffi::OsStr;
 use std::io::{self, Write as _};
 
 use rustix::fs::{AtFlags, Mode, fsync, mkdirat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use crate::beneath;
 use crate::directory::{Directory, plain};
 use crate::refusal::Refusal;
-
-/// How many names are tried for the temporary file.
-const ATTEMPTS: usize = 8;
+use crate::unfinished;
 
 /// Private files and directories, as everything in the assistant's home.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
@@ -48,7 +42,7 @@ impl Directory {
     /// It could not be written; then the old file is unchanged.
     pub fn write(&self, name: impl AsRef<OsStr>, content: &[u8]) -> io::Result<()> {
         let name = plain(name.as_ref()).map_err(Refusal::into_io)?;
-        let (mut file, temporary) = self.temporary()?;
+        let (mut file, temporary) = unfinished::create(&self.handle, FILE_MODE)?;
         let written = file.write_all(content).and_then(|()| file.sync_all());
         let written = written.and_then(|()| Ok(renameat(&self.handle, &temporary, &self.handle, name)?));
         if let Err(error) = written {
@@ -71,20 +65,5 @@ impl Directory {
             Err(Errno::NOENT) => Ok(false),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Creates a file of a name that nobody can guess.
-    fn temporary(&self) -> io::Result<(File, OsString)> {
-        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-        for _ in 0..ATTEMPTS {
-            // Every `RandomState` has keys of its own.
-            let name = OsString::from(format!(".{:016x}.tmp", RandomState::new().build_hasher().finish()));
-            match beneath::created(&self.handle, &name, FILE_MODE) {
-                Ok(file) => return Ok((file, name)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last)
     }
 }

@@ -244,3 +244,43 @@ fn a_file_that_the_owner_named_may_be_linked_but_is_a_file() {
     }
     assert_eq!(read_given(Path::new("/dev/zero"), 100).unwrap_err().kind(), "a device");
 }
+
+#[test]
+fn a_killed_writers_file_is_removed_by_the_next_and_a_living_ones_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = Directory::open(folder.path()).unwrap();
+    std::fs::write(folder.path().join(".aethon-new-0123456789abcdef"), "half").unwrap();
+    let (_file, living) = aethon_files::unfinished::create(
+        std::fs::File::open(folder.path()).unwrap(),
+        rustix::fs::Mode::from_raw_mode(0o600),
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("aethon-new-of-mine"), "mine").unwrap();
+    directory.write("page.md", b"text").unwrap();
+    let mut names: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, [living.to_str().unwrap(), "aethon-new-of-mine", "page.md"]);
+}
+
+#[test]
+fn a_lock_is_held_until_its_holder_lets_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = std::sync::Arc::new(std::sync::Mutex::new(0));
+    let writers: Vec<_> = (0..8)
+        .map(|_| {
+            let (path, count) = (folder.path().to_owned(), count.clone());
+            std::thread::spawn(move || {
+                for _ in 0..20 {
+                    let _lock = aethon_files::Lock::take(&path, "config").unwrap();
+                    // Nobody else is here, so the inner lock is always free.
+                    *count.try_lock().unwrap() += 1;
+                }
+            })
+        })
+        .collect();
+    writers.into_iter().for_each(|writer| writer.join().unwrap());
+    assert_eq!(*count.lock().unwrap(), 160);
+}

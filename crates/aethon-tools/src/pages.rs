@@ -12,6 +12,7 @@ use aethon_core::clock::Clock;
 use aethon_core::memory::fingerprint;
 use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
+use aethon_files::Lock;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -33,7 +34,7 @@ const LONGEST_LEARNING: usize = 500;
 /// Maximum bytes read from a page.
 const MOST_READ: u64 = 256 * 1024;
 
-/// The pages of a workspace, written by one tool at a time.
+/// The pages of a workspace, written by one tool of one program at a time.
 pub(crate) struct Pages {
     workspace: Arc<Workspace>,
     writing: Mutex<()>,
@@ -53,6 +54,9 @@ impl Pages {
     ) -> Result<bool, ToolError> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = |error: std::io::Error| ToolError::failed(format!("{page} cannot be written: {error}"));
+        // A conversation in another program writes the same pages.
+        let locks = self.workspace.locks();
+        let _lock = locks.map(|locks| Lock::take(&locks, "prompt-pages")).transpose().map_err(failed)?;
         let place = self.workspace.writable(page)?;
         if !self.workspace.is_page(&place.path) {
             return Err(ToolError::failed(format!(

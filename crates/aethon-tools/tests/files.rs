@@ -424,7 +424,7 @@ async fn a_swap_while_tools_write_list_and_search_wins_nothing() {
         assert_eq!(fs::read_to_string(target.join("file.txt")).unwrap(), SECRET);
         let new = fs::read_dir(&target).unwrap().flatten().filter(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
-            name.starts_with("new-") || name.ends_with(".tmp")
+            name.starts_with("new-") || name.starts_with(".aethon-new-")
         });
         assert_eq!(new.count(), 0, "nothing was made in {}", target.display());
     }

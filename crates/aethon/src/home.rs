@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use aethon_config::private_file;
 use aethon_core::secret::Secret;
-use aethon_files::Subdirectory;
+use aethon_files::{Lock, Subdirectory};
 
 use crate::error::{Error, Result};
 
@@ -162,10 +162,17 @@ impl Home {
     /// The key that signs browser cookies, created at the first start. If it cannot be stored, sign-ins end with the process.
     pub fn sign_in_key(&self) -> Secret {
         let path = self.run().join("sign-in.key");
-        if let Ok(key) = std::fs::read_to_string(&path)
-            && key.trim().len() >= SIGN_IN_KEY
-        {
-            return Secret::new(key.trim());
+        let read = || {
+            let key = std::fs::read_to_string(&path).ok()?;
+            (key.trim().len() >= SIGN_IN_KEY).then(|| Secret::new(key.trim()))
+        };
+        if let Some(key) = read() {
+            return key;
+        }
+        // Of two programs that find none, one makes it. Without the lock, each would go on with its own.
+        let _lock = Lock::take(&self.run(), "sign-in.key").ok();
+        if let Some(key) = read() {
+            return key;
         }
         let made =
             random_text().and_then(|key| private_file::write(&path, key.expose().as_bytes()).map(|()| key));

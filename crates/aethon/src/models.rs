@@ -7,7 +7,7 @@ use std::path::Path;
 
 use aethon_config::private_file;
 use aethon_core::provider::Provider;
-use aethon_files::{Refusal, read_given};
+use aethon_files::{Lock, Refusal, read_given};
 pub use aethon_providers::{Catalog, CatalogModel, EffortWord};
 use aethon_providers::{MOST_BYTES, MOST_TABLE_BYTES, ModelFacts, trim_models};
 use jiff::ToSpan;
@@ -80,10 +80,12 @@ pub fn install(home: &Home, table: &Path) -> Result<Installed> {
     let text = read(table, MOST_TABLE_BYTES).and_then(|text| text.ok_or("there is no such file".to_owned()));
     let trimmed = text.and_then(|text| trim_models(&text)).map_err(refuse)?;
     let new = Catalog::with_own(&trimmed).map_err(refuse)?;
-    let installed = compare(&load(home).0, &new);
     home.prepare()?;
     let path = home.models();
     let fail = |error| Error::failed(format!("{} cannot be written", path.display())).because(error);
+    // From the comparison on: what is kept as the previous file is the one that is replaced.
+    let _lock = Lock::take(&home.run(), "models").map_err(fail)?;
+    let installed = compare(&load(home).0, &new);
     if let Ok(Some(old)) = read(&path, MOST_TABLE_BYTES) {
         private_file::write(&path.with_extension("json.old"), old.as_bytes()).map_err(fail)?;
     }

@@ -1,7 +1,7 @@
 //! Clients of every surface through kills of the daemon, and a checker over what they were told: nothing acknowledged is lost,
 //! doubled, out of order or unanswered, what was removed stays removed, every job ran once, and no money stays set aside.
 //!
-//! `clients` are the pages, webhooks and terminals, `people` those who write over `messengers`, `jobs` makes scheduled jobs; `check`
+//! `configuration` are two writers of the configuration; `clients` are the pages, webhooks and terminals, `people` those who write over `messengers`, `jobs` makes scheduled jobs; `check`
 //! holds what they noted against what is stored. The order of kills follows from a seed, what the clients do from the same; what
 //! comes between is up to the machine. `chaos` is people alone, with connections that break besides; `steady` has no kills, and looks at
 //! what the daemon holds; `soak` looks at what it gives back.
@@ -10,6 +10,7 @@ mod chaos;
 mod check;
 mod clients;
 mod clock;
+mod configuration;
 mod jobs;
 mod messengers;
 mod people;
@@ -107,7 +108,7 @@ fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server)
     let server = start(&home, &messengers, &SETTINGS);
     messengers.await_all();
     let (stage, begun) = (Stage::new(&server), Instant::now());
-    let (records, talks, made, server) = std::thread::scope(|scope| {
+    let (records, talks, made, written, server) = std::thread::scope(|scope| {
         let (stage, messengers) = (&stage, &messengers);
         let mut clients = Vec::new();
         let mut people = Vec::new();
@@ -126,13 +127,23 @@ fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server)
             }
         }
         let maker = scope.spawn(move || jobs::maker(stage, Random::new(plan.seed + 9)));
+        let mut writers = Vec::new();
+        // Where nothing is killed, what the daemon holds is measured, and reloads would count.
+        if plan.kills > 0 {
+            writers.push(scope.spawn(move || configuration::over_the_api(stage)));
+            writers.push(scope.spawn(move || configuration::in_a_terminal(stage)));
+        }
         let server = meanwhile(stage, messengers, server);
         std::thread::sleep(Duration::from_secs(1));
         stage.is_over.store(true, Ordering::Relaxed);
         let records: Vec<Record> =
             clients.into_iter().flat_map(|client| client.join().expect("a client ends")).collect();
         let talks: Vec<_> = people.into_iter().map(|person| person.join().expect("a person ends")).collect();
-        (records, talks, maker.join().expect("the maker of jobs ends"), server)
+        let written: Vec<_> = writers
+            .into_iter()
+            .map(|writer| writer.join().expect("a writer of the configuration ends"))
+            .collect();
+        (records, talks, maker.join().expect("the maker of jobs ends"), written, server)
     });
     let tortured = begun.elapsed();
     let compared = Instant::now();
@@ -142,6 +153,8 @@ fn with_clients(plan: &Plan, meanwhile: impl FnOnce(&Stage, &Messengers, Server)
     tell(&format!("compared {} conversations, {:.1?}", records.len(), compared.elapsed()));
     let every_minute = jobs::check(&server, &made);
     tell(&format!("compared {} jobs, {:.1?}", made.len(), compared.elapsed()));
+    let changes = configuration::check(&server, &written);
+    tell(&format!("compared {changes} changes of the configuration, {:.1?}", compared.elapsed()));
     check::money(&server);
     let recordings = check::recordings(&server);
     assert!(outcome.doubled + outcome.abandoned <= plan.kills, "{outcome:?} have no reason");

@@ -1,11 +1,10 @@
 //! `config path|show|get|set|unset|edit|check|schema`.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use aethon::config::{
-    Sources, changed_keys, dump, file_text, get, replace_file, schema, set_in_file, unset_in_file,
+    Draft, Resumed, Saved, Sources, changed_keys, dump, get, schema, set_in_file, unset_in_file,
 };
 use aethon::core::audit::AuditAction;
 use anyhow::{Context, Result, bail};
@@ -65,8 +64,7 @@ fn warn(common: &Common) {
     }
 }
 
-/// Opens a copy in the user's editor, and replaces the file by it if it has no problem. A rejected copy is kept, and the next
-/// edit continues with it.
+/// Opens a copy in the user's editor, and puts it into the file if it has no problem.
 fn edit(common: &Common) -> Result<()> {
     let sources = sources(common)?;
     let file = sources.config_file();
@@ -75,29 +73,31 @@ fn edit(common: &Common) -> Result<()> {
         bail!("no editor is set; set EDITOR, for example EDITOR=nano aethon-cli config edit");
     };
     aethon::Home::at(&sources.home).prepare()?;
-    let before = file_text(&sources).map_err(refused)?;
-    let copy = file.with_extension("toml.edit");
-    if copy.exists() {
-        eprintln!("going on with what was refused before: {}", copy.display());
-    } else {
-        aethon::config::private_file::write(&copy, before.as_bytes())
-            .with_context(|| format!("cannot write {}", copy.display()))?;
+    let draft = Draft::open(&sources).map_err(refused)?;
+    match draft.resumed() {
+        Resumed::Nothing => {}
+        Resumed::Earlier => eprintln!("going on with what was refused before: {}", draft.path().display()),
+        Resumed::SetAside(kept) => eprintln!(
+            "what was refused before no longer fits the file, and is kept in {}; this is the file as it is",
+            kept.display()
+        ),
     }
-    run_editor(editor, &copy)?;
-    let text = fs::read_to_string(&copy).with_context(|| format!("cannot read {}", copy.display()))?;
-    if text == before {
-        fs::remove_file(&copy)?;
-        return print("nothing was changed\n");
+    if let Err(error) = run_editor(editor, draft.path()) {
+        draft.discard()?;
+        return Err(error);
     }
     let was = crate::builder(common).load();
-    if let Err(error) = replace_file(&sources, &text) {
-        let kept = format!("your text is kept in {}; run `aethon-cli config edit` again", copy.display());
-        return Err(aethon::Error::refused(format!("{error}\n{kept}")).into());
+    let saved = draft.save(&sources).map_err(refused)?;
+    if saved == Saved::Unchanged {
+        return print("nothing was changed\n");
     }
-    fs::remove_file(&copy)?;
     note(&sources.home, AuditAction::Config, (&edited(common, was.ok().as_ref()), "edited"))?;
     warn(common);
-    print(&format!("{} is changed; {TAKEN_UP}\n", file.display()))
+    let merged = match saved {
+        Saved::Merged => " together with what was changed there while you edited it",
+        Saved::Replaced | Saved::Unchanged => "",
+    };
+    print(&format!("{} is changed{merged}; {TAKEN_UP}\n", file.display()))
 }
 
 /// The keys changed since then, or the file if the keys cannot be determined. Never a value.

@@ -1,11 +1,12 @@
 //! `init`: creates a first configuration from a few questions. Never replaces one silently.
 
 use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use aethon::Home;
 use aethon::config::schema::Provider;
-use aethon::config::{Caution, Sources, Starter, private_file, starter};
+use aethon::config::{Caution, HeldFile, Sources, Starter, private_file, starter};
 use aethon::core::audit::AuditAction;
 use anyhow::{Context, Result, bail};
 
@@ -26,11 +27,7 @@ pub(crate) fn run(
         .map_err(|error| aethon::Error::refused(error.to_string()))?;
     let file = sources.config_file();
     if file.exists() && !force {
-        return Err(aethon::Error::refused(format!(
-            "{} is there already; change it with `aethon-cli config set`, or pass --force to replace it (the old one is kept beside it)",
-            file.display()
-        ))
-        .into());
+        return Err(is_there(&file));
     }
     let provider = choose(provider)?;
     let model_id = match model {
@@ -48,14 +45,15 @@ pub(crate) fn run(
         None => self::caution()?,
     };
     let text = starter(&Starter { provider, model_id, host, caution, ..Starter::default() });
-    write(&sources, &text)?;
+    let kept = write(&sources, &text, force)?;
     note(&sources.home, AuditAction::Config, ("config.toml", "written"))?;
     let key = provider.key_variable().map_or(String::new(), |variable| {
         format!("\nThe key is read from {variable}, or store it:\n  aethon-cli secrets set {name}\n  aethon-cli config set model.api_key '${{credential:{name}}}'\n", name = provider.name())
     });
     let reach = reach(common)?;
+    let kept = kept.map_or(String::new(), |kept| format!("the old one is kept in {}\n", kept.display()));
     print(&format!(
-        "wrote {}\n{key}\nWhat the assistant can reach with these settings:\n{reach}\nCheck it with `aethon-cli doctor`, then start `aethon-server`.\n",
+        "wrote {}\n{kept}{key}\nWhat the assistant can reach with these settings:\n{reach}\nCheck it with `aethon-cli doctor`, then start `aethon-server`.\n",
         file.display()
     ))?;
     Ok(ExitCode::SUCCESS)
@@ -67,16 +65,33 @@ fn reach(common: &Common) -> Result<String> {
     Ok(prepared.reach().iter().map(|reach| format!("- {}\n", reach.sentence())).collect())
 }
 
-fn write(sources: &Sources, text: &str) -> Result<()> {
+/// Writes the file, and keeps the one before under a number. Without `force` there must be none, not even one that came
+/// while the questions were answered.
+fn write(sources: &Sources, text: &str, force: bool) -> Result<Option<PathBuf>> {
     let file = sources.config_file();
     Home::at(&sources.home).prepare()?;
-    if file.exists() {
-        let old = std::fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-        private_file::write(&file.with_extension("toml.old"), &old)
-            .context("the old configuration cannot be kept")?;
+    let mut held = HeldFile::open(sources).with_context(|| format!("{} cannot be read", file.display()))?;
+    if held.exists() && !force {
+        return Err(is_there(&file));
     }
-    private_file::write(&file, text.as_bytes())
-        .with_context(|| format!("{} cannot be written", file.display()))
+    let kept = match held.exists() {
+        true => Some(
+            private_file::write_numbered(&file, "bak", held.text().as_bytes())
+                .context("the old configuration cannot be kept")?,
+        ),
+        false => None,
+    };
+    held.replace(text).with_context(|| format!("{} cannot be written", file.display()))?;
+    Ok(kept)
+}
+
+fn is_there(file: &Path) -> anyhow::Error {
+    aethon::Error::refused(format!(
+        "{} is there already; change it with `aethon-cli config set`, or pass --force to replace it (the old one is kept beside it, as {}.bak-1 or with the next number)",
+        file.display(),
+        file.display()
+    ))
+    .into()
 }
 
 fn choose(given: Option<String>) -> Result<Provider> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use aethon_files::{Directory, read_given};
+use aethon_files::{Directory, Lock, read_given};
 
 use super::observed::{Observations, Observed, Origin};
 
@@ -59,6 +59,7 @@ impl Known {
             return Unknown::default();
         }
         // Another program with the same home may have told it meanwhile.
+        let _lock = self.lock();
         let read = self.read();
         let (updated, mut unknown) = self.updated(read.as_ref().unwrap_or(&Texts::new()), now);
         if read.as_ref() != Some(&updated)
@@ -118,6 +119,12 @@ impl Known {
             }
         }
         (updated, unknown)
+    }
+
+    /// Keeps other programs from telling meanwhile. Without the lock both may tell the same, which does no harm.
+    fn lock(&self) -> Option<Lock> {
+        let locked = Lock::take(self.path.parent()?, "pages");
+        locked.inspect_err(|error| tracing::warn!(%error, "what the owner was told cannot be locked")).ok()
     }
 
     fn read(&self) -> Option<Texts> {

@@ -509,17 +509,20 @@ mod tests {
     async fn what_is_saved_is_a_sop_without_secrets_and_built_in_ones_stay() {
         let home = tempfile::tempdir().unwrap();
         let sops = folder(home.path());
-        let saved = sops.save(&name("notes"), TEXT).await.unwrap();
+        let saved = sops.save(&name("notes"), TEXT, Expected::Anything).await.unwrap();
         assert_eq!(saved.title, "T");
-        let refused = sops.save(&name("notes"), "# T\n").await;
+        let refused = sops.save(&name("notes"), "# T\n", Expected::Anything).await;
         assert!(matches!(refused, Err(SopRefusal::Faults(_))));
         let secret = TEXT.replace("\nx\n", "\npassword=Hunter2Hunter2\n");
-        assert!(matches!(sops.save(&name("notes"), &secret).await, Err(SopRefusal::Secret(_))));
-        sops.save(&name("pdd"), TEXT).await.unwrap();
-        sops.remove(&name("pdd")).await.unwrap();
-        assert!(matches!(sops.remove(&name("pdd")).await, Err(SopRefusal::BuiltIn(_))));
+        assert!(matches!(
+            sops.save(&name("notes"), &secret, Expected::Anything).await,
+            Err(SopRefusal::Secret(_))
+        ));
+        sops.save(&name("pdd"), TEXT, Expected::Anything).await.unwrap();
+        sops.remove(&name("pdd"), Expected::Anything).await.unwrap();
+        assert!(matches!(sops.remove(&name("pdd"), Expected::Anything).await, Err(SopRefusal::BuiltIn(_))));
         assert!(sops.sop(&name("pdd")).await.unwrap().is_some());
-        sops.remove(&name("notes")).await.unwrap();
-        assert!(matches!(sops.remove(&name("notes")).await, Err(SopRefusal::Unknown(_))));
+        sops.remove(&name("notes"), Expected::Anything).await.unwrap();
+        assert!(matches!(sops.remove(&name("notes"), Expected::Anything).await, Err(SopRefusal::Unknown(_))));
     }
 }

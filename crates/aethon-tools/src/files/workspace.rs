@@ -67,6 +67,11 @@ pub(super) struct Resolved {
 }
 
 impl Workspace {
+    /// Returns the folder of locks in the assistant's home, if there is one.
+    pub(crate) fn locks(&self) -> Option<PathBuf> {
+        Some(self.closed_home.as_ref()?.join("run")).filter(|locks| locks.is_dir())
+    }
+
     /// Creates the workspace of these options.
     pub fn new(options: &Options) -> Self {
         let mut own: Vec<PathBuf> = options.own.clone();

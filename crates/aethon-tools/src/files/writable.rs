@@ -13,14 +13,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use aethon_core::tool::ToolError;
-use aethon_files::beneath;
+use aethon_files::{beneath, unfinished};
 use rustix::fs::{AtFlags, Mode, fchmod, fsync, renameat, statat, unlinkat};
 
 use super::paths::LONGEST_PATH;
 use super::workspace::{Opened, Resolved, Workspace, failed};
-
-/// How many names to try for the temporary file.
-const ATTEMPTS: usize = 8;
 
 /// A location that may be written.
 pub(crate) struct Writable {
@@ -66,7 +63,7 @@ impl Workspace {
 impl Writable {
     /// Replaces the content atomically. Fails if the file has changed since it was opened. Blocks.
     pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
-        let (mut file, beside) = self.beside()?;
+        let (mut file, beside) = unfinished::create(&self.parent, self.mode)?;
         let written = self.write(&mut file, content).and_then(|()| {
             self.check_unchanged()?;
             Ok(renameat(&self.parent, &beside, &self.parent, &self.name)?)
@@ -86,21 +83,6 @@ impl Writable {
         }
         file.write_all(content)?;
         file.sync_all()
-    }
-
-    /// Creates a temporary file in the same directory.
-    fn beside(&self) -> io::Result<(File, OsString)> {
-        let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
-        for _ in 0..ATTEMPTS {
-            let random = uuid::Uuid::now_v7().simple().to_string().split_off(20);
-            let name = OsString::from(format!(".{random}.tmp"));
-            match beneath::created(&self.parent, &name, self.mode) {
-                Ok(file) => return Ok((file, name)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
-                Err(error) => return Err(error),
-            }
-        }
-        Err(last)
     }
 
     /// Fails if the file has changed, so that no other writer loses anything.

@@ -10,6 +10,7 @@ mod manifests;
 mod names;
 mod openings;
 mod own_reads;
+mod own_writes;
 mod ownership;
 mod purity;
 mod shapes;
@@ -32,6 +33,7 @@ pub(crate) const RULES: &[Rule] = &[
     ownership::names_stay_in_their_home,
     ownership::dependencies_stay_in_their_home,
     own_reads::files_are_opened_by_one_crate,
+    own_writes::shared_files_are_changed_under_a_lock,
     sql::statements_stay_in_the_store,
     includes::nothing_from_outside_the_package,
     includes::targets_stay_in_the_package,

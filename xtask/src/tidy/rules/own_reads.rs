@@ -45,7 +45,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("crates/aethon/src/other_accounts.rs", "`/etc/passwd` and the owners of what lies in `/home`"),
     ("crates/aethon/src/wiring/sandbox.rs", "asks whether the program runs inside a container"),
     ("crates/aethon/src/service.rs", "hands on an open file"),
-    ("crates/aethon-config/src/batch.rs", "the configuration, which is closed to tools and commands"),
     (
         "crates/aethon-config/src/credentials.rs",
         "lists the credentials in the home, and reads them by `read_given`",
@@ -54,7 +53,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "crates/aethon-config/src/secrets_in_file.rs",
         "the configuration, which is closed to tools and commands",
     ),
-    ("crates/aethon-config/src/edit.rs", "the configuration, which is closed to tools and commands"),
+    (
+        "crates/aethon-config/src/draft.rs",
+        "a copy of the configuration, which is closed to tools and commands",
+    ),
+    ("crates/aethon-config/src/held.rs", "the configuration, which is closed to tools and commands"),
     ("crates/aethon-config/src/layers.rs", "the configuration, which is closed to tools and commands"),
     (
         "crates/aethon-config/src/private_file.rs",

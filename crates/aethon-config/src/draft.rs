@@ -1,0 +1,166 @@
+//! A draft: the copy of the configuration file that somebody has in an editor.
+//!
+//! Beside it lies the text that it was made from. So when it is saved, what others changed in the file meanwhile is not
+//! undone: changes of different keys are merged, and a draft that changes the same key is refused and kept. A draft that
+//! was refused because it is wrong is opened again the next time, with what has changed since.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use aethon_files::Lock;
+
+use crate::batch::difference;
+use crate::edit::failed;
+use crate::held::{self, HeldFile};
+use crate::load::load_text;
+use crate::merge::{Conflict, merged};
+use crate::private_file;
+use crate::problem::{Error, Problem};
+use crate::sources::Sources;
+
+/// A copy of the file that is being edited.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    base_path: PathBuf,
+    /// The text of the file from which it was made.
+    base: String,
+    /// The text with which it was opened.
+    opened: String,
+    resumed: Resumed,
+    /// One draft is open at a time.
+    _lock: Lock,
+}
+
+/// What became of an earlier draft that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resumed {
+    /// There was none.
+    Nothing,
+    /// It goes on.
+    Earlier,
+    /// It changed what others have changed since, so it is kept in this file, and the new draft begins with the file as it is.
+    SetAside(PathBuf),
+}
+
+/// What came of an edited draft.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    /// It says what it said before, so nothing was changed.
+    Unchanged,
+    /// It is in the file.
+    Replaced,
+    /// It is in the file, together with what others changed there meanwhile.
+    Merged,
+}
+
+impl Draft {
+    /// Makes a copy of the file, or goes on with the one that was refused before.
+    pub fn open(sources: &Sources) -> Result<Self, Error> {
+        let file = sources.config_file();
+        let failed = |error: io::Error| failed(&file, &error);
+        let locks = sources.home.join("run");
+        private_file::create_directory(&locks).map_err(failed)?;
+        let lock = Lock::take(&locks, "config-edit").map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => {
+                Error::one(file.display(), "another draft of it in an editor", "one draft at a time")
+            }
+            _ => failed(error),
+        })?;
+        let (path, base_path) = (file.with_extension("toml.edit"), file.with_extension("toml.edit-base"));
+        let now = held::read(&file).map_err(failed)?.unwrap_or_default();
+        let earlier = held::read(&path).map_err(failed)?;
+        let base = held::read(&base_path).map_err(failed)?;
+        let (opened, resumed) = match earlier {
+            None => (now.clone(), Resumed::Nothing),
+            Some(earlier) => match base.and_then(|base| merged(&base, &earlier, &now).ok()) {
+                Some(text) => (text, Resumed::Earlier),
+                None => {
+                    let kept = private_file::write_numbered(&file, "refused", earlier.as_bytes());
+                    (now.clone(), Resumed::SetAside(kept.map_err(failed)?))
+                }
+            },
+        };
+        private_file::write(&base_path, now.as_bytes()).map_err(failed)?;
+        private_file::write(&path, opened.as_bytes()).map_err(failed)?;
+        Ok(Self { path, base_path, base: now, opened, resumed, _lock: lock })
+    }
+
+    /// Returns the path of the copy.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns what became of an earlier draft.
+    pub fn resumed(&self) -> &Resumed {
+        &self.resumed
+    }
+
+    /// Removes the copy, unless it holds work: it was changed, or it goes on with an earlier one.
+    pub fn discard(self) -> io::Result<()> {
+        let is_kept = self.resumed == Resumed::Earlier || fs::read_to_string(&self.path)? != self.opened;
+        if is_kept { Ok(()) } else { self.remove() }
+    }
+
+    /// Puts the edited copy into the file, unless it has a problem. A refused one is kept, and the error says where.
+    pub fn save(self, sources: &Sources) -> Result<Saved, Error> {
+        let file = sources.config_file();
+        let failed = |error: io::Error| failed(&file, &error);
+        let text = fs::read_to_string(&self.path).map_err(failed)?;
+        if text == self.opened {
+            self.discard().map_err(failed)?;
+            return Ok(Saved::Unchanged);
+        }
+        let mut held = HeldFile::open(sources).map_err(failed)?;
+        let new = match merged(&self.base, &text, held.text()) {
+            Ok(new) => new,
+            Err(conflict) => {
+                let kept = private_file::write_numbered(&file, "refused", text.as_bytes()).map_err(failed)?;
+                let error = refused(&file, &conflict, &difference(held.text(), &text), &kept);
+                self.remove().map_err(failed)?;
+                return Err(error);
+            }
+        };
+        load_text(&file, new.clone(), sources).map_err(|error| self.kept(error))?;
+        held.replace(&new).map_err(failed)?;
+        let is_merged = new != text;
+        self.remove().map_err(failed)?;
+        Ok(if is_merged { Saved::Merged } else { Saved::Replaced })
+    }
+
+    /// Adds to an error where the text is.
+    fn kept(&self, error: Error) -> Error {
+        let kept = Problem {
+            place: self.path.display().to_string(),
+            key: String::new(),
+            found: "these problems, so your text is kept in this file".to_owned(),
+            allowed: "`aethon-cli config edit` once more, which goes on with it".to_owned(),
+        };
+        Error::new(error.problems().iter().cloned().chain([kept]).collect(), error.warnings().to_vec())
+    }
+
+    fn remove(self) -> io::Result<()> {
+        // The copy first: without it, what it was made from means nothing.
+        fs::remove_file(&self.path)?;
+        fs::remove_file(&self.base_path)
+    }
+}
+
+/// A draft that does not fit what others wrote meanwhile.
+fn refused(file: &Path, conflict: &Conflict, difference: &str, kept: &Path) -> Error {
+    let what = match conflict.keys.is_empty() {
+        true => {
+            "changes by others, made while it was in the editor, that cannot be merged with yours".to_owned()
+        }
+        false => {
+            let keys = conflict.keys.join(", ");
+            format!("changes by others, made while it was in the editor, of what you changed too: {keys}")
+        }
+    };
+    let remedy = format!(
+        "the same change once more with `aethon-cli config edit`; your text is kept in {}\nfrom the file to your text:\n{difference}",
+        kept.display()
+    );
+    Error::one(file.display(), what, remedy)
+}
