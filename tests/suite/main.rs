@@ -23,6 +23,7 @@ mod budget;
 mod builtin_sops;
 mod canary;
 mod catalog;
+mod changed_elsewhere;
 mod chat;
 mod cli;
 mod cli_setup;

@@ -5,10 +5,6 @@
 //! protection is judged here (`guard`), by what is in force and by the file alone: a variable may hide a key of the file today
 //! and be gone tomorrow.
 
-use std::fs;
-use std::io;
-use std::path::PathBuf;
-
 use aethon_core::secret::MASK;
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, InlineTable, Value as Toml};
@@ -22,7 +18,6 @@ use crate::load::{self, finish};
 use crate::mask::MASKED_NAMES;
 use crate::origins::known;
 use crate::path::KeyPath;
-use crate::private_file;
 use crate::schema::Config;
 use crate::sources::Sources;
 
@@ -38,7 +33,6 @@ pub struct EditFault {
 /// The edited file, checked but not yet written.
 #[derive(Clone, Debug)]
 pub struct Edited {
-    file: PathBuf,
     /// The content before.
     pub before: String,
     /// The content after.
@@ -57,21 +51,13 @@ pub struct Edited {
     pub misdirected: Vec<EditFault>,
 }
 
-impl Edited {
-    /// Replaces the file.
-    pub fn write(&self) -> io::Result<()> {
-        private_file::write(&self.file, self.after.as_bytes())
-    }
-}
-
-/// Changes keys in the text of the file; null removes a key. Nothing is written.
-pub fn edit(sources: &Sources, changes: &[(String, Value)]) -> Result<Edited, Vec<EditFault>> {
+/// Changes keys in this text of the file; null removes a key. Nothing is written.
+pub fn edit(
+    sources: &Sources,
+    before: String,
+    changes: &[(String, Value)],
+) -> Result<Edited, Vec<EditFault>> {
     let file = sources.config_file();
-    let before = match fs::read_to_string(&file) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(vec![fault("", format!("{} cannot be read ({error})", file.display()))]),
-    };
     let mut document: DocumentMut =
         before.parse().map_err(|_| vec![fault("", format!("{} is no TOML", file.display()))])?;
     let (mut faults, mut paths) = (Vec::new(), Vec::new());
@@ -128,7 +114,6 @@ pub fn edit(sources: &Sources, changes: &[(String, Value)]) -> Result<Edited, Ve
         loosened: loosened.into_iter().collect(),
         cleared,
         misdirected,
-        file,
         before,
         after,
     })
@@ -344,9 +329,12 @@ fn compared<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::json;
 
     use super::*;
+    use crate::held::HeldFile;
 
     fn sources(text: &str) -> (tempfile::TempDir, Sources) {
         let folder = tempfile::tempdir().unwrap();
@@ -361,7 +349,7 @@ mod tests {
     fn a_reference_is_written_by_hand_only() {
         let (_folder, sources) = sources(TEXT);
         let check = |key: &str, value: Value, is_taken: bool| {
-            let outcome = edit(&sources, &[(key.to_owned(), value)]);
+            let outcome = edit(&sources, TEXT.to_owned(), &[(key.to_owned(), value)]);
             match outcome {
                 Ok(_) => assert!(is_taken, "{key}"),
                 Err(faults) => {
@@ -387,14 +375,14 @@ mod tests {
             ("logging.level".to_owned(), Value::Null),
             ("channels.webchat.allowed_hosts".to_owned(), json!(["a.example"])),
         ];
-        let edited = edit(&sources, &changes).unwrap();
+        let edited = edit(&sources, TEXT.to_owned(), &changes).unwrap();
         assert_eq!(edited.config.agent.loop_limit, 6);
         assert!(edited.after.contains("# mine") && edited.after.contains("loop_limit = 6 # not more"));
         let diff = difference(&edited.before, &edited.after);
         assert!(diff.contains("-loop_limit = 4 # not more\n+loop_limit = 6 # not more\n"), "{diff}");
         assert!(diff.contains("-level = \"info\"\n"), "{diff}");
         assert_eq!(fs::read_to_string(sources.config_file()).unwrap(), TEXT, "nothing is written yet");
-        edited.write().unwrap();
+        HeldFile::open(&sources).unwrap().replace(&edited.after).unwrap();
         assert_eq!(fs::read_to_string(sources.config_file()).unwrap(), edited.after);
         assert!(difference(TEXT, TEXT).is_empty());
     }
@@ -403,7 +391,7 @@ mod tests {
     fn what_is_wrong_is_said_of_each_key() {
         let (_folder, sources) = sources(TEXT);
         let check = |key: &str, value: Value, expected: &str| {
-            let faults = edit(&sources, &[(key.to_owned(), value)]).unwrap_err();
+            let faults = edit(&sources, TEXT.to_owned(), &[(key.to_owned(), value)]).unwrap_err();
             assert!(faults[0].message.contains(expected), "{key}: {faults:?}");
         };
         check("agent.loop_limit", json!("many"), "allowed");
@@ -420,7 +408,7 @@ mod tests {
     fn what_the_environment_sets_is_told() {
         let (_folder, mut sources) = sources(TEXT);
         sources.environment.push(("AETHON_AGENT__LOOP_LIMIT".into(), "9".into()));
-        let edited = edit(&sources, &[("agent.loop_limit".to_owned(), json!(6))]).unwrap();
+        let edited = edit(&sources, TEXT.to_owned(), &[("agent.loop_limit".to_owned(), json!(6))]).unwrap();
         assert_eq!(edited.config.agent.loop_limit, 9);
         let place = "environment variable AETHON_AGENT__LOOP_LIMIT".to_owned();
         assert_eq!(edited.overridden, [("agent.loop_limit".to_owned(), place)]);

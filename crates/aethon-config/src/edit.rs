@@ -1,17 +1,15 @@
 //! Implements `config get`, `set`, `unset` and `edit`: reads or changes one key and leaves the rest as it was, or replaces all.
 
 use std::fmt;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value as Toml};
 
 use crate::echo::shown;
+use crate::held::{self, HeldFile};
 use crate::load::load_text;
 use crate::mask::dump;
 use crate::path::KeyPath;
-use crate::private_file;
 use crate::problem::{Error, Problem};
 use crate::schema::Config;
 use crate::sources::Sources;
@@ -37,12 +35,13 @@ fn descend<'v>(value: &'v serde_json::Value, keys: &[&str]) -> Option<&'v serde_
 /// is a string. The result is loaded before it replaces the file, and rejected if it has a problem that the file did not
 /// have. Comments and order are kept.
 pub fn set_in_file(sources: &Sources, key: &str, value: &str) -> Result<(), Error> {
-    let Opened { file, path, document, known } = Opened::new(sources, key)?;
+    let Opened { mut held, path, document, known } = Opened::new(sources, key)?;
+    let file = held.path().to_owned();
     let mut first = None;
     for candidate in readings(value) {
         let text = with(&document, &path, candidate).ok_or_else(|| no_table(&file, &path))?;
         match new_problems(&known, load_text(&file, text.clone(), sources), &path) {
-            None => return write(&file, &text),
+            None => return replace(&mut held, &text),
             Some(error) => first = first.or(Some(error)),
         }
     }
@@ -52,13 +51,14 @@ pub fn set_in_file(sources: &Sources, key: &str, value: &str) -> Result<(), Erro
 /// Removes `key`, or a table of that name, from the file of `sources`, so that its default applies again. Returns `false` if it
 /// is not in there. Rejected like [`set_in_file`]. Comments and order of everything else are kept.
 pub fn unset_in_file(sources: &Sources, key: &str) -> Result<bool, Error> {
-    let Opened { file, path, document, known } = Opened::new(sources, key)?;
+    let Opened { mut held, path, document, known } = Opened::new(sources, key)?;
+    let file = held.path().to_owned();
     let text = without(&document, &path).ok_or_else(|| no_table(&file, &path))?;
     if text == document.to_string() {
         return Ok(false);
     }
     match new_problems(&known, load_text(&file, text.clone(), sources), &path) {
-        None => write(&file, &text).map(|()| true),
+        None => replace(&mut held, &text).map(|()| true),
         Some(error) => Err(error),
     }
 }
@@ -66,22 +66,18 @@ pub fn unset_in_file(sources: &Sources, key: &str) -> Result<bool, Error> {
 /// Returns the text of the file of `sources`, empty if there is none.
 pub fn file_text(sources: &Sources) -> Result<String, Error> {
     let file = sources.config_file();
-    match fs::read_to_string(&file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
-        read => read.map_err(|error| failed(&file, &error)),
-    }
+    Ok(held::read(&file).map_err(|error| failed(&file, &error))?.unwrap_or_default())
 }
 
 /// Replaces the file of `sources` by this text, unless it has a problem.
 pub fn replace_file(sources: &Sources, text: &str) -> Result<(), Error> {
-    let file = sources.config_file();
-    load_text(&file, text.to_owned(), sources)?;
-    write(&file, text)
+    load_text(&sources.config_file(), text.to_owned(), sources)?;
+    replace(&mut hold(sources)?, text)
 }
 
 /// A file that is being edited.
 struct Opened {
-    file: PathBuf,
+    held: HeldFile,
     path: KeyPath,
     document: DocumentMut,
     /// The problems it has already.
@@ -90,7 +86,8 @@ struct Opened {
 
 impl Opened {
     fn new(sources: &Sources, key: &str) -> Result<Self, Error> {
-        let (file, before) = (sources.config_file(), file_text(sources)?);
+        let held = hold(sources)?;
+        let (file, before) = (held.path().to_owned(), held.text().to_owned());
         let path = KeyPath::parse(key).filter(|path| path.steps().len() > 1).ok_or_else(|| {
             Error::one(
                 file.display(),
@@ -105,12 +102,16 @@ impl Opened {
             }
         };
         let known = problems(load_text(&file, before, sources));
-        Ok(Self { file, path, document, known })
+        Ok(Self { held, path, document, known })
     }
 }
 
-fn write(file: &Path, text: &str) -> Result<(), Error> {
-    private_file::write(file, text.as_bytes()).map_err(|error| failed(file, &error))
+fn hold(sources: &Sources) -> Result<HeldFile, Error> {
+    HeldFile::open(sources).map_err(|error| failed(&sources.config_file(), &error))
+}
+
+fn replace(held: &mut HeldFile, text: &str) -> Result<(), Error> {
+    held.replace(text).map_err(|error| failed(held.path(), &error))
 }
 
 fn no_table(file: &Path, path: &KeyPath) -> Error {

@@ -18,6 +18,7 @@ mod edit;
 #[cfg(test)]
 mod fuzz;
 mod guard;
+mod held;
 mod hint;
 mod json_schema;
 mod layers;
@@ -43,6 +44,7 @@ pub use crate::batch::{EditFault, Edited, difference, edit};
 pub use crate::changes::changed_keys;
 pub use crate::echo::shown;
 pub use crate::edit::{file_text, get, replace_file, set_in_file, unset_in_file};
+pub use crate::held::HeldFile;
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};

@@ -30,6 +30,7 @@ enum Kind {
     Elsewhere,
     Denied,
     Secret,
+    ChangedElsewhere,
     Internal,
 }
 
@@ -87,6 +88,11 @@ impl Error {
     /// It contains a secret, which is not stored there.
     pub fn secret(message: impl Into<String>) -> Self {
         Self::of(Kind::Secret, message)
+    }
+
+    /// What was to be changed is not what the caller has seen: something else changed or removed it meanwhile.
+    pub fn changed_elsewhere() -> Self {
+        Self::of(Kind::ChangedElsewhere, "it was changed or removed elsewhere meanwhile; look at it again")
     }
 
     /// Something of ours failed.
@@ -148,6 +154,11 @@ impl Error {
     /// Returns whether a rule forbids it.
     pub fn is_denied(&self) -> bool {
         self.kind == Kind::Denied
+    }
+
+    /// Returns whether something else changed or removed the thing meanwhile.
+    pub fn is_changed_elsewhere(&self) -> bool {
+        self.kind == Kind::ChangedElsewhere
     }
 
     /// Returns whether it contains a secret, which is not stored there.

@@ -63,7 +63,9 @@ pub mod transcribe;
 pub mod turn;
 pub mod untrusted;
 pub mod usage;
+pub mod version;
 pub mod visible;
+pub mod weight;
 pub mod work;
 
 // Part of the interface: implementors of this crate's traits need the same versions.

@@ -3,14 +3,19 @@
 //! The records arrive redacted; this only keeps and filters them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::weight::{self, Weight};
+
 /// How many records are kept.
 const KEPT: usize = 1000;
+
+/// How many bytes they may take together.
+const KEPT_BYTES: usize = 4 << 20;
 
 /// How serious a record is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -122,18 +127,38 @@ fn holds(record: &LogRecord, text: &str) -> bool {
         })
 }
 
+impl Weight for LogRecord {
+    fn heap(&self) -> usize {
+        self.target.heap() + self.message.heap() + self.fields.heap()
+    }
+}
+
 /// The newest records. Cheap to clone; clones share them.
 #[derive(Clone, Default)]
-pub struct LogBook(Arc<Mutex<VecDeque<Arc<LogRecord>>>>);
+pub struct LogBook(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    records: VecDeque<Arc<LogRecord>>,
+    bytes: usize,
+}
 
 impl LogBook {
     /// Adds a record, dropping the oldest when full.
     pub fn push(&self, record: Arc<LogRecord>) {
-        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if records.len() == KEPT {
-            records.pop_front();
+        let mut kept = self.lock();
+        kept.bytes += weight::shared(&*record);
+        kept.records.push_back(record);
+        while kept.records.len() > KEPT || (kept.bytes > KEPT_BYTES && kept.records.len() > 1) {
+            let Some(oldest) = kept.records.pop_front() else { break };
+            kept.bytes -= weight::shared(&*oldest);
         }
-        records.push_back(record);
+    }
+
+    /// Returns the bytes that the records take.
+    pub fn bytes(&self) -> usize {
+        let kept = self.lock();
+        kept.bytes + weight::list::<Arc<LogRecord>>(kept.records.capacity())
     }
 
     /// Returns the newest `limit` records of at least this level, newest first.
@@ -143,7 +168,11 @@ impl LogBook {
 
     /// Returns the newest `limit` records that match a query, newest first.
     pub fn search(&self, query: &LogQuery, limit: usize) -> Vec<Arc<LogRecord>> {
-        let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        records.iter().rev().filter(|record| query.wants(record)).take(limit).cloned().collect()
+        let kept = self.lock();
+        kept.records.iter().rev().filter(|record| query.wants(record)).take(limit).cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

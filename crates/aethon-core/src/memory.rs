@@ -22,6 +22,7 @@ pub use query::{MemoryHit, MemoryListing, MemoryPage, MemoryQuery, MemoryStats, 
 pub use reach::Reach;
 
 use crate::error::Result;
+use crate::version::Expected;
 
 /// The longest memory, in characters. Longer texts are documents and belong in files.
 pub const LONGEST: usize = 8_000;
@@ -38,11 +39,11 @@ pub trait Memory: Send + Sync {
     /// Stores a text, unless there is one that differs only in case, blanks and punctuation.
     async fn store(&self, memory: NewMemory) -> Result<Stored>;
 
-    /// Replaces what a memory says, and keeps the old text as history.
+    /// Replaces what a memory says, and keeps the old text as history. Refused if it is not what the correction expects.
     async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> Result<MemoryEntry>;
 
-    /// Removes a memory with its history. `false` if there is none with this id.
-    async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool>;
+    /// Removes a memory with its history, if it is as expected. `false` if there is none with this id.
+    async fn forget(&self, reach: &Reach, id: MemoryId, expected: Expected) -> Result<bool>;
 
     /// Returns a memory with its history.
     async fn show(&self, reach: &Reach, id: MemoryId) -> Result<Option<MemoryRecord>>;

@@ -205,8 +205,15 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message that is not stored yet.
-    pub fn new(role: Role, content: Vec<Block>, created_at: Timestamp) -> Self {
+    /// A message that is not stored yet. It may be kept for long, so what its list and its text have reserved is given
+    /// back.
+    pub fn new(role: Role, mut content: Vec<Block>, created_at: Timestamp) -> Self {
+        content.shrink_to_fit();
+        for block in &mut content {
+            if let Block::Text { text, .. } | Block::Reasoning { text, .. } = block {
+                text.shrink_to_fit();
+            }
+        }
         Self {
             id: MessageId(0),
             role,

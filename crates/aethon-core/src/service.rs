@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::version::{Expected, Version};
 
 /// The configuration as it may be shown: masked.
 #[async_trait]
@@ -20,10 +21,24 @@ pub trait ConfigView: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Changes keys in the file, or reports what that would change.
+    /// Returns the version of the file, and what it says, masked: not yet in force if it has not been taken over.
+    async fn on_file(&self) -> Result<ConfigOnFile> {
+        Ok(ConfigOnFile { version: Version::of([]), config: self.dump() })
+    }
+
+    /// Changes keys in the file, if that is as expected, or reports what that would change.
     async fn edit(&self, _edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {
         Err(Error::invalid("the configuration cannot be edited here").into())
     }
+}
+
+/// The configuration as its file has it now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigOnFile {
+    /// The version of the file.
+    pub version: Version,
+    /// What it yields, masked; null if it cannot be read.
+    pub config: Value,
 }
 
 /// A key with its value and origin.
@@ -58,6 +73,8 @@ pub struct ConfigEdit {
     pub is_dry_run: bool,
     /// Whether the owner has confirmed that protection may be loosened.
     pub is_confirmed: bool,
+    /// What the file is expected to be.
+    pub expected: Expected,
     /// Who wants it, for the audit log.
     pub by: String,
 }
@@ -65,6 +82,9 @@ pub struct ConfigEdit {
 /// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConfigEdited {
+    /// The version of the file afterwards; of the file as it is, if nothing was written.
+    #[serde(skip)]
+    pub version: Version,
     /// Whether the file was written.
     pub saved: bool,
     /// What changes in the file, without secrets.

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
+use crate::version::{Expected, Version};
 
 /// Looks up stored turns.
 #[async_trait]
@@ -182,8 +183,8 @@ pub trait Transcripts: Send + Sync {
     /// began and whose messages still wait for their place in the transcript.
     async fn pending(&self, id: &SessionId) -> Result<Vec<TurnRecord>>;
 
-    /// Sets a title. `false` if there is no such session.
-    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool>;
+    /// Sets a title, if the session is as expected. `false` if there is no such session.
+    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool>;
 
     /// Removes a session's messages and, with [`Clear::Delete`], the session. `false` if there is no such session. For
     /// a session in use, only [`crate::assistant::Assistant::clear`] may do this.
@@ -195,12 +196,29 @@ pub trait Transcripts: Send + Sync {
 }
 
 /// How much of a session is removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clear {
     /// Its messages; id and title stay.
     Reset,
     /// The session with everything that belongs to it.
     Delete,
+    /// The same, if the session is as expected.
+    DeleteIf(Expected),
+}
+
+impl Clear {
+    /// Returns whether the session itself goes.
+    pub fn is_delete(&self) -> bool {
+        *self != Self::Reset
+    }
+
+    /// Refuses unless the session is as expected.
+    pub fn check(&self, present: impl FnOnce() -> Option<Version>) -> Result<()> {
+        match self {
+            Self::DeleteIf(expected) => expected.check(present),
+            Self::Reset | Self::Delete => Ok(()),
+        }
+    }
 }
 
 /// A query for sessions.
@@ -274,6 +292,13 @@ pub struct SessionSummary {
     pub updated_at: Timestamp,
     /// Messages of the live branch.
     pub message_count: u64,
+}
+
+impl SessionSummary {
+    /// Returns its version, which its messages do not change.
+    pub fn version(&self) -> Version {
+        Version::of([self.session_id.as_str(), &*self.title, &*self.created_at.to_string()])
+    }
 }
 
 /// The longest title that is derived from a message, in characters.

@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use catalog::{BrokenSop, SopCatalog, SopFault, SopRefusal};
+use crate::version::Version;
+
+pub use catalog::{BrokenSop, SopCatalog, SopFault, SopRefusal, SopVersion};
 pub use run::{SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
 
 /// The name of a SOP: 1 to 64 lower-case letters, digits and `-`.
@@ -82,6 +84,11 @@ pub struct Sop {
 }
 
 impl Sop {
+    /// Returns its version.
+    pub fn version(&self) -> Version {
+        Version::of([&*self.content])
+    }
+
     /// Returns the parameter with this name.
     pub fn parameter(&self, name: &str) -> Option<&SopParameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)

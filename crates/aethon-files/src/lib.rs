@@ -6,7 +6,7 @@
 //! somebody put there in between: a link to a private key, or a FIFO that never says a word. So nothing here is decided
 //! by a path. [`Directory`] is an open directory; what it reads is judged by what was really opened. [`Subdirectory`]
 //! is one by name in another, such as the workspace's `sops/`. [`read_given`] reads a file that the owner named and may
-//! have linked. [`beneath`] has the single steps, for the file tools, which have rules of their own.
+//! have linked. [`Lock`] is what programs that change the same file hold meanwhile. [`beneath`] has the single steps, for the file tools, which have rules of their own.
 //!
 //! Everything here blocks for as long as the file system does. A network file system may hang for ever, so callers on
 //! the path of a turn or request work on the blocking pool and with a deadline.
@@ -14,6 +14,7 @@
 pub mod beneath;
 mod directory;
 mod given;
+mod lock;
 mod refusal;
 mod stamp;
 mod subdirectory;
@@ -21,6 +22,7 @@ mod writing;
 
 pub use directory::{Contents, Directory};
 pub use given::read_given;
+pub use lock::Lock;
 pub use refusal::Refusal;
 pub use stamp::Stamp;
 pub use subdirectory::Subdirectory;

@@ -249,6 +249,8 @@ impl From<aethon_core::error::Error> for Problem {
         } else if error.is_no_room() {
             let (status, code) = (StatusCode::SERVICE_UNAVAILABLE, STORAGE_FULL);
             Self::new(status, code, error.to_string()).retry_after(NO_ROOM_RETRY_SECONDS)
+        } else if error.is_changed_elsewhere() {
+            Self::new(StatusCode::PRECONDITION_FAILED, "changed_elsewhere", error.to_string())
         } else if error.is_busy() {
             Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(1)
         } else {

@@ -38,6 +38,7 @@ mod origin;
 mod pages;
 mod pattern;
 mod platform_calls;
+mod precondition;
 mod progress;
 mod replay;
 mod request;

@@ -44,11 +44,21 @@ fn read(text: &str) -> Value {
 fn build(rows: impl Iterator<Item = Row>) -> Value {
     let mut paths = Map::new();
     let mut schemas = shared();
-    for route in rows {
+    let rows: Vec<Row> = rows.collect();
+    let has_versions = |route: &Row| {
+        let is_refused =
+            |row: &&Row| row.pattern == route.pattern && !read(row.description)[2]["412"].is_null();
+        rows.iter().any(|row| is_refused(&row))
+    };
+    for route in &rows {
         let path = route.pattern.replace('*', "{path}");
         let operations = paths.entry(path).or_insert_with(|| json!({}));
         let line = read(route.description);
-        operations[route.method.as_str().to_lowercase()] = operation(&route, &line);
+        let mut operation = operation(route, &line);
+        if has_versions(route) {
+            describe_versions(&mut operation);
+        }
+        operations[route.method.as_str().to_lowercase()] = operation;
         define_row(&line, &mut schemas);
     }
     json!({
@@ -89,6 +99,23 @@ fn operation(route: &Row, line: &Value) -> Value {
         operation["security"] = json!([{ "bearer": [] }, { "cookie": [] }, { "query": [] }]);
     }
     operation
+}
+
+/// Adds what is the same for everything with versions: answers carry its `ETag`, changes take `If-Match`.
+fn describe_versions(operation: &mut Value) {
+    let is_change = !operation["responses"]["412"].is_null();
+    let responses = operation["responses"].as_object_mut().into_iter().flatten();
+    for (_, response) in responses.filter(|(status, _)| ["200", "201", "412"].contains(&status.as_str())) {
+        let description = "The version, for `If-Match`.";
+        response["headers"] =
+            json!({ "ETag": { "description": description, "schema": { "type": "string" } } });
+    }
+    if let Some(parameters) = operation["parameters"].as_array_mut().filter(|_| is_change) {
+        parameters.push(json!({
+            "name": "If-Match", "in": "header", "required": false, "schema": { "type": "string" },
+            "description": "The ETags that the change is meant for, or `*`. Without it the last writer wins.",
+        }));
+    }
 }
 
 /// Builds an operation id such as `get_api_sessions_id`.
@@ -139,7 +166,9 @@ fn response(status: &str, form: &Value) -> Value {
     let words = number.and_then(|status| status.canonical_reason()).unwrap_or("What went wrong");
     let (media, schema) = match form.as_str() {
         Some("") => return json!({ "description": words }),
-        Some("Problem" | "UnconfirmedProblem") => ("application/problem+json", schema_of(form)),
+        Some("Problem" | "UnconfirmedProblem" | "ChangedProblem") => {
+            ("application/problem+json", schema_of(form))
+        }
         Some(media) if media.contains('/') => (media, json!({})),
         _ => ("application/json", schema_of(form)),
     };

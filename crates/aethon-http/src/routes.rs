@@ -111,6 +111,11 @@ impl Route {
         self.method == *method || (self.method == Method::GET && *method == Method::HEAD)
     }
 
+    /// Returns whether what it changes has versions, which `If-Match` can name.
+    pub(crate) fn has_versions(&self) -> bool {
+        self.description.contains("\"412\"")
+    }
+
     /// Returns the row as the OpenAPI document describes it.
     pub(crate) fn described(&'static self) -> Row {
         let (is_gated, takes_json) = (self.access == Access::Gated, self.takes == Takes::Json);
@@ -270,19 +275,19 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::show),
         r#"["Sessions", "A conversation with its newest messages.", {"200": "Conversation", "204": ""}, {"limit": "1-1000", "before": "string", "optional": "true|false"}]"#),
     api(Method::DELETE, "/api/sessions/{id}", Takes::Nothing, async_handler!(sessions::delete),
-        r#"["Sessions", "Removes a conversation.", {"200": "SessionDone"}]"#),
+        r#"["Sessions", "Removes a conversation.", {"200": "SessionDone", "412": "ChangedProblem"}]"#),
     api(Method::PATCH, "/api/sessions/{id}", Json, async_handler!(sessions::rename),
-        r#"["Sessions", "Gives a conversation a title.", {"200": "Session"}, {}, {"Rename": {"title": "string"}}]"#),
+        r#"["Sessions", "Gives a conversation a title.", {"200": "Session", "412": "ChangedProblem"}, {}, {"Rename": {"title": "string"}}]"#),
     api(Method::POST, "/api/sessions/{id}/reset", Takes::Nothing, async_handler!(sessions::reset),
         r#"["Sessions", "Empties a conversation.", {"200": "SessionDone"}]"#),
     api(Method::POST, "/api/sessions/{id}/stop", Takes::Nothing, async_handler!(sessions::stop),
         r#"["Sessions", "Stops the turns of a conversation.", {"200": {"SessionStopped": {"status": "string", "session_id": "string", "stopped": "integer"}}}]"#),
     api(Method::GET, "/api/sessions/{id}/export", Takes::Nothing, async_handler!(export::export),
         r#"["Sessions", "A whole conversation as a file.", {"200": "*/*"}, {"format": "json|markdown"}]"#),
-    api(Method::GET, "/api/config", Takes::Nothing, sync!(config::dump),
+    api(Method::GET, "/api/config", Takes::Nothing, async_handler!(config::dump),
         r#"["Configuration", "The configuration in force, with every secret masked.", {"200": "Object"}]"#),
     api(Method::PATCH, "/api/config", Json, async_handler!(config::edit),
-        r#"["Configuration", "Changes keys in the file and keeps its comments. Null takes a key out; secrets are refused. What loosens protection needs the token once more.", {"200": "ConfigEdited", "403": "UnconfirmedProblem", "409": "Problem"}, {"dry_run": "true|false", "header X-Aethon-Confirm": "string"}, "Object"]"#),
+        r#"["Configuration", "Changes keys in the file and keeps its comments. Null takes a key out; secrets are refused. What loosens protection needs the token once more.", {"200": "ConfigEdited", "403": "UnconfirmedProblem", "409": "Problem", "412": "ChangedProblem"}, {"dry_run": "true|false", "header X-Aethon-Confirm": "string"}, "Object"]"#),
     api(Method::GET, "/api/config/origins", Takes::Nothing, async_handler!(config::origins),
         r#"["Configuration", "Each key with its value, where that came from, and what it means.", {"200": "ConfigKeys"}]"#),
     api(Method::GET, "/api/config/schema", Takes::Nothing, sync!(config::schema),
@@ -302,9 +307,9 @@ pub(crate) static ROUTES: &[Route] = &[
     api(Method::GET, "/api/memory/{id}", Takes::Nothing, async_handler!(memory::show),
         r#"["Memory", "One memory, with what it said before.", {"200": "Object", "409": "Problem"}]"#),
     api(Method::PUT, "/api/memory/{id}", Json, async_handler!(memory::correct),
-        r#"["Memory", "Corrects a memory; fields that are left out stay.", {"200": "MemoryEntry", "409": "Problem"}, {}, "MemoryCorrection"]"#),
+        r#"["Memory", "Corrects a memory; fields that are left out stay.", {"200": "MemoryEntry", "409": "Problem", "412": "ChangedProblem"}, {}, "MemoryCorrection"]"#),
     api(Method::DELETE, "/api/memory/{id}", Takes::Nothing, async_handler!(memory::forget),
-        r#"["Memory", "Forgets a memory and its history.", {"204": "", "409": "Problem"}]"#),
+        r#"["Memory", "Forgets a memory and its history.", {"204": "", "409": "Problem", "412": "ChangedProblem"}]"#),
     api(Method::DELETE, "/api/approvals/granted/{id}", Takes::Nothing, async_handler!(approvals::take_back),
         r#"["Approvals", "Takes back what was allowed for the rest of a conversation.", {"204": ""}]"#),
     api(Method::GET, "/api/audit", Takes::Nothing, async_handler!(audit::newest),
@@ -343,14 +348,16 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["SOPs", "The SOPs, by name.", {"200": "SopList"}]"#),
     api(Method::GET, "/api/sops/{name}", Takes::Nothing, async_handler!(sops::show),
         r#"["SOPs", "A SOP with its text.", {"200": "Sop"}]"#),
+    api(Method::GET, "/api/sops/{name}/versions", Takes::Nothing, async_handler!(sops::versions),
+        r#"["SOPs", "What a SOP of the workspace said before, also after it was removed, newest first.", {"200": {"SopVersions": {"count": "integer", "versions": [{"SopVersion": {"replaced_at": "time", "content": "string"}}]}}}]"#),
     api(Method::POST, "/api/sops/check", Json, async_handler!(sops::check),
         r#"["SOPs", "What is wrong with a text that is to be a SOP, line by line.", {"200": "SopChecked"}, {}, "SopContent"]"#),
     api(Method::POST, "/api/sops/{name}/run", Json, async_handler!(sops::run),
         r#"["SOPs", "Begins a run in a session of the web chat.", {"202": {"SopBegun": {"status": "string", "session_id": "string", "turn": "string"}}, "409": "Problem", "503": "Problem"}, {}, "SopRunRequest"]"#),
     api(Method::PUT, "/api/sops/{name}", Json, async_handler!(sops::save),
-        r#"["SOPs", "Writes a SOP of the workspace.", {"200": "Sop"}, {}, "SopContent"]"#),
+        r#"["SOPs", "Writes a SOP of the workspace.", {"200": "Sop", "412": "ChangedProblem"}, {}, "SopContent"]"#),
     api(Method::DELETE, "/api/sops/{name}", Takes::Nothing, async_handler!(sops::remove),
-        r#"["SOPs", "Removes a SOP of the workspace.", {"204": "", "409": "Problem"}]"#),
+        r#"["SOPs", "Removes a SOP of the workspace.", {"204": "", "409": "Problem", "412": "ChangedProblem"}]"#),
     api(Method::GET, "/api/sop-runs", Takes::Nothing, async_handler!(sops::runs),
         r#"["SOPs", "What was run, newest first.", {"200": "SopRuns"}, {"limit": "1-500"}]"#),
     api(Method::POST, "/api/sop-runs/{id}/resume", Takes::Nothing, async_handler!(sops::resume),
@@ -379,10 +386,12 @@ pub(crate) static ROUTES: &[Route] = &[
         r#"["Scheduler", "The scheduled jobs, by name.", {"200": "JobList"}]"#),
     api(Method::POST, "/api/scheduler/jobs", Json, async_handler!(scheduler::add),
         r#"["Scheduler", "Adds a scheduled job.", {"201": "Job", "409": "Problem"}, {}, "NewJob"]"#),
+    api(Method::GET, "/api/scheduler/jobs/{id}", Takes::Nothing, async_handler!(scheduler::show),
+        r#"["Scheduler", "A scheduled job.", {"200": "Job"}]"#),
     api(Method::DELETE, "/api/scheduler/jobs/{id}", Takes::Nothing, async_handler!(scheduler::remove),
-        r#"["Scheduler", "Removes a job.", {"204": "", "409": "Problem"}]"#),
+        r#"["Scheduler", "Removes a job.", {"204": "", "409": "Problem", "412": "ChangedProblem"}]"#),
     api(Method::PATCH, "/api/scheduler/jobs/{id}", Json, async_handler!(scheduler::pause),
-        r#"["Scheduler", "Pauses a job, or lets it go on.", {"200": "Job", "409": "Problem"}, {}, {"JobSwitch": {"enabled": "boolean"}}]"#),
+        r#"["Scheduler", "Pauses a job, or lets it go on.", {"200": "Job", "409": "Problem", "412": "ChangedProblem"}, {}, {"JobSwitch": {"enabled": "boolean"}}]"#),
     api(Method::POST, "/api/scheduler/jobs/{id}/run", Takes::Nothing, async_handler!(scheduler::run),
         r#"["Scheduler", "Runs a job now.", {"201": "JobRun", "409": "Problem"}]"#),
     api(Method::GET, "/api/scheduler/jobs/{id}/runs", Takes::Nothing, async_handler!(scheduler::runs),

@@ -32,6 +32,7 @@ use crate::limits;
 use crate::pages;
 use crate::pattern::Params;
 use crate::platform_calls;
+use crate::precondition;
 use crate::request::{BodyLimits, Client, Request, RequestBody};
 use crate::response::{self, HandlerResult};
 use crate::router::{self, Target};
@@ -271,6 +272,7 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
         request.check_content_type(route.takes == Takes::Json)?;
         rules.origins.check_change(&request.head.headers, &host)?;
         request.check_length()?;
+        precondition::check_versioned(route, request)?;
     }
     Ok(Next::Handler(route, params))
 }

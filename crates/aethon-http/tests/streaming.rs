@@ -20,6 +20,7 @@ use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::{Block, Message, Role};
 use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
 use aethon_core::shutdown::ShutdownTrigger;
+use aethon_core::version::Expected;
 use aethon_http::options::Listen;
 use aethon_http::{Options, Server};
 use async_trait::async_trait;
@@ -108,7 +109,7 @@ impl Transcripts for LongTranscript {
         Ok(Vec::new())
     }
 
-    async fn rename(&self, _id: &SessionId, _title: &str) -> Result<bool> {
+    async fn rename(&self, _id: &SessionId, _title: &str, _expected: Expected) -> Result<bool> {
         Ok(false)
     }
 

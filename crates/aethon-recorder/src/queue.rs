@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::Message;
+use aethon_core::weight;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
@@ -106,6 +107,12 @@ impl Queue {
             self.ready.notify_all();
         }
         true
+    }
+
+    /// Returns about how many bytes the queued entries take.
+    pub(crate) fn bytes(&self) -> usize {
+        let state = self.state();
+        state.bytes + weight::list::<Entry>(state.entries.capacity())
     }
 
     /// Refuses further entries; the writer gets what is queued, as its last batch.

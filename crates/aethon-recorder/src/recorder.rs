@@ -97,6 +97,9 @@ impl Recorder {
             status: Mutex::default(),
             clock: options.clock.clone(),
         });
+        let measured = Arc::downgrade(&shared);
+        let measure = move || measured.upgrade().map(|shared| shared.queue.bytes() + shared.tracker.bytes());
+        options.bus.telemetry().caches().add("recorder", measure);
         let (done, writer) = oneshot::channel();
         let mut loop_of_writer = Writer::new(options, shared.clone());
         let run = move || {

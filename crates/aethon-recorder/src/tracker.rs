@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aethon_core::ids::{MessageId, SessionId, TurnId};
 use aethon_core::message::Message;
+use aethon_core::weight::{self, Weight as _};
 
 /// Maximum number of unfinished turns whose session is remembered; beyond it, all are forgotten.
 const MOST_WAITING: usize = 100_000;
@@ -212,6 +213,17 @@ impl Tracker {
         if let Some(conversation) = self.known().sessions.get_mut(session) {
             conversation.fall_behind();
         }
+    }
+
+    /// Returns the bytes that the known conversations take: the numbers of their messages, and the messages that no
+    /// snapshot has yet.
+    pub(crate) fn bytes(&self) -> usize {
+        let known = self.known();
+        let conversations = known.sessions.values().map(|conversation| {
+            let numbers = weight::list::<(MessageId, Option<TurnId>)>(conversation.messages.capacity());
+            size_of::<(SessionId, Conversation)>() + numbers + conversation.new.heap()
+        });
+        conversations.sum::<usize>() + known.turns.len() * size_of::<(TurnId, SessionId)>()
     }
 
     /// Forgets a session.

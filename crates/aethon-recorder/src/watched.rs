@@ -16,6 +16,7 @@ use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, SessionPage, SessionQuery, SessionSummary, Transcripts,
     TurnLog, TurnLookup, TurnRecord,
 };
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -230,16 +231,13 @@ impl Transcripts for WatchedTranscripts {
         self.transcripts.pending(id).await
     }
 
-    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool> {
-        self.transcripts.rename(id, title).await
+    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
+        self.transcripts.rename(id, title, expected).await
     }
 
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {
+        let reason = if how.is_delete() { "session_deleted" } else { "session_reset" };
         let existed = self.transcripts.clear(id, how).await?;
-        let reason = match how {
-            Clear::Reset => "session_reset",
-            Clear::Delete => "session_deleted",
-        };
         let (done, ended) = oneshot::channel();
         self.shared.end(id, reason, Some(done));
         // Whoever looks for the recording next should find it, but a slow disk must not block anybody.

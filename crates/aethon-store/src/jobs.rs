@@ -2,6 +2,7 @@
 
 use aethon_core::error::Result as CoreResult;
 use aethon_core::schedule::{Due, Job, JobId, JobRecord, JobStore, RunStatus};
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rusqlite::{Row, params};
@@ -20,7 +21,6 @@ impl JobStore for Store {
     }
 
     async fn job(&self, id: &JobId) -> CoreResult<Option<JobRecord>> {
-        const JOB: &str = "SELECT job, next_run, retry_at, attempt, last_run, last_status, last_error FROM jobs WHERE id = ?1";
         let id = id.clone();
         Ok(self.read(move |sql| Ok(sql.first(JOB, [id.as_str()], record)?)).await?.flatten())
     }
@@ -40,20 +40,24 @@ impl JobStore for Store {
         Ok(self.write(add).await?)
     }
 
-    async fn replace(&self, job: &Job, next_run: Option<Timestamp>) -> CoreResult<()> {
+    async fn replace(&self, job: &Job, next_run: Option<Timestamp>, expected: Expected) -> CoreResult<()> {
         const REPLACE: &str = "INSERT INTO jobs (id, job, next_run) VALUES (?1, ?2, ?3)
             ON CONFLICT (id) DO UPDATE SET job = ?2, next_run = ?3, retry_at = NULL, attempt = 0";
         let (id, text, next) = (job.job_id.clone(), job_json(job)?, next_run.map(to_millis));
-        let replace = move |sql: &Sql<'_>| Ok(sql.execute(REPLACE, params![id.as_str(), text, next])?);
+        let replace = move |sql: &Sql<'_>| {
+            check(sql, &id, &expected)?;
+            Ok(sql.execute(REPLACE, params![id.as_str(), text, next])?)
+        };
         self.write(replace).await?;
         Ok(())
     }
 
-    async fn remove(&self, id: &JobId) -> CoreResult<bool> {
+    async fn remove(&self, id: &JobId, expected: Expected) -> CoreResult<bool> {
         const REMOVE_RUNS: &str = "DELETE FROM job_runs WHERE job_key = ?1";
         const REMOVE: &str = "DELETE FROM jobs WHERE job_key = ?1";
         let id = id.clone();
         let remove = move |sql: &Sql<'_>| {
+            check(sql, &id, &expected)?;
             let Some(key) = key(sql, &id)? else { return Ok(false) };
             sql.execute(REMOVE_RUNS, [key])?;
             Ok(sql.execute(REMOVE, [key])? > 0)
@@ -74,10 +78,22 @@ impl JobStore for Store {
     }
 }
 
+const JOB: &str =
+    "SELECT job, next_run, retry_at, attempt, last_run, last_status, last_error FROM jobs WHERE id = ?1";
+
 /// Returns the key of a job's row.
 pub(crate) fn key(sql: &Sql<'_>, id: &JobId) -> Result<Option<i64>, Error> {
     const KEY: &str = "SELECT job_key FROM jobs WHERE id = ?1";
     Ok(sql.first(KEY, [id.as_str()], |row| row.get(0))?)
+}
+
+/// Refuses a change of a job that is not as expected.
+fn check(sql: &Sql<'_>, id: &JobId, expected: &Expected) -> Result<(), Error> {
+    if expected.is_anything() {
+        return Ok(());
+    }
+    let present = sql.first(JOB, [id.as_str()], record)?.flatten();
+    Ok(expected.check(|| present.map(|present| present.job.version()))?)
 }
 
 /// Reads a record; `None` if it cannot be read (another version wrote it, or the file was edited by hand).

@@ -160,7 +160,7 @@ fn forget_oneshots(sql: &Sql<'_>, before: i64, now: i64) -> Result<usize, Error>
         ORDER BY updated_at LIMIT ?2";
     let old: Vec<String> = sql.all(OLD, [before, STEP], |row| row.get(0))?;
     for id in &old {
-        purge::detach(sql, id, Clear::Delete, now)?;
+        purge::detach(sql, id, &Clear::Delete, now)?;
     }
     Ok(old.len())
 }
@@ -173,7 +173,7 @@ fn detach_unused(sql: &Sql<'_>, ids: &[String], now: i64) -> Result<usize, Error
     let mut gone = 0;
     for id in ids {
         if sql.one(IS_UNUSED, [id], |row| row.get(0))? {
-            gone += usize::from(purge::detach(sql, id, Clear::Delete, now)?);
+            gone += usize::from(purge::detach(sql, id, &Clear::Delete, now)?);
         }
     }
     Ok(gone)

@@ -7,6 +7,7 @@ use aethon_core::memory::{
     Correction, Memory, MemoryEntry, MemoryHit, MemoryId, MemoryListing, MemoryPage, MemoryQuery,
     MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, Reach, Stored,
 };
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use rusqlite::params;
 
@@ -45,6 +46,7 @@ impl Memory for Store {
         let (now, reach) = (self.now(), reach.clone());
         let correct = move |sql: &Sql<'_>| {
             let Some(scope) = entries::scope_of(sql, &reach, id)? else {
+                correction.expected.check(|| None)?;
                 return Err(Refusal::not_found(format!("there is no memory {id}")).into());
             };
             entries::correct(sql, (&scope, id), &correction, now)
@@ -52,11 +54,11 @@ impl Memory for Store {
         Ok(self.write(correct).await?)
     }
 
-    async fn forget(&self, reach: &Reach, id: MemoryId) -> CoreResult<bool> {
+    async fn forget(&self, reach: &Reach, id: MemoryId, expected: Expected) -> CoreResult<bool> {
         let reach = reach.clone();
         let forget = move |sql: &Sql<'_>| match entries::scope_of(sql, &reach, id)? {
-            Some(scope) => entries::forget(sql, &scope, id),
-            None => Ok(false),
+            Some(scope) => entries::forget(sql, (&scope, id), &expected),
+            None => Ok(expected.check(|| None).map(|()| false)?),
         };
         Ok(self.write(forget).await?)
     }

@@ -227,7 +227,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
 
 /// Parses blocks; an unreadable one becomes a notice.
 pub(crate) fn blocks(json: &str) -> Vec<Block> {
-    if let Ok(blocks) = serde_json::from_str(json) {
+    if let Ok(mut blocks) = serde_json::from_str::<Vec<Block>>(json) {
+        // Parsing reserves room for four, and messages are kept for the turns to come.
+        blocks.shrink_to_fit();
         return blocks;
     }
     let unreadable = || {

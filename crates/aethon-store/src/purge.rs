@@ -7,22 +7,26 @@
 use crate::db::Sql;
 use crate::error::Error;
 use crate::turns::Forget;
-use crate::{outbox, search, sessions, turns};
+use crate::{listing, outbox, search, sessions, turns};
 use aethon_core::session::Clear;
 
 /// Messages (and then turns) deleted per step.
 const STEP: i64 = 64;
 
 /// Detaches a session from its contents. Returns `false` if there is no such session.
-pub(crate) fn detach(sql: &Sql<'_>, id: &str, how: Clear, now: i64) -> Result<bool, Error> {
+pub(crate) fn detach(sql: &Sql<'_>, id: &str, how: &Clear, now: i64) -> Result<bool, Error> {
     const DELETE: &str = "DELETE FROM sessions WHERE session_key = ?1";
     const PURGE: &str = "INSERT INTO purges (session_key, cut_at) VALUES (?1, ?2)";
+    if let Clear::DeleteIf(_) = how {
+        let present = listing::summary(sql, id)?;
+        how.check(|| present.map(|present| present.version()))?;
+    }
     let Some(key) = sessions::key(sql, id)? else { return Ok(false) };
     turns::forget(sql, key, Forget::Open, now)?;
     outbox::forget_settled(sql, id)?;
     match how {
         Clear::Reset => sessions::renumber(sql, key, now)?,
-        Clear::Delete => {
+        Clear::Delete | Clear::DeleteIf(_) => {
             sql.execute(DELETE, [key])?;
         }
     }

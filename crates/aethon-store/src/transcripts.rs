@@ -6,6 +6,7 @@ use aethon_core::message::Message;
 use aethon_core::session::{
     Clear, MOST_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord, title_of,
 };
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use rusqlite::params;
 
@@ -51,14 +52,19 @@ impl Transcripts for Store {
         Ok(self.read(read).await?)
     }
 
-    async fn rename(&self, id: &SessionId, title: &str) -> CoreResult<bool> {
+    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> CoreResult<bool> {
         let (id, title) = (id.clone(), title.to_owned());
-        Ok(self.write(move |sql| sessions::rename(sql, id.as_str(), &title)).await?)
+        let rename = move |sql: &Sql<'_>| {
+            let present = listing::summary(sql, id.as_str())?;
+            expected.check(|| present.map(|present| present.version()))?;
+            sessions::rename(sql, id.as_str(), &title)
+        };
+        Ok(self.write(rename).await?)
     }
 
     async fn clear(&self, id: &SessionId, how: Clear) -> CoreResult<bool> {
         let (id, now) = (id.clone(), self.now());
-        let existed = self.write(move |sql| purge::detach(sql, id.as_str(), how, now)).await?;
+        let existed = self.write(move |sql| purge::detach(sql, id.as_str(), &how, now)).await?;
         if let Err(error) = self.purge().await {
             tracing::warn!(%error, "messages of a removed session are still in the file; idle moments will remove them");
         }

@@ -11,6 +11,7 @@ use aethon_core::ledger::{Ledger, LedgerEntry, WorkKind};
 use aethon_core::model::Usage;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::Upkeep;
+use aethon_core::version::Expected;
 use aethon_store::{OpenMode, Options, Store};
 use common::*;
 use rusqlite::Connection;
@@ -55,14 +56,14 @@ async fn a_storage_that_fails_says_so_until_it_is_over_without_being_asked() {
     home.turn(S, "x", "y").await;
     assert_eq!(home.store.health().fault(), None);
     let other = held(&home);
-    let error = home.store.rename(&session(S), "z").await.unwrap_err();
+    let error = home.store.rename(&session(S), "z", Expected::Anything).await.unwrap_err();
     assert!(error.is_unavailable(), "{error}");
     let fault = home.store.health().fault().expect("it was noticed");
     assert!(fault.message.contains("in use by another program"), "{}", fault.message);
     assert_eq!(home.store.window(&session(S), 9).await.unwrap().len(), 2, "reading goes on");
     other.execute_batch("COMMIT").unwrap();
     until_healthy(&home.store, true).await;
-    assert!(home.store.rename(&session(S), "z").await.unwrap());
+    assert!(home.store.rename(&session(S), "z", Expected::Anything).await.unwrap());
 }
 
 #[tokio::test]
@@ -112,7 +113,7 @@ async fn a_file_that_was_replaced_or_removed_is_not_written_to() {
             if is_replaced {
                 std::fs::copy(&away, &path).unwrap();
             }
-            let error = home.store.rename(&session(S), "z").await.unwrap_err();
+            let error = home.store.rename(&session(S), "z", Expected::Anything).await.unwrap_err();
             let expected = if is_replaced { "was replaced while" } else { "was removed while" };
             assert!(error.is_unavailable() && error.to_string().contains(expected), "{name}: {error}");
             assert!(
@@ -123,7 +124,7 @@ async fn a_file_that_was_replaced_or_removed_is_not_written_to() {
             // The same file at its place is no fault any more.
             std::fs::rename(&away, &path).unwrap();
             until_healthy(&home.store, true).await;
-            assert!(home.store.rename(&session(S), "z").await.unwrap());
+            assert!(home.store.rename(&session(S), "z", Expected::Anything).await.unwrap());
             assert_eq!(home.store.window(&session(S), 9).await.unwrap().len(), 2);
             home.store.close().await;
         }
@@ -140,7 +141,7 @@ async fn another_database_at_the_same_place_is_left_as_it_is() {
     let before = std::fs::read(&other).unwrap();
     std::fs::rename(home.path(), home.folder.path().join("away")).unwrap();
     std::fs::copy(&other, home.path()).unwrap();
-    assert!(home.store.rename(&session(S), "z").await.unwrap_err().is_unavailable());
+    assert!(home.store.rename(&session(S), "z", Expected::Anything).await.unwrap_err().is_unavailable());
     home.store.close().await;
     assert_eq!(std::fs::read(home.path()).unwrap(), before);
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
+use aethon_core::version::Expected;
 use aethon_store::{Options, Store, copy};
 use common::*;
 use rusqlite::Connection;
@@ -169,7 +170,7 @@ async fn a_database_that_another_program_rewrote_keeps_its_log() {
         drop(shell);
         let store = open(&home.path()).unwrap();
         let _reader = hold(&home.path());
-        store.rename(&session(S), "y").await.unwrap();
+        store.rename(&session(S), "y", Expected::Anything).await.unwrap();
         let image = Killed::of(&home);
         let (_folder, path) = Killed::put(&image.database, &image.log);
         open(&path).unwrap_or_else(|error| panic!("after {statement}: {error}")).close().await;
@@ -187,7 +188,7 @@ async fn the_copy_from_before_a_migration_is_refused_beside_the_log_of_the_migra
     drop(old);
     let store = open(&home.path()).unwrap();
     let _reader = hold(&home.path());
-    store.rename(&session(S), "y").await.unwrap();
+    store.rename(&session(S), "y", Expected::Anything).await.unwrap();
     let image = Killed::of(&home);
     let copied = std::fs::read(beside(&home.path(), ".bak-v17")).unwrap();
     let (_folder, path) = Killed::put(&copied, &image.log);

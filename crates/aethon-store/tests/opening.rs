@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use aethon_core::embed::EmbeddingCache;
 use aethon_core::ledger::{Claim, DaySpend, Ledger};
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
+use aethon_core::version::Expected;
 use aethon_store::{Options, Store};
 use common::*;
 use rusqlite::Connection;
@@ -44,7 +45,7 @@ async fn a_closed_store_refuses_and_leaves_one_file() {
     home.store.close().await;
     home.store.close().await;
     assert!(other.window(&session(S), 1).await.unwrap_err().is_busy());
-    assert!(other.rename(&session(S), "x").await.unwrap_err().is_busy());
+    assert!(other.rename(&session(S), "x", Expected::Anything).await.unwrap_err().is_busy());
     assert!(other.check().await.unwrap_err().is_closed());
     assert_eq!(contents(home.folder.path()).len(), 1);
 }
@@ -211,7 +212,7 @@ async fn files_that_were_open_to_others_are_closed_to_them() {
     home.store.close().await;
     std::fs::set_permissions(home.path(), PermissionsExt::from_mode(0o644)).unwrap();
     let store = open(&home.path()).unwrap();
-    store.rename(&session(S), "x").await.unwrap();
+    store.rename(&session(S), "x", Expected::Anything).await.unwrap();
     for name in ["aethon.db", "aethon.db-wal", "aethon.db-shm"] {
         assert_eq!(mode(&home.folder.path().join(name)), 0o600, "{name}");
     }
@@ -252,7 +253,7 @@ async fn two_programs_that_create_the_same_database_agree() {
         .collect();
     for thread in threads {
         let store = thread.join().unwrap();
-        store.rename(&session(S), "x").await.unwrap();
+        store.rename(&session(S), "x", Expected::Anything).await.unwrap();
     }
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     assert_eq!(mode(path.parent().unwrap().parent().unwrap()), 0o700);

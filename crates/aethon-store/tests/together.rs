@@ -8,6 +8,7 @@ use std::sync::Arc;
 use aethon_core::ids::TurnId;
 use aethon_core::message::Role;
 use aethon_core::session::{Accepted, Clear, Transcripts, TurnLog, TurnLookup};
+use aethon_core::version::Expected;
 use aethon_store::{Options, Store};
 use common::*;
 use rusqlite::Connection;
@@ -62,7 +63,7 @@ async fn a_reader_does_not_wait_for_a_writer() {
     home.turn(S, "x", "y").await;
     let held = Held::new(&home);
     let store = home.store.clone();
-    let waiting = tokio::spawn(async move { store.rename(&session(S), "later").await });
+    let waiting = tokio::spawn(async move { store.rename(&session(S), "later", Expected::Anything).await });
     for _ in 0..50 {
         assert_eq!(home.store.session(&session(S)).await.unwrap().unwrap().title, "x");
     }
@@ -101,9 +102,9 @@ async fn another_program_that_never_lets_go_is_reported_as_busy() {
         Options::default().with(|options| options.busy_timeout = std::time::Duration::from_millis(30)),
     );
     let held = Held::new(&home);
-    assert!(home.store.rename(&session(S), "x").await.unwrap_err().is_busy());
+    assert!(home.store.rename(&session(S), "x", Expected::Anything).await.unwrap_err().is_busy());
     held.release();
-    assert!(!home.store.rename(&session(S), "x").await.unwrap());
+    assert!(!home.store.rename(&session(S), "x", Expected::Anything).await.unwrap());
 }
 
 #[tokio::test]

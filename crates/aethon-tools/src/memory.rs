@@ -14,6 +14,7 @@ use aethon_core::memory::{
 use aethon_core::person::Person;
 use aethon_core::tool::{ArgumentRole, OutputOrigin, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -135,7 +136,12 @@ impl ManageMemory {
     async fn forget(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
         let id = needed(arguments.id.as_deref(), "id", "forget")?;
         let id = parsed(id)?;
-        if self.memory.forget(&Reach::of(&context.person), id).await.map_err(to_tool_error)? {
+        if self
+            .memory
+            .forget(&Reach::of(&context.person), id, Expected::Anything)
+            .await
+            .map_err(to_tool_error)?
+        {
             Ok(format!("Memory {id} is forgotten, with its history."))
         } else {
             Err(ToolError::failed(format!("there is no memory {id}; `search` and `list` show the ids")))

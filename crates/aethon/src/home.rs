@@ -95,6 +95,11 @@ impl Home {
         self.workspace().join("sops")
     }
 
+    /// What custom SOPs said before.
+    pub fn sop_history(&self) -> PathBuf {
+        self.0.join("history/sops")
+    }
+
     /// Session recordings.
     pub fn recordings(&self) -> PathBuf {
         self.0.join("recordings")

@@ -14,6 +14,7 @@ use aethon_core::memory::{
     MemoryQuery, MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, NewMemory, Purpose, QueryVector,
     Reach, Stored,
 };
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -131,8 +132,8 @@ impl Memory for GuardedMemory {
         Ok(entry)
     }
 
-    async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool> {
-        self.storage.forget(reach, id).await
+    async fn forget(&self, reach: &Reach, id: MemoryId, expected: Expected) -> Result<bool> {
+        self.storage.forget(reach, id, expected).await
     }
 
     async fn show(&self, reach: &Reach, id: MemoryId) -> Result<Option<MemoryRecord>> {

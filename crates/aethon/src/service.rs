@@ -186,6 +186,7 @@ fn setup(
         config: Arc::new(MaskedConfig {
             config,
             source: aethon.source.clone(),
+            home: aethon.home.clone(),
             redactor: aethon.shared.redactor.clone(),
             audit: aethon.storage.audit.clone(),
             clock: aethon.clock.clone(),

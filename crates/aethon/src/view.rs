@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_config::{Config, Edited, changed_keys, difference};
+use aethon_agent::changes::digest;
+use aethon_config::{Config, Edited, HeldFile, changed_keys, difference};
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::Clock;
 use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
 use aethon_core::redact::Redactor;
 use aethon_core::service::{
-    ConfigEdit, ConfigEdited, ConfigKey, ConfigRefusal, ConfigView, UnconfirmedChange,
+    ConfigEdit, ConfigEdited, ConfigKey, ConfigOnFile, ConfigRefusal, ConfigView, UnconfirmedChange,
 };
+use aethon_core::version::Version;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -19,6 +21,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::builder::{Prepared, Shared, Source};
+use crate::home::Home;
 use crate::reload::{Reload, Reloaded, take_over};
 
 /// How long the running service may take to reload what was written.
@@ -34,6 +37,7 @@ pub(crate) type ReloadRequest = oneshot::Sender<std::result::Result<Reloaded, St
 pub(crate) struct MaskedConfig {
     pub(crate) config: Live<Config>,
     pub(crate) source: Source,
+    pub(crate) home: Home,
     pub(crate) redactor: Live<Redactor>,
     pub(crate) audit: Arc<dyn AuditLog>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -74,8 +78,22 @@ impl ConfigView for MaskedConfig {
         Ok(origins.into_iter().map(live).collect())
     }
 
+    async fn on_file(&self) -> Result<ConfigOnFile> {
+        let (source, home) = (self.source.clone(), self.home.clone());
+        let read = move || {
+            let sources = source.sources();
+            let text =
+                aethon_config::file_text(sources).map_err(|error| Error::invalid(error.to_string()))?;
+            let config = aethon_config::load(sources).map(|loaded| aethon_config::dump(&loaded.config));
+            Ok(ConfigOnFile { version: version(&home, &text), config: config.unwrap_or_default() })
+        };
+        let read = spawn_blocking(read).await;
+        read.map_err(|error| Error::internal("the configuration could not be read").because(error))?
+    }
+
     async fn edit(&self, edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {
-        let edited = self.checked(&edit).await?;
+        // Held until the file is written: what was compared and checked is what is replaced.
+        let (held, edited) = self.checked(&edit).await?;
         let running = self.config.get();
         let (mut reached, wanted) = ((*running).clone(), edited.config.clone());
         take_over(&mut reached, &wanted);
@@ -83,6 +101,7 @@ impl ConfigView for MaskedConfig {
         let diff = redactor.redact(&difference(&edited.before, &edited.after)).into_owned();
         let keys = edited.loosened.clone();
         let mut outcome = ConfigEdited {
+            version: version(&self.home, &edited.before),
             saved: false,
             diff,
             taken_over: changed_keys(&running, &reached),
@@ -95,10 +114,9 @@ impl ConfigView for MaskedConfig {
             return Err(ConfigRefusal::Unconfirmed(Box::new(UnconfirmedChange { keys, change: outcome })));
         }
         self.check(&edit, &edited).await?;
-        if edit.is_dry_run || edited.before == edited.after {
-            return Ok(outcome);
-        }
-        let written = spawn_blocking(move || edited.write()).await;
+        let Some(mut held) = held.filter(|_| edited.before != edited.after) else { return Ok(outcome) };
+        outcome.version = version(&self.home, &edited.after);
+        let written = spawn_blocking(move || held.replace(&edited.after)).await;
         let failed = |error: String| Error::unavailable(format!("the file could not be written: {error}"));
         written.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
         outcome.saved = true;
@@ -115,15 +133,28 @@ impl ConfigView for MaskedConfig {
 
 impl MaskedConfig {
     /// The edited file, if it can be read.
-    async fn checked(&self, edit: &ConfigEdit) -> Result<Edited, ConfigRefusal> {
-        let sources = self.source.sources().clone();
-        let changes: Vec<(String, Value)> = edit.changes.clone().into_iter().collect();
-        let done = spawn_blocking(move || aethon_config::edit(&sources, &changes)).await;
-        let done = done.map_err(|error| Error::internal("the file could not be read").because(error))?;
-        let edited = done.map_err(|faults| {
-            ConfigRefusal::Keys(faults.into_iter().map(|fault| (fault.key, fault.message)).collect())
-        })?;
-        Ok(edited)
+    async fn checked(&self, edit: &ConfigEdit) -> Result<(Option<HeldFile>, Edited), ConfigRefusal> {
+        let (sources, home, edit) = (self.source.sources().clone(), self.home.clone(), edit.clone());
+        let done = spawn_blocking(move || {
+            let unread = |error| Error::unavailable("the file cannot be read and held").because(error);
+            let held = (!edit.is_dry_run).then(|| HeldFile::open(&sources)).transpose().map_err(unread)?;
+            let before = match &held {
+                Some(held) => held.text().to_owned(),
+                None => {
+                    aethon_config::file_text(&sources).map_err(|error| Error::invalid(error.to_string()))?
+                }
+            };
+            edit.expected.check(|| Some(version(&home, &before)))?;
+            let changes: Vec<(String, Value)> = edit.changes.into_iter().collect();
+            match aethon_config::edit(&sources, before, &changes) {
+                Ok(edited) => Ok((held, edited)),
+                Err(faults) => {
+                    let faults = faults.into_iter().map(|fault| (fault.key, fault.message));
+                    Err(ConfigRefusal::Keys(faults.collect()))
+                }
+            }
+        });
+        done.await.map_err(|error| Error::internal("the file could not be read").because(error))?
     }
 
     /// Refuses a file with which the service would not start, or that sends a key elsewhere than before.
@@ -158,6 +189,13 @@ impl MaskedConfig {
         self.reload.try_send(request).map_err(|_| busy())?;
         timeout(PATIENCE, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
     }
+}
+
+/// The version of a text of the file. It is a keyed digest, because a file may hold secrets that are short enough to be
+/// found by trying.
+fn version(home: &Home, text: &str) -> Version {
+    let digest = digest(format!("config.toml\0{}\0{text}", home.sign_in_key().expose()).as_bytes());
+    Version::named(&digest[..32])
 }
 
 fn cleared(key: &String) -> String {

@@ -112,7 +112,9 @@ impl TimedJobs {
             Source::Daemon(daemon) => {
                 daemon.delete(format!("/api/scheduler/jobs/{}", encoded(id))).await.map(drop)
             }
-            Source::Here(aethon) => aethon.schedule().remove(id).await.map_err(refused),
+            Source::Here(aethon) => {
+                aethon.schedule().remove(id, aethon::core::version::Expected::Anything).await.map_err(refused)
+            }
         }
     }
 

@@ -139,7 +139,9 @@ impl Memories {
         match &self.0 {
             Source::Daemon(daemon) => daemon.delete(format!("/api/memory/{id}")).await.map(drop),
             Source::Here(aethon) => {
-                let gone = switched_on(aethon)?.forget(&Reach::All, id).await?;
+                let gone = switched_on(aethon)?
+                    .forget(&Reach::All, id, aethon::core::version::Expected::Anything)
+                    .await?;
                 if gone { Ok(()) } else { bail!(missing(id)) }
             }
         }

@@ -39,7 +39,7 @@ impl Engine {
 
     /// An engine with several agents, which share the services. Messages that name no agent go to the main one.
     pub fn with_agents(main: Agent, others: Vec<Agent>, services: Services, options: Options) -> Self {
-        Self(Arc::new(Shared::new((main, others), services, options)))
+        Self(Arc::new(Shared::new((main, others), services, options))).with_measured_caches()
     }
 
     /// An engine whose main agent asks specialists of this source, as they are at the moment, by tools of their names.
@@ -56,6 +56,17 @@ impl Engine {
             Shared::new((main.with_tools(tools), Vec::new()), services, options)
                 .with_team(Arc::new(delegation))
         }))
+        .with_measured_caches()
+    }
+
+    /// Lets `/metrics` say what the engine keeps in memory between turns.
+    fn with_measured_caches(self) -> Self {
+        let caches = self.0.services.bus.telemetry().caches();
+        let shared = Arc::downgrade(&self.0);
+        caches.add("context_windows", move || shared.upgrade().map(|shared| shared.windows.bytes()));
+        let shared = Arc::downgrade(&self.0);
+        caches.add("summaries_ahead", move || shared.upgrade().map(|shared| shared.ahead.bytes()));
+        self
     }
 
     /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others

@@ -25,6 +25,11 @@ impl Shared {
     /// Stops what runs in a session, then empties or removes it. The session accepts nothing meanwhile.
     pub(super) async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
         let closed = Closed::new(&self.queues, session);
+        if let Clear::DeleteIf(expected) = &how {
+            // What runs is not stopped for nothing. The storage compares again.
+            let present = self.services.transcripts.session(session).await?;
+            expected.check(|| present.map(|present| present.version()))?;
+        }
         self.queues.stop(session, None, Cause::Person);
         let ended = async {
             for reply in &closed.replies {
@@ -36,14 +41,11 @@ impl Shared {
             return Err(Error::full("the session is still busy; try again in a moment"));
         }
         self.ahead.cancel(session);
+        let change = if how.is_delete() { SessionChange::Deleted } else { SessionChange::Reset };
         let existed = self.services.transcripts.clear(session, how).await?;
         self.windows.forget(session);
         self.services.approvals.grants().forget(session);
         if existed {
-            let change = match how {
-                Clear::Reset => SessionChange::Reset,
-                Clear::Delete => SessionChange::Deleted,
-            };
             self.publish_session(session, change);
         }
         Ok(existed)

@@ -126,6 +126,7 @@ async fn watch(shared: Weak<Shared>, every: Duration, watchers: Arc<Watchers>) {
     loop {
         sleep(every).await;
         let Some(shared) = shared.upgrade() else { return };
+        shared.windows.drop_idle();
         found = shared.renew_and_adopt(&found, &*watchers).await;
     }
 }

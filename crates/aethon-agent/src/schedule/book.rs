@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::clock::Clock;
-use aethon_core::error::Result;
+use aethon_core::error::{Error, Result};
 use aethon_core::event::{Event, EventBus, JobChange};
 use aethon_core::ids::unique;
 use aethon_core::schedule::{
@@ -13,6 +13,7 @@ use aethon_core::schedule::{
 };
 use aethon_core::sop::SopCatalog;
 use aethon_core::telemetry::{TelemetryEvent, TelemetryKind, TelemetryStatus};
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -22,6 +23,9 @@ use super::strangers::StrangerJobs;
 
 /// The most jobs.
 const MOST_JOBS: usize = 2_000;
+
+/// How often a job is read again that was changed while it was being paused.
+const ATTEMPTS: usize = 8;
 
 /// The configuration of jobs.
 #[derive(Debug, Clone)]
@@ -73,7 +77,7 @@ impl JobBook {
         for record in self.jobs.jobs().await? {
             let is_configured = configured.iter().any(|job| job.job_id == record.job.job_id);
             if record.job.origin == Origin::Config && !is_configured {
-                self.jobs.remove(&record.job.job_id).await?;
+                self.jobs.remove(&record.job.job_id, Expected::Anything).await?;
             }
         }
         for job in configured {
@@ -92,7 +96,7 @@ impl JobBook {
                 known.is_some_and(|known| known.job == job && (known.next_run.is_some() || !job.is_active()));
             if !is_same {
                 let next_run = job.timing.next_after(now).filter(|_| job.is_active());
-                self.jobs.replace(&job, next_run).await?;
+                self.jobs.replace(&job, next_run, Expected::Anything).await?;
             }
         }
         Ok(())
@@ -140,10 +144,42 @@ impl JobBook {
         self.bus.record(took.map_or(event.clone(), |took| event.took(took)));
     }
 
+    /// Pauses a job or lets it go on, if it is still the one that was read.
+    async fn pause(&self, id: &str, is_paused: bool, expected: &Expected) -> Result<JobRecord, JobRefusal> {
+        let mut record = self.expected(id, expected).await?;
+        if !record.job.enabled && !is_paused {
+            return Err(JobRefusal::Conflict(format!(
+                "the configuration has switched the job {id:?} off; set scheduler.jobs.{id}.enabled"
+            )));
+        }
+        if record.job.paused == is_paused {
+            return Ok(record);
+        }
+        // What is written is this job with one change, so it must not be another one by now, expected or not.
+        let seen = Expected::OneOf(vec![record.job.version()]);
+        record.job.paused = is_paused;
+        let now = self.clock.now();
+        record.next_run = record.job.timing.next_after(now).filter(|_| record.job.is_active());
+        record.retry_at = None;
+        self.jobs.replace(&record.job, record.next_run, seen).await?;
+        tracing::info!(job = id, is_paused, "a job was paused or goes on");
+        self.publish(&record.job.job_id, if is_paused { JobChange::Paused } else { JobChange::Resumed });
+        self.wake.ring();
+        Ok(record)
+    }
+
     async fn existing(&self, id: &str) -> Result<JobRecord, JobRefusal> {
-        let unknown = || JobRefusal::unknown(id);
-        let id = JobId::parse(id).map_err(|_| unknown())?;
-        self.jobs.job(&id).await?.ok_or_else(unknown)
+        self.expected(id, &Expected::Anything).await
+    }
+
+    /// Returns a job if it is as expected. The storage compares again when it is changed.
+    async fn expected(&self, id: &str, expected: &Expected) -> Result<JobRecord, JobRefusal> {
+        let record = match JobId::parse(id) {
+            Ok(id) => self.jobs.job(&id).await?,
+            Err(_) => None,
+        };
+        expected.check(|| record.as_ref().map(|record| record.job.version()))?;
+        record.ok_or_else(|| JobRefusal::unknown(id))
     }
 }
 
@@ -184,14 +220,14 @@ impl Schedule for JobBook {
         Ok(record)
     }
 
-    async fn remove(&self, id: &str) -> Result<(), JobRefusal> {
-        let record = self.existing(id).await?;
+    async fn remove(&self, id: &str, expected: Expected) -> Result<(), JobRefusal> {
+        let record = self.expected(id, &expected).await?;
         if record.job.origin == Origin::Config {
             return Err(JobRefusal::Conflict(format!(
                 "the job {id:?} stands in the configuration; remove [scheduler.jobs.{id}] there and restart"
             )));
         }
-        if !self.jobs.remove(&record.job.job_id).await? {
+        if !self.jobs.remove(&record.job.job_id, expected).await? {
             return Err(JobRefusal::unknown(id));
         }
         tracing::info!(job = id, "a job was removed");
@@ -199,25 +235,20 @@ impl Schedule for JobBook {
         Ok(())
     }
 
-    async fn set_paused(&self, id: &str, is_paused: bool) -> Result<JobRecord, JobRefusal> {
-        let mut record = self.existing(id).await?;
-        if !record.job.enabled && !is_paused {
-            return Err(JobRefusal::Conflict(format!(
-                "the configuration has switched the job {id:?} off; set scheduler.jobs.{id}.enabled"
-            )));
+    async fn set_paused(
+        &self,
+        id: &str,
+        is_paused: bool,
+        expected: Expected,
+    ) -> Result<JobRecord, JobRefusal> {
+        for _ in 0..ATTEMPTS {
+            match self.pause(id, is_paused, &expected).await {
+                // Whoever expects nothing wins over what changed the job meanwhile, and does not undo it.
+                Err(JobRefusal::Failed(error)) if error.is_changed_elsewhere() && expected.is_anything() => {}
+                outcome => return outcome,
+            }
         }
-        if record.job.paused == is_paused {
-            return Ok(record);
-        }
-        record.job.paused = is_paused;
-        let now = self.clock.now();
-        record.next_run = record.job.timing.next_after(now).filter(|_| record.job.is_active());
-        record.retry_at = None;
-        self.jobs.replace(&record.job, record.next_run).await?;
-        tracing::info!(job = id, is_paused, "a job was paused or goes on");
-        self.publish(&record.job.job_id, if is_paused { JobChange::Paused } else { JobChange::Resumed });
-        self.wake.ring();
-        Ok(record)
+        Err(JobRefusal::Failed(Error::changed_elsewhere()))
     }
 
     async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal> {

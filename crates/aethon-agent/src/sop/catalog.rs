@@ -12,11 +12,13 @@ use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
 use aethon_core::memory::MemoryGuard;
 use aethon_core::redact::Redactor;
-use aethon_core::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopOrigin, SopRefusal};
-use aethon_files::{Contents, Directory, Refusal, Stamp, Subdirectory};
+use aethon_core::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopOrigin, SopRefusal, SopVersion};
+use aethon_core::version::{Expected, Version};
+use aethon_files::{Contents, Directory, Lock, Refusal, Stamp, Subdirectory};
 use async_trait::async_trait;
 
 use super::builtin;
+use super::history::SopHistory;
 use super::parse::{MOST_BYTES, parse};
 use crate::changes::{Instructions, Observations, Observed, Origin, digest};
 use crate::own_files::{BoundedReads, Reported};
@@ -36,6 +38,8 @@ pub struct SopFolder(Arc<Inner>);
 
 struct Inner {
     folder: Subdirectory,
+    /// What the SOPs said before, if that is kept.
+    history: Option<SopHistory>,
     /// Knows the secrets that must not be written into a SOP.
     redactor: Live<Redactor>,
     reads: BoundedReads,
@@ -69,8 +73,18 @@ type Outcome = std::result::Result<Arc<Sop>, Vec<SopFault>>;
 impl SopFolder {
     /// The SOPs of this folder, which need not exist. Secrets that the redactor knows are refused when saving.
     pub fn new(folder: impl Into<PathBuf>, redactor: Live<Redactor>) -> Self {
+        Self::with(folder.into(), None, redactor)
+    }
+
+    /// The SOPs of this folder, whose earlier texts are kept.
+    pub fn with_history(folder: impl Into<PathBuf>, history: SopHistory, redactor: Live<Redactor>) -> Self {
+        Self::with(folder.into(), Some(history), redactor)
+    }
+
+    fn with(folder: PathBuf, history: Option<SopHistory>, redactor: Live<Redactor>) -> Self {
         Self(Arc::new(Inner {
             folder: Subdirectory::new(folder),
+            history,
             redactor,
             reads: BoundedReads::new("the SOPs"),
             read: Mutex::default(),
@@ -131,14 +145,30 @@ impl SopCatalog for SopFolder {
         parse(name, SopOrigin::BuiltIn, content).err().unwrap_or_default()
     }
 
-    async fn save(&self, name: &SopName, content: &str) -> std::result::Result<Arc<Sop>, SopRefusal> {
+    async fn save(
+        &self,
+        name: &SopName,
+        content: &str,
+        expected: Expected,
+    ) -> std::result::Result<Arc<Sop>, SopRefusal> {
         let (name, content) = (name.clone(), content.to_owned());
-        self.run_blocking(move |inner| inner.save(&name, &content)).await?
+        self.run_blocking(move |inner| inner.save(&name, &content, &expected)).await?
     }
 
-    async fn remove(&self, name: &SopName) -> std::result::Result<(), SopRefusal> {
+    async fn remove(&self, name: &SopName, expected: Expected) -> std::result::Result<(), SopRefusal> {
         let name = name.clone();
-        self.run_blocking(move |inner| inner.remove(&name)).await?
+        self.run_blocking(move |inner| inner.remove(&name, &expected)).await?
+    }
+
+    async fn versions(&self, name: &SopName) -> Result<Vec<SopVersion>> {
+        let name = name.clone();
+        let versions = move |inner: &Inner| match &inner.history {
+            Some(history) => history.versions(&name),
+            None => Ok(Vec::new()),
+        };
+        self.run_blocking(versions)
+            .await?
+            .map_err(|error| Error::internal("the earlier texts of the SOP cannot be read").because(error))
     }
 }
 
@@ -250,7 +280,12 @@ impl Inner {
         now
     }
 
-    fn save(&self, name: &SopName, content: &str) -> std::result::Result<Arc<Sop>, SopRefusal> {
+    fn save(
+        &self,
+        name: &SopName,
+        content: &str,
+        expected: &Expected,
+    ) -> std::result::Result<Arc<Sop>, SopRefusal> {
         let file_name = file_name(name);
         let path = self.path(OsStr::new(&file_name));
         let sop = parse(name.clone(), SopOrigin::File(path.clone()), content).map_err(SopRefusal::Faults)?;
@@ -258,6 +293,11 @@ impl Inner {
             return Err(SopRefusal::Secret(kind.to_owned()));
         }
         let directory = self.folder.open_or_new().map_err(|refusal| self.unusable(refusal))?;
+        let _lock = self.lock()?;
+        let before = self.before(Some(&directory), name, expected)?;
+        if let Some(before) = before.filter(|before| before != content.as_bytes()) {
+            self.keep(name, &before)?;
+        }
         directory.write(&file_name, content.as_bytes()).map_err(|error| {
             Error::internal(format!("{} cannot be written: {error}", path.display())).because(error)
         })?;
@@ -269,9 +309,13 @@ impl Inner {
         Ok(Arc::new(sop))
     }
 
-    fn remove(&self, name: &SopName) -> std::result::Result<(), SopRefusal> {
+    fn remove(&self, name: &SopName, expected: &Expected) -> std::result::Result<(), SopRefusal> {
         let file_name = file_name(name);
         let directory = self.folder.open().map_err(|refusal| self.unusable(refusal))?;
+        let _lock = self.lock()?;
+        if let Some(before) = self.before(directory.as_ref(), name, expected)? {
+            self.keep(name, &before)?;
+        }
         match directory.map_or(Ok(false), |directory| directory.remove(&file_name)) {
             Ok(true) => {
                 self.read().removed.insert(name.clone());
@@ -287,6 +331,34 @@ impl Inner {
                 Err(Error::internal(message).because(error).into())
             }
         }
+    }
+
+    fn lock(&self) -> Result<Option<Lock>> {
+        let failed = |error| Error::unavailable("the SOPs cannot be locked; try again").because(error);
+        self.history.as_ref().map(SopHistory::lock).transpose().map_err(failed)
+    }
+
+    /// What the file says, if it can be read. Refuses if the SOP, which is built in without a file, is not as expected.
+    fn before(
+        &self,
+        directory: Option<&Directory>,
+        name: &SopName,
+        expected: &Expected,
+    ) -> Result<Option<Vec<u8>>> {
+        let read = directory.and_then(|directory| directory.read(file_name(name), MOST_BYTES).ok().flatten());
+        let before = read.map(|contents| contents.bytes);
+        expected.check(|| match &before {
+            Some(bytes) => Some(Version::of([&*String::from_utf8_lossy(bytes)])),
+            None => builtin::find(name).map(|sop| sop.version()),
+        })?;
+        Ok(before)
+    }
+
+    fn keep(&self, name: &SopName, before: &[u8]) -> Result<()> {
+        let Some(history) = &self.history else { return Ok(()) };
+        history.keep(name, before).map_err(|error| {
+            Error::unavailable(format!("what the SOP says cannot be kept: {error}")).because(error)
+        })
     }
 
     fn unusable(&self, refusal: Refusal) -> SopRefusal {

@@ -9,11 +9,13 @@ mod brief;
 mod builtin;
 mod catalog;
 mod door;
+mod history;
 mod input;
 mod parse;
 mod record;
 
 pub use catalog::{SopFolder, check_file, files_of};
 pub use door::{SopDoor, Sops};
+pub use history::SopHistory;
 pub use input::{SopInput, read_input};
 pub use parse::{MOST_BYTES, parse};

@@ -1,11 +1,20 @@
 //! An LRU cache of context windows, kept between turns.
+//!
+//! It is bounded by what the windows really take, and a window that nobody has used for a while is dropped: the next turn
+//! of its session reads the conversation from the storage, as after a restart.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use aethon_core::ids::{AgentName, MessageId, SessionId};
+use aethon_core::weight;
+use tokio::time::Instant;
 
 use super::view::ContextWindow;
+
+/// How long a window is kept without a turn in its session.
+pub(crate) const IDLE: Duration = Duration::from_secs(600);
 
 /// The windows of sessions in which no turn is running; a running turn owns its window.
 pub(crate) struct ContextWindows {
@@ -24,6 +33,10 @@ struct Kept {
 struct Entry {
     /// When it was last put back, counted in uses of the cache.
     used: u64,
+    /// The time of that.
+    at: Instant,
+    /// What it takes in memory, with its own place here.
+    bytes: usize,
     /// The agent that it belongs to; its size and token counts are those of this agent's models.
     agent: AgentName,
     /// The newest message that it includes.
@@ -64,14 +77,39 @@ impl ContextWindows {
         let mut kept = self.lock();
         kept.remove(session);
         kept.uses += 1;
-        kept.bytes += window.bytes();
-        let entry = Entry { used: kept.uses, agent: agent.clone(), newest, window };
+        let place = size_of::<(SessionId, Entry)>() + weight::shared_text(session.as_str());
+        let bytes = place + window.bytes();
+        kept.bytes += bytes;
+        let (used, at) = (kept.uses, Instant::now());
+        let entry = Entry { used, at, bytes, agent: agent.clone(), newest, window };
         kept.windows.insert(session.clone(), entry);
         while kept.windows.len() > self.most_sessions || kept.bytes > self.most_bytes {
             let oldest = kept.windows.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
             let Some(oldest) = oldest else { break };
             kept.remove(&oldest);
         }
+    }
+
+    /// Drops the windows that have been idle for long, and the room that was reserved for them.
+    pub(crate) fn drop_idle(&self) {
+        let dropped: Vec<Entry> = {
+            let mut kept = self.lock();
+            let is_idle = |entry: &Entry| entry.at.elapsed() >= IDLE;
+            let idle = kept.windows.iter().filter(|(_, entry)| is_idle(entry)).map(|(id, _)| id.clone());
+            let idle: Vec<SessionId> = idle.collect();
+            let dropped = idle.iter().filter_map(|session| kept.remove(session)).collect();
+            if !idle.is_empty() {
+                kept.windows.shrink_to_fit();
+            }
+            dropped
+        };
+        // Freeing thousands of messages takes a while, during which turns can take theirs.
+        drop(dropped);
+    }
+
+    /// Returns the bytes that the windows take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.lock().bytes
     }
 
     /// Drops a session's window, because its transcript has changed.
@@ -94,7 +132,99 @@ impl ContextWindows {
 impl Kept {
     fn remove(&mut self, session: &SessionId) -> Option<Entry> {
         let entry = self.windows.remove(session)?;
-        self.bytes -= entry.window.bytes();
+        self.bytes -= entry.bytes;
         Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aethon_core::message::{Block, Message, Role, ToolCall, ToolResult};
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::super::TokenCounter;
+    use super::super::view::Rule;
+    use super::*;
+
+    /// The memory of this process that no file stands behind.
+    fn resident_bytes() -> Option<usize> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+        let kibibytes: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+        Some(kibibytes << 10)
+    }
+
+    fn agent() -> AgentName {
+        AgentName::parse("main").unwrap()
+    }
+
+    fn session(number: usize) -> SessionId {
+        SessionId::of("webchat", &number.to_string()).unwrap()
+    }
+
+    fn window(messages: impl IntoIterator<Item = Message>) -> ContextWindow {
+        let mut window = ContextWindow::new(Rule::default(), TokenCounter::default());
+        messages.into_iter().for_each(|message| window.push(Arc::new(message)));
+        window
+    }
+
+    fn message(role: Role, block: Block) -> Message {
+        Message::new(role, vec![block], Timestamp::UNIX_EPOCH)
+    }
+
+    /// A turn with a call: short texts, whose weight is not in their letters.
+    fn turn(number: usize) -> [Message; 4] {
+        let (id, name) = (format!("call_{number:08}"), "shell".to_owned());
+        let call = ToolCall { id, name, input: json!({"command": "ls", "timeout": number}), opaque: None };
+        let result = Block::ToolResult(ToolResult::ok(&call, "a line of output\n".repeat(number % 20)));
+        [
+            message(Role::User, Block::text(format!("question {number}"))),
+            message(Role::Assistant, Block::ToolCall(call)),
+            message(Role::Tool, result),
+            message(Role::Assistant, Block::text("an answer ".repeat(1 + number % 30))),
+        ]
+    }
+
+    fn put(windows: &ContextWindows, number: usize, window: ContextWindow) {
+        windows.put(&session(number), (&agent(), None), window);
+    }
+
+    #[test]
+    fn what_windows_are_counted_at_is_what_they_take() {
+        let windows = ContextWindows::new(usize::MAX, usize::MAX);
+        let Some(before) = resident_bytes() else { return };
+        for number in 0..400 {
+            put(&windows, number, window((0..40).flat_map(turn)));
+        }
+        let taken = resident_bytes().unwrap().saturating_sub(before);
+        let counted = windows.bytes() as f64;
+        assert!(counted > 30e6, "{counted}");
+        let ratio = counted / taken as f64;
+        assert!((0.75..1.25).contains(&ratio), "{counted} counted, {taken} taken: {ratio}");
+    }
+
+    #[test]
+    fn the_bound_is_kept_and_the_longest_unused_goes_first() {
+        let windows = ContextWindows::new(usize::MAX, 1 << 20);
+        for number in 0..100 {
+            put(&windows, number, window((0..20).flat_map(turn)));
+            assert!(windows.bytes() <= 1 << 20);
+        }
+        assert!(windows.take(&session(0), &agent(), None).is_none());
+        assert!(windows.take(&session(99), &agent(), None).is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_window_that_rests_for_ten_minutes_goes() {
+        let windows = ContextWindows::new(256, 32 << 20);
+        put(&windows, 1, window(turn(1)));
+        tokio::time::advance(IDLE / 2).await;
+        put(&windows, 2, window(turn(2)));
+        tokio::time::advance(IDLE / 2).await;
+        windows.drop_idle();
+        assert!(windows.take(&session(1), &agent(), None).is_none());
+        assert!(windows.take(&session(2), &agent(), None).is_some(), "it is in use");
+        assert_eq!(windows.bytes(), 0);
     }
 }

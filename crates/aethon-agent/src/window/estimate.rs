@@ -16,31 +16,6 @@ pub(super) fn message(message: &Message) -> u64 {
     if message.content.iter().any(says_something) { tokens + PER_MESSAGE } else { 0 }
 }
 
-/// The bytes that a message takes in memory.
-pub(super) fn bytes(message: &Message) -> usize {
-    let content = message.content.iter().map(|block| match block {
-        Block::Text { text, .. } | Block::Notice { text, .. } | Block::Context { text, .. } => text.len(),
-        Block::Image { data, .. } => data.len(),
-        Block::File { text, .. } => text.len(),
-        Block::Reasoning { text, opaque } => {
-            text.len() + opaque.as_ref().map_or(0, |opaque| json_length(&opaque.data))
-        }
-        Block::ToolCall(call) => call.name.len() + json_length(&call.input),
-        Block::ToolResult(result) => result.output.len() + beside(result),
-        Block::Folded { summary, .. } => summary.len(),
-    });
-    std::mem::size_of::<Message>() + content.map(|bytes| bytes + std::mem::size_of::<Block>()).sum::<usize>()
-}
-
-/// The bytes of a result's pictures and files.
-fn beside(result: &ToolResult) -> usize {
-    let bytes = result.blocks.iter().map(|block| match block {
-        OutputBlock::Text { text } | OutputBlock::File { text, .. } => text.len(),
-        OutputBlock::Image { data, .. } => data.len(),
-    });
-    bytes.sum()
-}
-
 /// How many of a result's pictures a vision model is shown.
 fn pictures(result: &ToolResult) -> u64 {
     result.blocks.iter().filter(|block| matches!(block, OutputBlock::Image { .. })).count() as u64

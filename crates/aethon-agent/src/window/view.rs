@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::{Block, Message, Role};
+use aethon_core::weight;
 use jiff::Timestamp;
 
 use super::counter::TokenCounter;
@@ -37,6 +38,7 @@ pub(crate) struct ContextWindow {
     shown: Arc<Vec<Arc<Message>>>,
     /// The tokens that the model is shown.
     tokens: u64,
+    /// What the messages take in memory, whole and as they are shown.
     bytes: usize,
     /// The tokens that it would be shown if nothing were shortened.
     whole: u64,
@@ -111,7 +113,7 @@ impl ContextWindow {
         }
         self.tokens += tokens;
         self.whole += tokens;
-        self.bytes += estimate::bytes(&message);
+        self.bytes += weight::shared(&*message);
         // No request is in flight when a message is added, so the list is not shared and nothing is copied.
         Arc::make_mut(&mut self.shown).push(message.clone());
         self.entries.push(Entry { tokens, message, whole: tokens });
@@ -256,16 +258,22 @@ impl ContextWindow {
 
     /// Returns how many bytes the window takes in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        let lists = weight::list::<Entry>(self.entries.capacity())
+            + weight::list::<Arc<Message>>(self.shown.capacity());
+        self.bytes + lists + self.context.as_deref().map_or(0, weight::shared_text)
     }
 
     fn show(&mut self, place: usize, shorter: Message) {
         let entry = &mut self.entries[place];
         let tokens = estimate::message(&shorter);
         self.tokens = self.tokens - entry.tokens + tokens;
-        self.bytes += estimate::bytes(&shorter);
         entry.tokens = tokens;
-        Arc::make_mut(&mut self.shown)[place] = Arc::new(shorter);
+        let shown = &mut Arc::make_mut(&mut self.shown)[place];
+        if !Arc::ptr_eq(shown, &entry.message) {
+            self.bytes -= weight::shared(&**shown);
+        }
+        self.bytes += weight::shared(&shorter);
+        *shown = Arc::new(shorter);
     }
 
     /// Gives unanswered calls a result before anything but their results follows them. The storage has such results

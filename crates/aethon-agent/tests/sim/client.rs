@@ -226,7 +226,7 @@ impl Client {
 
     async fn clear(&self, session: &SessionId) {
         let program = self.living().await;
-        let how = [Clear::Reset, Clear::Delete][self.world.below(2)];
+        let how = [Clear::Reset, Clear::Delete][self.world.below(2)].clone();
         self.world.note(|| format!("{} empties {session}", program.life.number));
         let place = self.world.history(|history| {
             let (session, began) = (session.clone(), history.now());

@@ -13,6 +13,7 @@ use aethon_core::session::{
     Accepted, Begin, Begun, Clear, Finish, Finished, Transcripts, TurnLog, TurnLookup, TurnPhase, TurnRecord,
 };
 use aethon_core::testkit::MemoryStore;
+use aethon_core::version::Expected;
 
 use crate::store::FaultyStore;
 
@@ -182,7 +183,7 @@ pub async fn begin_run(store: &FaultyStore, begin: BeginRun) -> Result<Option<Ru
         && let (Some(run), Some(seen)) = (&begun, seen)
         && let Some(record) = store.base.job(&run.job_id).await?
     {
-        store.base.replace(&record.job, seen.next_run).await?;
+        store.base.replace(&record.job, seen.next_run, Expected::Anything).await?;
     }
     Ok(begun)
 }

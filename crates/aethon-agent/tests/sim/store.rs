@@ -18,6 +18,7 @@ use aethon_core::session::{
     TurnLog, TurnLookup, TurnRecord,
 };
 use aethon_core::testkit::MemoryStore;
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use jiff::Timestamp;
 
@@ -176,8 +177,8 @@ impl Transcripts for FaultyStore {
         self.read("pending", self.base.pending(id)).await
     }
 
-    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool> {
-        self.write("rename", self.base.rename(id, title)).await
+    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
+        self.write("rename", self.base.rename(id, title, expected)).await
     }
 
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {
@@ -234,12 +235,12 @@ impl JobStore for FaultyStore {
         self.write("add", self.base.add(job, next_run, most)).await
     }
 
-    async fn replace(&self, job: &Job, next_run: Option<Timestamp>) -> Result<()> {
-        self.write("replace", self.base.replace(job, next_run)).await
+    async fn replace(&self, job: &Job, next_run: Option<Timestamp>, expected: Expected) -> Result<()> {
+        self.write("replace", self.base.replace(job, next_run, expected)).await
     }
 
-    async fn remove(&self, id: &JobId) -> Result<bool> {
-        self.write("remove", self.base.remove(id)).await
+    async fn remove(&self, id: &JobId, expected: Expected) -> Result<bool> {
+        self.write("remove", self.base.remove(id, expected)).await
     }
 
     async fn reschedule(&self, id: &JobId, seen: Due, next: Due) -> Result<bool> {

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use super::{GENERAL, LONGEST, LONGEST_WORD, fingerprint};
 use crate::error::{Error, Result};
 use crate::person::Person;
+use crate::version::{Expected, Version};
 
 /// The id of a memory, never reused. A string on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,6 +122,8 @@ pub struct Correction {
     pub category: Option<String>,
     /// Where the correction came from; empty to keep the source.
     pub source: String,
+    /// What the memory is expected to be.
+    pub expected: Expected,
 }
 
 impl Correction {
@@ -130,7 +133,14 @@ impl Correction {
             content: content.map(checked_content).transpose()?,
             category: category.map(checked_category).transpose()?,
             source: source.chars().take(LONGEST_WORD).collect(),
+            expected: Expected::Anything,
         })
+    }
+
+    /// Sets what the memory is expected to be.
+    #[must_use]
+    pub fn expecting(self, expected: Expected) -> Self {
+        Self { expected, ..self }
     }
 }
 
@@ -180,6 +190,14 @@ pub struct MemoryEntry {
     /// When a model was last shown it.
     #[serde(serialize_with = "maybe")]
     pub last_recalled_at: Option<Timestamp>,
+}
+
+impl MemoryEntry {
+    /// Returns its version, which a recall does not change.
+    pub fn version(&self) -> Version {
+        let (id, changed) = (self.id.to_string(), self.updated_at.to_string());
+        Version::of([&*id, self.scope.as_str(), &*self.content, &*self.category, &*changed])
+    }
 }
 
 fn maybe<S: Serializer>(moment: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {

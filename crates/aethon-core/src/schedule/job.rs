@@ -15,6 +15,7 @@ use crate::person::Person;
 use crate::sop::SopName;
 use crate::time::to_millisecond;
 use crate::turn::Trust;
+use crate::version::{Expected, Version};
 
 /// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -102,6 +103,12 @@ impl Job {
     /// Returns whether it runs by itself.
     pub fn is_active(&self) -> bool {
         self.enabled && !self.paused
+    }
+
+    /// Returns its version, which its runs do not change.
+    pub fn version(&self) -> Version {
+        // A job that cannot be written down cannot be stored, so it is never compared.
+        Version::of([&*serde_json::to_string(self).unwrap_or_default()])
     }
 
     /// Returns how far its runs may go: as far as the turn that made it.
@@ -236,11 +243,11 @@ pub trait JobStore: Send + Sync {
     /// Stores a new job. `false` if its id is taken, or there are `most` jobs already.
     async fn add(&self, job: &Job, next_run: Option<Timestamp>, most: usize) -> Result<bool>;
 
-    /// Replaces the job with the same id, or adds it. What is known about its runs stays.
-    async fn replace(&self, job: &Job, next_run: Option<Timestamp>) -> Result<()>;
+    /// Replaces the job with the same id, if it is as expected, or adds it. What is known about its runs stays.
+    async fn replace(&self, job: &Job, next_run: Option<Timestamp>, expected: Expected) -> Result<()>;
 
-    /// Removes a job and its runs. `false` if there is none.
-    async fn remove(&self, id: &JobId) -> Result<bool>;
+    /// Removes a job and its runs, if it is as expected. `false` if there is none.
+    async fn remove(&self, id: &JobId, expected: Expected) -> Result<bool>;
 
     /// Moves a job from the times at which the caller has seen it due to others. `false` if it is gone, or its times are
     /// others by now.

@@ -7,6 +7,7 @@ use super::job::{JobRecord, Origin};
 use super::run::RunRecord;
 use crate::error::Error;
 use crate::person::Person;
+use crate::version::Expected;
 
 /// A requested job, not validated yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -84,11 +85,16 @@ pub trait Schedule: Send + Sync {
     /// Adds a job.
     async fn add(&self, request: JobRequest, origin: Origin) -> Result<JobRecord, JobRefusal>;
 
-    /// Removes a job.
-    async fn remove(&self, id: &str) -> Result<(), JobRefusal>;
+    /// Removes a job, if it is as expected.
+    async fn remove(&self, id: &str, expected: Expected) -> Result<(), JobRefusal>;
 
-    /// Pauses or resumes a job. A pause survives a restart.
-    async fn set_paused(&self, id: &str, is_paused: bool) -> Result<JobRecord, JobRefusal>;
+    /// Pauses or resumes a job, if it is as expected. A pause survives a restart.
+    async fn set_paused(
+        &self,
+        id: &str,
+        is_paused: bool,
+        expected: Expected,
+    ) -> Result<JobRecord, JobRefusal>;
 
     /// Begins a run now, in addition to those that are due.
     async fn run(&self, id: &str) -> Result<RunRecord, JobRefusal>;

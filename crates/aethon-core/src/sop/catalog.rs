@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
+use serde::Serialize;
 
 use super::{Sop, SopName};
 use crate::error::{Error, Result};
+use crate::version::Expected;
 
 /// The SOPs as they currently are: a file that was just added counts.
 #[async_trait]
@@ -23,11 +26,24 @@ pub trait SopCatalog: Send + Sync {
     /// Returns what is wrong with the text of a SOP; empty if it is valid.
     fn check(&self, content: &str) -> Vec<SopFault>;
 
-    /// Writes a file in the workspace.
-    async fn save(&self, name: &SopName, content: &str) -> Result<Arc<Sop>, SopRefusal>;
+    /// Writes a file in the workspace, if the SOP is as expected. What it said before is kept.
+    async fn save(&self, name: &SopName, content: &str, expected: Expected) -> Result<Arc<Sop>, SopRefusal>;
 
-    /// Removes a file from the workspace.
-    async fn remove(&self, name: &SopName) -> Result<(), SopRefusal>;
+    /// Removes a file from the workspace, if the SOP is as expected. What it said is kept.
+    async fn remove(&self, name: &SopName, expected: Expected) -> Result<(), SopRefusal>;
+
+    /// Returns what the file said before, newest first, also of a SOP that was removed.
+    async fn versions(&self, name: &SopName) -> Result<Vec<SopVersion>>;
+}
+
+/// An earlier text of a SOP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SopVersion {
+    /// When another text took its place, or the SOP was removed.
+    #[serde(serialize_with = "crate::time::serialize")]
+    pub replaced_at: Timestamp,
+    /// The text.
+    pub content: String,
 }
 
 /// An invalid SOP file.

@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::counters::Counters;
 use super::{TelemetryEvent, TelemetryKind, TelemetryStatus};
+use crate::weight::{CacheSizes, Weight, list};
 
 /// How many events may wait. A writer that is this far behind has a failing storage; further events are dropped and
 /// counted.
@@ -23,6 +24,7 @@ struct Inner {
     waiting: Mutex<Waiting>,
     counters: Mutex<Counters>,
     news: Notify,
+    caches: CacheSizes,
 }
 
 #[derive(Default)]
@@ -89,6 +91,18 @@ impl Telemetry {
     /// Returns how many events of this kind had this status since the program started.
     pub fn count_of(&self, kind: TelemetryKind, status: TelemetryStatus) -> u64 {
         self.0.counters.lock().unwrap_or_else(PoisonError::into_inner).count_of(kind, status)
+    }
+
+    /// Returns where those who keep something in memory say how much it takes.
+    pub fn caches(&self) -> &CacheSizes {
+        &self.0.caches
+    }
+
+    /// Returns the bytes that the waiting events take.
+    pub fn waiting_bytes(&self) -> usize {
+        let waiting = self.waiting();
+        let own = waiting.events.iter().map(|event| event.name.heap() + event.detail.heap());
+        list::<TelemetryEvent>(waiting.events.capacity()) + own.sum::<usize>()
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

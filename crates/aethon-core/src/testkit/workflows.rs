@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use crate::error::{Error, Result};
 use crate::ids::TurnId;
 use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
-use crate::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRunner};
+use crate::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRunner, SopVersion};
+use crate::version::Expected;
 use crate::work::{Plan, PlannedFor, Work, WorkBook, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
 
 /// No SOPs, no jobs and no work.
@@ -32,12 +33,16 @@ impl SopCatalog for NoWorkflows {
         Vec::new()
     }
 
-    async fn save(&self, _name: &SopName, _content: &str) -> Result<Arc<Sop>, SopRefusal> {
+    async fn save(&self, _: &SopName, _content: &str, _: Expected) -> Result<Arc<Sop>, SopRefusal> {
         Err(Error::internal("nothing is saved here").into())
     }
 
-    async fn remove(&self, name: &SopName) -> Result<(), SopRefusal> {
+    async fn remove(&self, name: &SopName, _: Expected) -> Result<(), SopRefusal> {
         Err(SopRefusal::Unknown(name.clone()))
+    }
+
+    async fn versions(&self, _name: &SopName) -> Result<Vec<SopVersion>> {
+        Ok(Vec::new())
     }
 }
 
@@ -62,11 +67,11 @@ impl Schedule for NoWorkflows {
         Err(JobRefusal::field("cron", "is not understood here"))
     }
 
-    async fn remove(&self, id: &str) -> Result<(), JobRefusal> {
+    async fn remove(&self, id: &str, _: Expected) -> Result<(), JobRefusal> {
         Err(JobRefusal::unknown(id))
     }
 
-    async fn set_paused(&self, id: &str, _is_paused: bool) -> Result<JobRecord, JobRefusal> {
+    async fn set_paused(&self, id: &str, _: bool, _: Expected) -> Result<JobRecord, JobRefusal> {
         Err(JobRefusal::unknown(id))
     }
 

@@ -17,12 +17,15 @@ use crate::auth::{Confirmation, TokenAuth};
 use crate::deps::Setup;
 use crate::error::Problem;
 use crate::limits::Attempts;
+use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
-/// `GET /api/config`: nested objects with every secret replaced by `***`.
-pub(super) fn dump(setup: Setup, _request: &Request) -> HandlerResult {
-    response::json(&setup.config.dump())
+/// `GET /api/config`: nested objects with every secret replaced by `***`, as they are in force, and the version of the
+/// file.
+pub(super) async fn dump(setup: Setup, _request: Request) -> HandlerResult {
+    let version = setup.config.on_file().await?.version;
+    precondition::json(&setup.config.dump(), &version)
 }
 
 /// `GET /api/config/schema`: the JSON Schema of the file.
@@ -54,7 +57,8 @@ pub(super) async fn edit((setup, confirming): (Setup, Confirming), mut request: 
         return Err(Problem::invalid("body", "must name at least one key"));
     }
     let by = format!("the dashboard or the API, from {}", request.client.shown());
-    let edit = ConfigEdit { changes, is_dry_run, is_confirmed: false, by };
+    let expected = precondition::expected(&request.head.headers);
+    let edit = ConfigEdit { changes, is_dry_run, is_confirmed: false, expected, by };
     let edited = match setup.config.edit(edit.clone()).await {
         Err(ConfigRefusal::Unconfirmed(change)) => {
             confirm(&confirming, &request, *change, is_dry_run)?;
@@ -62,7 +66,14 @@ pub(super) async fn edit((setup, confirming): (Setup, Confirming), mut request: 
         }
         edited => edited,
     };
-    response::json(&edited.map_err(refused)?)
+    match edited {
+        Ok(edited) => precondition::json(&edited, &edited.version),
+        Err(ConfigRefusal::Failed(error)) if error.is_changed_elsewhere() => {
+            let present = setup.config.on_file().await?;
+            Err(precondition::changed_elsewhere(Present::new(&present.config, present.version)))
+        }
+        Err(refusal) => Err(refused(refusal)),
+    }
 }
 
 /// Refuses a change unless the request confirms it. A refused dry run is no row of the audit log, because nobody tried to

@@ -17,6 +17,7 @@ use crate::deps::Knowledge;
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json;
+use crate::precondition;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -73,7 +74,8 @@ pub(super) async fn store(knowledge: Knowledge, mut request: Request) -> Handler
     let scope = scope.map_err(about_field)?;
     let new = NewMemory::new(&content, &category, SOURCE).map_err(about_field)?.of(scope);
     let stored = memory.store(new).await?;
-    if stored.is_new { response::created(&stored.entry) } else { response::json(&stored.entry) }
+    let answer = if stored.is_new { response::created(&stored.entry) } else { response::json(&stored.entry) };
+    Ok(precondition::tagged(answer?, &stored.entry.version()))
 }
 
 /// `GET /api/memory/{id}`: with its earlier versions.
@@ -83,7 +85,8 @@ pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResul
         Some(id) => memory.show(&Reach::All, id).await?,
         None => None,
     };
-    response::json(&record.ok_or_else(unknown)?)
+    let record = record.ok_or_else(unknown)?;
+    precondition::json(&record, &record.entry.version())
 }
 
 /// `PUT /api/memory/{id} {content?, category?}`: omitted fields stay the same, and the earlier version is kept as
@@ -91,24 +94,41 @@ pub(super) async fn show(knowledge: Knowledge, request: Request) -> HandlerResul
 pub(super) async fn correct(knowledge: Knowledge, mut request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
     let mut fields = Fields::parse(&request.read().await?)?;
-    let id = id(&request).ok_or_else(unknown)?;
+    let id = id(&request).ok_or_else(|| precondition::missing(&request, unknown()))?;
     let (content, category) = (fields.text("content")?, fields.text("category")?);
     let correction = Correction::new(content.as_deref(), category.as_deref(), SOURCE).map_err(about_field)?;
-    let entry = memory.correct(&Reach::All, id, correction).await.map_err(|error| {
-        if error.is_invalid() { Problem::invalid("content", error.to_string()) } else { error.into() }
-    })?;
-    response::json(&entry)
+    let expected = precondition::expected(&request.head.headers);
+    match memory.correct(&Reach::All, id, correction.expecting(expected)).await {
+        Ok(entry) => precondition::json(&entry, &entry.version()),
+        Err(error) if error.is_invalid() => Err(Problem::invalid("content", error.to_string())),
+        Err(error) => Err(changed_or(&**memory, id, error).await),
+    }
 }
 
 /// `DELETE /api/memory/{id}`: with its history.
 pub(super) async fn forget(knowledge: Knowledge, request: Request) -> HandlerResult {
     let memory = there(&knowledge)?;
-    let id = id(&request).ok_or_else(unknown)?;
-    if !memory.forget(&Reach::All, id).await? {
-        return Err(unknown());
+    let id = id(&request).ok_or_else(|| precondition::missing(&request, unknown()))?;
+    match memory.forget(&Reach::All, id, precondition::expected(&request.head.headers)).await {
+        Ok(true) => {}
+        Ok(false) => return Err(unknown()),
+        Err(error) => return Err(changed_or(&**memory, id, error).await),
     }
     tracing::info!(memory = %id, "a memory was removed");
     Ok(response::no_content())
+}
+
+/// Refuses a change of a memory; with what it is now, if that is why.
+async fn changed_or(memory: &dyn Memory, id: MemoryId, error: Error) -> Problem {
+    if !error.is_changed_elsewhere() {
+        return error.into();
+    }
+    match memory.show(&Reach::All, id).await {
+        Ok(record) => precondition::changed_elsewhere(
+            record.and_then(|record| precondition::Present::new(&record, record.entry.version())),
+        ),
+        Err(error) => error.into(),
+    }
 }
 
 /// Returns the reach for one person's memories, or for everyone's.
@@ -150,6 +170,7 @@ mod tests {
         MemoryEntry, MemoryGuard, MemoryHit, MemoryPage, MemoryRecord, MemoryStats, Stored,
     };
     use aethon_core::testkit::MemoryStore;
+    use aethon_core::version::Expected;
     use async_trait::async_trait;
     use serde_json::{Value, json};
 
@@ -172,8 +193,8 @@ mod tests {
             MemoryGuard::default().check(correction.content.as_deref().unwrap_or_default())?;
             self.0.correct(reach, id, correction).await
         }
-        async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool> {
-            self.0.forget(reach, id).await
+        async fn forget(&self, reach: &Reach, id: MemoryId, expected: Expected) -> Result<bool> {
+            self.0.forget(reach, id, expected).await
         }
         async fn show(&self, reach: &Reach, id: MemoryId) -> Result<Option<MemoryRecord>> {
             self.0.show(reach, id).await

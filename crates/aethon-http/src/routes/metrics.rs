@@ -1,5 +1,6 @@
 //! `/metrics`: counters since the program started, in the text format of Prometheus.
 
+mod process;
 mod text;
 
 use std::collections::BTreeMap;
@@ -89,7 +90,8 @@ pub(super) async fn show(
 ) -> HandlerResult {
     let mut text = Exposition::default();
     let counters = activity.bus.telemetry().counters();
-    process(&mut text, &about);
+    about_process(&mut text, &about);
+    caches(&mut text, &chat, &activity);
     events(&mut text, &counters);
     models(&mut text, &counters);
     turns(&mut text, &counters, &chat.assistant.activity());
@@ -118,22 +120,24 @@ pub(super) async fn show(
     Ok(answer)
 }
 
-fn process(text: &mut Exposition, about: &About) {
+fn about_process(text: &mut Exposition, about: &About) {
     let help = "The running version; the value is always 1.";
     text.gauge("aethon_build_info", help, &[("version", about.version)], 1.0);
     let help = "How long the program has been running.";
     text.gauge("aethon_uptime_seconds", help, &[], about.started.elapsed().as_secs_f64());
-    if let Some(bytes) = resident_bytes() {
-        text.gauge("process_resident_memory_bytes", "Resident memory.", &[], bytes as f64);
-    }
+    process::show(text);
 }
 
-/// Returns the resident memory of the process, or `None` if the system does not report it.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kilobytes * 1024)
+/// What is kept in memory between requests and turns. All of it is bounded, and goes when it is not used.
+fn caches(text: &mut Exposition, chat: &Chat, activity: &Activity) {
+    let mut sizes = activity.bus.telemetry().caches().measured();
+    sizes.insert("frame_logs", chat.hub.log_bytes());
+    sizes.insert("log_records", activity.logs.bytes());
+    sizes.insert("telemetry_queue", activity.bus.telemetry().waiting_bytes());
+    for (cache, bytes) in sizes {
+        let help = "Memory that is kept for what may be needed again.";
+        text.gauge("aethon_cache_bytes", help, &[("cache", cache)], bytes as f64);
+    }
 }
 
 fn events(text: &mut Exposition, counters: &Counters) {

@@ -1,6 +1,6 @@
 //! `/api/scheduler`: scheduled jobs and their runs.
 
-use aethon_core::schedule::{FieldFault, JobRefusal, JobRequest, Origin, RunRecord};
+use aethon_core::schedule::{FieldFault, JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -9,6 +9,7 @@ use crate::deps::Workflows;
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{Jobs, ListedJob};
+use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -40,13 +41,23 @@ pub(super) async fn add(workflows: Workflows, mut request: Request) -> HandlerRe
         ..JobRequest::default()
     };
     let record = workflows.schedule.add(wanted, Origin::Owner).await.map_err(refused)?;
-    response::created(&ListedJob::of(&record))
+    Ok(precondition::tagged(response::created(&ListedJob::of(&record))?, &record.job.version()))
+}
+
+/// `GET /api/scheduler/jobs/{id}`.
+pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
+    let id = id(&request);
+    let record = find(&*workflows.schedule, &id).await?.ok_or_else(|| refused(JobRefusal::unknown(&id)))?;
+    precondition::json(&ListedJob::of(&record), &record.job.version())
 }
 
 /// `DELETE /api/scheduler/jobs/{id}`.
 pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerResult {
-    workflows.schedule.remove(&id(&request)).await.map_err(refused)?;
-    Ok(response::no_content())
+    let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
+    match workflows.schedule.remove(&id, expected).await {
+        Ok(()) => Ok(response::no_content()),
+        Err(refusal) => Err(changed_or(&*workflows.schedule, &id, refusal).await),
+    }
 }
 
 /// `PATCH /api/scheduler/jobs/{id} {enabled}`: pauses or resumes a job.
@@ -56,8 +67,11 @@ pub(super) async fn pause(workflows: Workflows, mut request: Request) -> Handler
         Some(_) => return Err(Problem::invalid("enabled", "must be true or false")),
         None => return Err(Problem::invalid("enabled", "is required")),
     };
-    let record = workflows.schedule.set_paused(&id(&request), !enabled).await.map_err(refused)?;
-    response::json(&ListedJob::of(&record))
+    let (id, expected) = (id(&request), precondition::expected(&request.head.headers));
+    match workflows.schedule.set_paused(&id, !enabled, expected).await {
+        Ok(record) => precondition::json(&ListedJob::of(&record), &record.job.version()),
+        Err(refusal) => Err(changed_or(&*workflows.schedule, &id, refusal).await),
+    }
 }
 
 /// `POST /api/scheduler/jobs/{id}/run`: runs the job now, in addition to its schedule. The run exists when this
@@ -75,6 +89,24 @@ pub(super) async fn runs(workflows: Workflows, request: Request) -> HandlerResul
 
 fn id(request: &Request) -> String {
     request.params.get("id").unwrap_or_default()
+}
+
+async fn find(schedule: &dyn Schedule, id: &str) -> Result<Option<JobRecord>, Problem> {
+    let jobs = schedule.jobs().await.map_err(refused)?;
+    Ok(jobs.into_iter().find(|record| record.job.job_id.as_str() == id))
+}
+
+/// Refuses a change of a job; with what it is now, if that is why.
+async fn changed_or(schedule: &dyn Schedule, id: &str, refusal: JobRefusal) -> Problem {
+    match refusal {
+        JobRefusal::Failed(error) if error.is_changed_elsewhere() => match find(schedule, id).await {
+            Ok(present) => precondition::changed_elsewhere(
+                present.and_then(|record| Present::new(&ListedJob::of(&record), record.job.version())),
+            ),
+            Err(problem) => problem,
+        },
+        refusal => refused(refusal),
+    }
 }
 
 fn refused(refusal: JobRefusal) -> Problem {

@@ -1,15 +1,18 @@
 //! `/api/sessions`: listing conversations, showing one with its messages, and changing them. `export` returns one as
 //! a file.
 
+use aethon_core::error::Error;
 use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::session::{Clear, SessionQuery};
+use aethon_core::version::Expected;
 use serde::Serialize;
 
 use crate::deps::{Activity, Chat};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{self, Listed};
+use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -63,7 +66,7 @@ pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
     };
     let is_optional = request.flag("optional")?;
     match json::show(&chat, &id, before, limit).await? {
-        Some(session) => response::json(&session),
+        Some(session) => precondition::json(&session, &session.session.summary.version()),
         None if is_optional => Ok(response::no_content()),
         None => Err(no_such_session()),
     }
@@ -71,7 +74,11 @@ pub(super) async fn show(chat: Chat, request: Request) -> HandlerResult {
 
 /// `DELETE /api/sessions/{id}`: removes the whole session.
 pub(super) async fn delete(chat: Chat, request: Request) -> HandlerResult {
-    clear(&chat, &request, Clear::Delete).await
+    let how = match precondition::expected(&request.head.headers) {
+        Expected::Anything => Clear::Delete,
+        expected => Clear::DeleteIf(expected),
+    };
+    clear(&chat, &request, how).await
 }
 
 /// `POST /api/sessions/{id}/reset`: removes its messages.
@@ -92,26 +99,49 @@ pub(super) async fn stop(chat: Chat, request: Request) -> HandlerResult {
 
 /// `PATCH /api/sessions/{id} {title}`.
 pub(super) async fn rename((chat, activity): (Chat, Activity), mut request: Request) -> HandlerResult {
-    let id = session_id(&request)?;
+    let id = session_id(&request).map_err(|unknown| precondition::missing(&request, unknown))?;
     let title = Fields::parse(&request.read().await?)?.required_text("title")?;
     let title = title.trim();
     if title.chars().count() > MAX_TITLE || title.chars().any(char::is_control) {
         return Err(Problem::invalid("title", "must be at most 200 characters, without line breaks"));
     }
-    if !chat.transcripts.rename(&id, title).await? {
-        return Err(no_such_session());
+    let expected = precondition::expected(&request.head.headers);
+    match chat.transcripts.rename(&id, title, expected).await {
+        Ok(true) => {}
+        Ok(false) => return Err(no_such_session()),
+        Err(error) => return Err(changed_or(&chat, &id, error).await),
     }
     activity.bus.publish(|| Event::Session { session: id.clone(), change: SessionChange::Updated });
     let summary = chat.transcripts.session(&id).await?.ok_or_else(no_such_session)?;
-    response::json(&Listed::new(&chat, summary))
+    let version = summary.version();
+    precondition::json(&Listed::new(&chat, summary), &version)
+}
+
+/// Refuses a change of a session; with what it is now, without its messages, if that is why.
+async fn changed_or(chat: &Chat, id: &SessionId, error: Error) -> Problem {
+    if !error.is_changed_elsewhere() {
+        return error.into();
+    }
+    match chat.transcripts.session(id).await {
+        Ok(present) => precondition::changed_elsewhere(present.and_then(|summary| {
+            let version = summary.version();
+            Present::new(&Listed::new(chat, summary), version)
+        })),
+        Err(error) => error.into(),
+    }
 }
 
 async fn clear(chat: &Chat, request: &Request, how: Clear) -> HandlerResult {
-    let id = session_id(request)?;
-    if !chat.assistant.clear(&id, how).await? {
-        return Err(no_such_session());
+    let id = session_id(request).map_err(|unknown| match how.is_delete() {
+        true => precondition::missing(request, unknown),
+        false => unknown,
+    })?;
+    let what = if how.is_delete() { "deleted" } else { "reset" };
+    match chat.assistant.clear(&id, how).await {
+        Ok(true) => {}
+        Ok(false) => return Err(no_such_session()),
+        Err(error) => return Err(changed_or(chat, &id, error).await),
     }
-    let what = if how == Clear::Delete { "deleted" } else { "reset" };
     tracing::info!(session = %id, address = request.client.shown(), "a session was {what}");
     response::json(&Done { status: "ok", session_id: &id })
 }

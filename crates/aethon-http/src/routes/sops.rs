@@ -2,7 +2,7 @@
 
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Handling, Inbound};
-use aethon_core::sop::{Sop, SopFault, SopName, SopRefusal, SopRun};
+use aethon_core::sop::{Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRun, SopVersion};
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -11,6 +11,7 @@ use crate::deps::{Chat, Workflows};
 use crate::error::Problem;
 use crate::fields::Fields;
 use crate::json::{ListedSop, Sops};
+use crate::precondition::{self, Present};
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
@@ -18,6 +19,12 @@ use crate::response::{self, HandlerResult};
 struct Runs {
     count: usize,
     runs: Vec<SopRun>,
+}
+
+#[derive(Serialize)]
+struct Versions {
+    count: usize,
+    versions: Vec<SopVersion>,
 }
 
 #[derive(Serialize)]
@@ -62,22 +69,39 @@ pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResu
 pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
     let sop = workflows.sops.sop(&name).await?.ok_or_else(|| unknown(name.as_str()))?;
-    response::json(&ListedSop::of(&sop, true).rendered())
+    precondition::json(&ListedSop::of(&sop, true).rendered(), &sop.version())
+}
+
+/// `GET /api/sops/{name}/versions`: what a SOP of the workspace said before, newest first.
+pub(super) async fn versions(workflows: Workflows, request: Request) -> HandlerResult {
+    let name = name(&request)?;
+    let versions = workflows.sops.versions(&name).await?;
+    if versions.is_empty() && workflows.sops.sop(&name).await?.is_none() {
+        return Err(unknown(name.as_str()));
+    }
+    response::json(&Versions { count: versions.len(), versions })
 }
 
 /// `PUT /api/sops/{name} {content}`: writes a file in the workspace.
 pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerResult {
     let name = valid_name(&request)?;
     let content = Fields::parse(&request.read().await?)?.required_text("content")?;
-    let sop = workflows.sops.save(&name, &content).await.map_err(refused)?;
+    let expected = precondition::expected(&request.head.headers);
+    let sop = match workflows.sops.save(&name, &content, expected).await {
+        Ok(sop) => sop,
+        Err(refusal) => return Err(changed_or(&*workflows.sops, &name, refusal).await),
+    };
     tracing::info!(sop = %name, address = request.client.shown(), "a SOP was written");
-    response::json(&ListedSop::of(&sop, true).rendered())
+    precondition::json(&ListedSop::of(&sop, true).rendered(), &sop.version())
 }
 
 /// `DELETE /api/sops/{name}`: removes a file from the workspace. Built-in SOPs stay.
 pub(super) async fn remove(workflows: Workflows, request: Request) -> HandlerResult {
-    let name = name(&request)?;
-    workflows.sops.remove(&name).await.map_err(refused)?;
+    let name = name(&request).map_err(|unknown| precondition::missing(&request, unknown))?;
+    let expected = precondition::expected(&request.head.headers);
+    if let Err(refusal) = workflows.sops.remove(&name, expected).await {
+        return Err(changed_or(&*workflows.sops, &name, refusal).await);
+    }
     tracing::info!(sop = %name, address = request.client.shown(), "a SOP was removed");
     Ok(response::no_content())
 }
@@ -183,6 +207,19 @@ fn valid_name(request: &Request) -> Result<SopName, Problem> {
 fn unknown(name: &str) -> Problem {
     let name: String = name.chars().take(80).collect();
     Problem::not_found(format!("there is no SOP named {name}")).with_code("unknown_sop")
+}
+
+/// Refuses a change of a SOP; with what it is now, if that is why.
+async fn changed_or(sops: &dyn SopCatalog, name: &SopName, refusal: SopRefusal) -> Problem {
+    match refusal {
+        SopRefusal::Failed(error) if error.is_changed_elsewhere() => match sops.sop(name).await {
+            Ok(present) => precondition::changed_elsewhere(
+                present.and_then(|sop| Present::new(&ListedSop::of(&sop, true).rendered(), sop.version())),
+            ),
+            Err(error) => error.into(),
+        },
+        refusal => refused(refusal),
+    }
 }
 
 fn refused(refusal: SopRefusal) -> Problem {

@@ -100,6 +100,11 @@ impl Hub {
         room
     }
 
+    /// Returns the bytes that the logs of all rooms take.
+    pub(crate) fn log_bytes(&self) -> usize {
+        self.bound.bytes()
+    }
+
     /// Tidies up, if it is time to. The server calls this, so that what rests goes although nobody comes.
     pub(crate) fn sweep(&self) {
         self.sweep_if_due(&mut self.lock());

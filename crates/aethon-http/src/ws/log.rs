@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use aethon_core::ids::TurnId;
+use aethon_core::weight;
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
@@ -28,6 +29,9 @@ const BATCH: (usize, usize) = (64, 256 << 10);
 const MAX_JOINED: usize = 32 << 10;
 /// The newest frames and their bytes, which stay as they are when the log is full: those who keep up get every one.
 const FRESH: (usize, usize) = (512, 1 << 20);
+
+/// What sharing a frame with its readers takes.
+const SHARED: usize = 32;
 
 /// The frames.
 pub(super) struct Log {
@@ -50,8 +54,10 @@ struct Entry {
 }
 
 impl Entry {
+    /// What it takes in memory, with its place in the log. The frames of a turn share its id.
     fn size(&self) -> usize {
-        self.text.len() + self.parts.len() * size_of::<(u64, usize)>()
+        let own = weight::allocation(self.text.len()) + SHARED;
+        size_of::<Self>() + own + weight::list::<(u64, usize)>(self.parts.capacity())
     }
 
     /// The frame for a reader who has seen everything up to `seq`: what is left of it where that is within.
@@ -137,10 +143,11 @@ impl Log {
     pub(super) fn push(&mut self, turn: &TurnId, body: &Body<'_>) -> u64 {
         self.newest += 1;
         let text = frames::of_turn(self.newest, turn, body);
-        self.bytes += text.len();
         let kind = Kind::of(body);
         self.replace_output(turn, kind);
-        self.entries.push_back(Entry { seq: self.newest, parts: Vec::new(), turn: turn.clone(), kind, text });
+        let entry = Entry { seq: self.newest, parts: Vec::new(), turn: turn.clone(), kind, text };
+        self.bytes += entry.size();
+        self.entries.push_back(entry);
         self.make_room();
         self.newest
     }
@@ -193,9 +200,9 @@ impl Log {
         self.floor
     }
 
-    /// How much the frames take.
+    /// How much the log takes in memory, the room that it has reserved included.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + (self.entries.capacity() - self.entries.len()) * size_of::<Entry>()
     }
 
     /// Empties it; numbering goes on.
@@ -211,6 +218,7 @@ impl Log {
             self.bytes -= entry.size();
             self.floor = entry.seq;
         }
+        self.entries.shrink_to_fit();
     }
 
     fn is_over(&self) -> bool {
@@ -426,7 +434,7 @@ mod tests {
         let frames = read(&log, 0).unwrap();
         let states: Vec<_> = frames.iter().map(|frame| frame["state"].as_str().unwrap()).collect();
         assert_eq!(states, ["running", "running", "ok"]);
-        assert_eq!(log.bytes(), log.entries.iter().map(Entry::size).sum::<usize>());
+        assert_eq!(log.bytes, log.entries.iter().map(Entry::size).sum::<usize>());
     }
 
     #[test]
@@ -488,6 +496,37 @@ mod tests {
             }
             assert!(log.entries.len() <= MAX_FRAMES + 1);
         }
+    }
+
+    /// The memory of this process that no file stands behind.
+    fn resident_bytes() -> Option<usize> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+        let kibibytes: usize = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+        Some(kibibytes << 10)
+    }
+
+    #[test]
+    fn what_logs_are_counted_at_is_what_they_take() {
+        let Some(before) = resident_bytes() else { return };
+        let logs: Vec<Log> = (0..60)
+            .map(|number| {
+                let mut log = Log::new(1000);
+                for of in 0..500 {
+                    let turn = turn(&format!("{number:016}{of:016}"));
+                    for length in 0..5 {
+                        log.push(&turn, &Body::Delta { text: &"word ".repeat(length * 5) });
+                    }
+                }
+                assert_eq!(read(&log, 1000).unwrap().len(), 2500);
+                log
+            })
+            .collect();
+        let taken = resident_bytes().unwrap().saturating_sub(before);
+        let counted: usize = logs.iter().map(Log::bytes).sum();
+        assert!(counted > 30 << 20, "{counted}");
+        let ratio = counted as f64 / taken as f64;
+        assert!((0.75..1.25).contains(&ratio), "{counted} counted, {taken} taken: {ratio}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use aethon_core::model::{
 use aethon_core::service::ConfigView;
 use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord};
 use aethon_core::surface::Surface;
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -177,8 +178,9 @@ impl Transcripts for FakeTranscripts {
         Ok(Vec::new())
     }
 
-    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool> {
+    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
         let mut sessions = self.0.lock().unwrap();
+        expected.check(|| Some(Self::summary(id, sessions.get(id)?).version()))?;
         let Some(session) = sessions.get_mut(id) else { return Ok(false) };
         session.0 = title.into();
         Ok(true)
@@ -186,7 +188,8 @@ impl Transcripts for FakeTranscripts {
 
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {
         let mut sessions = self.0.lock().unwrap();
-        if how == Clear::Delete {
+        how.check(|| Some(Self::summary(id, sessions.get(id)?).version()))?;
+        if how.is_delete() {
             return Ok(sessions.remove(id).is_some());
         }
         let Some(session) = sessions.get_mut(id) else { return Ok(false) };

@@ -18,6 +18,7 @@ use aethon_core::session::{Clear, SessionPage, SessionQuery, SessionSummary, Tra
 use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::storage::StorageHealth;
 use aethon_core::testkit::{MemoryLedger, MemoryStore, NoWorkflows};
+use aethon_core::version::Expected;
 use aethon_http::deps::{Activity, Chat, Runtime, Setup, Workflows};
 use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
@@ -136,7 +137,7 @@ impl Transcripts for Nothing {
     async fn pending(&self, _id: &SessionId) -> Result<Vec<TurnRecord>> {
         Ok(Vec::new())
     }
-    async fn rename(&self, _id: &SessionId, _title: &str) -> Result<bool> {
+    async fn rename(&self, _id: &SessionId, _title: &str, _expected: Expected) -> Result<bool> {
         Ok(false)
     }
     async fn clear(&self, _id: &SessionId, _how: Clear) -> Result<bool> {

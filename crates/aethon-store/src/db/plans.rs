@@ -147,7 +147,7 @@ mod tests {
         store.list(MemoryListing::newest(5).with_words("plan")).await.unwrap();
         store.stats(&reach).await.unwrap();
         store.show(&reach, hits[0].entry.id).await.unwrap();
-        store.forget(&reach, hits[0].entry.id).await.unwrap();
+        store.forget(&reach, hits[0].entry.id, Expected::Anything).await.unwrap();
     }
 
     async fn schedule(store: &Store) {
@@ -167,7 +167,7 @@ mod tests {
             untrusted: false,
         };
         JobStore::add(store, &job, Some(now), 9).await.unwrap();
-        store.replace(&job, Some(now)).await.unwrap();
+        store.replace(&job, Some(now), Expected::Anything).await.unwrap();
         store.jobs().await.unwrap();
         store.job(&id).await.unwrap();
         RunLog::due(store, now, 9).await.unwrap();
@@ -188,7 +188,7 @@ mod tests {
         let end = EndRun { at: now, status: RunStatus::Ok, error: None, retry_at: None };
         store.end("r", end).await.unwrap();
         RunLog::runs(store, &id, 9).await.unwrap();
-        store.remove(&id).await.unwrap();
+        store.remove(&id, Expected::Anything).await.unwrap();
         let turn = TurnId::fresh();
         let run = SopRun {
             run_id: "s".into(),
@@ -336,7 +336,7 @@ mod tests {
         }
         Outbox::next_due(store).await.unwrap();
         store.post(&session, "k", message(Role::Assistant)).await.unwrap();
-        store.rename(&session, "t").await.unwrap();
+        store.rename(&session, "t", Expected::Anything).await.unwrap();
         store.messages(&session, None, 5).await.unwrap();
         store.session(&session).await.unwrap();
         let words = HistoryQuery { words: "plan".into(), except: None, limit: 3, chars: 80 };

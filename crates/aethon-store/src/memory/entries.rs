@@ -7,6 +7,7 @@ use aethon_core::memory::{
     Correction, MemoryEntry, MemoryId, MemoryRecord, MemoryVersion, NewMemory, Reach, Scope, Stored,
     fingerprint,
 };
+use aethon_core::version::Expected;
 use rusqlite::{Row, params};
 
 use super::words::{Word, is_telling, words};
@@ -67,6 +68,7 @@ pub(super) fn correct(
     let Some(old) = find(sql, scope, id)? else {
         return Err(Refusal::not_found(format!("there is no memory {id}")).into());
     };
+    correction.expected.check(|| Some(old.version()))?;
     let mut new = old.clone();
     new.content = correction.content.clone().unwrap_or(new.content);
     new.category = correction.category.clone().unwrap_or(new.category);
@@ -91,10 +93,15 @@ pub(super) fn correct(
     Ok(new)
 }
 
-/// Removes a memory and everything that belongs to it. Returns `false` if there is none.
-pub(super) fn forget(sql: &Sql<'_>, scope: &str, id: MemoryId) -> Result<bool, Error> {
+/// Removes a memory and everything that belongs to it, if it is as expected. Returns `false` if there is none.
+pub(super) fn forget(
+    sql: &Sql<'_>,
+    (scope, id): (&str, MemoryId),
+    expected: &Expected,
+) -> Result<bool, Error> {
     const FORGET: &str = "DELETE FROM memories WHERE id = ?1";
     let Some(entry) = find(sql, scope, id)? else { return Ok(false) };
+    expected.check(|| Some(entry.version()))?;
     unindex(sql, scope, id.0, &entry.content)?;
     sql.execute(FORGET, [id.0])?;
     Ok(true)

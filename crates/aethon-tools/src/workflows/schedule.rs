@@ -11,6 +11,7 @@ use aethon_core::schedule::{JobRecord, JobRefusal, JobRequest, Origin, Schedule,
 use aethon_core::time;
 use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
+use aethon_core::version::Expected;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -230,7 +231,7 @@ impl Tool for RemoveScheduledJob {
                 return Err(refused(JobRefusal::unknown(job_id)));
             }
         }
-        self.schedule.remove(&job_id).await.map_err(refused)?;
+        self.schedule.remove(&job_id, Expected::Anything).await.map_err(refused)?;
         Ok(ToolOutput::text(format!("The job {job_id} is removed.")))
     }
 }

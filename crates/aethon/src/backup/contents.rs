@@ -14,7 +14,7 @@ pub(super) const CONFIG: &str = "config.toml";
 pub(super) const MODELS: &str = "models.json";
 
 /// The folders that are copied whole. Tools made at run time belong to the owner as much as the workspace does.
-pub(super) const FOLDERS: [&str; 3] = ["workspace/", "recordings/", "tools/"];
+pub(super) const FOLDERS: [&str; 4] = ["workspace/", "recordings/", "tools/", "history/"];
 
 /// The folder of secrets.
 pub(super) const CREDENTIALS: &str = "credentials/";
@@ -76,7 +76,7 @@ impl Summary {
             DATABASE => self.database = Some(size),
             CONFIG => self.config = true,
             MODELS => self.models = true,
-            _ if name.starts_with("workspace/") => self.workspace += 1,
+            _ if name.starts_with("workspace/") || name.starts_with("history/") => self.workspace += 1,
             _ if name.starts_with("recordings/") => self.recordings += 1,
             _ if name.starts_with("tools/") => self.tools += 1,
             _ if name.starts_with(CREDENTIALS) => self.credentials += 1,
@@ -137,6 +137,7 @@ fn only_what_a_backup_holds_belongs_to_one() {
         "workspace/a/b.md",
         "recordings/x.zip",
         "tools/x/run.sh",
+        "history/sops/x/000001764225642000.md",
         "credentials/",
         "credentials/KEY",
     ];

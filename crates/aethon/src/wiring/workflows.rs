@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aethon_agent::changes::Instructions;
 use aethon_agent::schedule::{BookOptions, JobBook, StrangerJobs};
-use aethon_agent::sop::{SopDoor, SopFolder, Sops};
+use aethon_agent::sop::{SopDoor, SopFolder, SopHistory, Sops};
 use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_agent::work::{Tasks, WorkDoor, WorkLimits, Works};
 use aethon_config::Config;
@@ -50,7 +50,11 @@ pub(crate) struct Workflows {
 impl WorkflowParts {
     pub(crate) fn of(prepared: &Prepared, storage: &Storage) -> Self {
         let folder = prepared.home.workspace().join("sops");
-        let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
+        let catalog = Arc::new(SopFolder::with_history(
+            folder,
+            SopHistory::new(prepared.home.sop_history(), prepared.home.run(), prepared.clock()),
+            prepared.shared.redactor.clone(),
+        ));
         let instructions: Arc<dyn Instructions> = catalog.clone();
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
         let (runs, turns) = (storage.workflows.sop_runs.clone(), storage.turns.clone());

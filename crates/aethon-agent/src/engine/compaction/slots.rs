@@ -79,6 +79,17 @@ impl Ahead {
         self.lock().remove(session);
     }
 
+    /// Returns the bytes that the finished summaries take. They cost money and are small, so that only their number is
+    /// bounded.
+    pub(in crate::engine) fn bytes(&self) -> usize {
+        let slots = self.lock();
+        let texts = slots.of.values().map(|slot| match &*slot.stage.borrow() {
+            Stage::Ready(prepared) => prepared.summarised.bytes(),
+            Stage::Waiting | Stage::Begun => 0,
+        });
+        texts.sum::<usize>() + slots.of.len() * size_of::<(SessionId, Slot)>()
+    }
+
     /// Stops everything and accepts nothing more.
     pub(in crate::engine) fn end(&self) {
         let mut slots = self.lock();

@@ -1,6 +1,7 @@
 //! A summary with what it covers: made by `passes`, kept by `slots`, swapped in by `compactor`.
 
 use aethon_core::message::Block;
+use aethon_core::weight::Weight as _;
 
 use crate::window::Prefix;
 
@@ -22,6 +23,11 @@ pub(super) struct Summarised {
 }
 
 impl Summarised {
+    /// Returns the bytes that it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.from.heap() + self.to.heap() + self.text.heap()
+    }
+
     /// Returns the block that is stored and shown.
     pub(super) fn block(&self) -> Block {
         let Self { messages, from, to, text, .. } = self;

@@ -5,6 +5,7 @@ use crate::ids::{MessageId, TurnId};
 use crate::import::NewSession;
 use crate::message::{Block, Message, Role};
 use crate::session::{Accepted, Clear, MOST_PAGE_BYTES, SessionQuery, TurnPhase};
+use crate::version::Expected;
 
 const S: &str = "webchat:default";
 
@@ -29,11 +30,32 @@ pub async fn a_title_comes_from_the_first_message_until_a_person_gives_one(stage
     let edit = TurnId::fresh();
     stage.storage.turns.accept(&edit, &say(S, "edited"), Some(replacing("edited", &first))).await.unwrap();
     assert_eq!(title().await, "edited");
-    assert!(stage.storage.transcripts.rename(&session(S), "Mine").await.unwrap());
+    assert!(stage.storage.transcripts.rename(&session(S), "Mine", Expected::Anything).await.unwrap());
     let edit_again = TurnId::fresh();
     stage.storage.turns.accept(&edit_again, &say(S, "x"), Some(replacing("x", &edit))).await.unwrap();
     assert_eq!(title().await, "Mine");
-    assert!(!stage.storage.transcripts.rename(&session("webchat:none"), "x").await.unwrap());
+    assert!(
+        !stage.storage.transcripts.rename(&session("webchat:none"), "x", Expected::Anything).await.unwrap()
+    );
+}
+
+pub async fn a_session_is_renamed_and_removed_only_as_expected(stage: Stage) {
+    let (transcripts, id) = (&stage.storage.transcripts, session(S));
+    let version = async || transcripts.session(&id).await.unwrap().map(|summary| summary.version());
+    stage.turn(S, "first", "1").await;
+    let seen = Expected::OneOf(version().await.into_iter().collect());
+    stage.turn(S, "second", "2").await;
+    assert!(transcripts.rename(&id, "Mine", seen.clone()).await.unwrap(), "messages make no other version");
+    assert!(transcripts.rename(&id, "Late", seen.clone()).await.unwrap_err().is_changed_elsewhere());
+    assert!(transcripts.clear(&id, Clear::DeleteIf(seen)).await.unwrap_err().is_changed_elsewhere());
+    assert_eq!(transcripts.session(&id).await.unwrap().unwrap().title, "Mine");
+    assert_eq!(transcripts.session(&id).await.unwrap().unwrap().message_count, 4);
+    let present = Expected::OneOf(version().await.into_iter().collect());
+    assert!(transcripts.clear(&id, Clear::DeleteIf(present.clone())).await.unwrap());
+    for gone in [present, Expected::Existing] {
+        assert!(transcripts.rename(&id, "x", gone.clone()).await.unwrap_err().is_changed_elsewhere());
+        assert!(transcripts.clear(&id, Clear::DeleteIf(gone)).await.unwrap_err().is_changed_elsewhere());
+    }
 }
 
 pub async fn a_whole_conversation_is_made_at_once_or_not_at_all(stage: Stage) {
@@ -205,7 +227,12 @@ pub async fn sessions_are_found_by_title_id_and_words(stage: Stage) {
     stage.turn("webchat:alpha", "How tall is the Eiffel tower?", "It is 330 metres tall, grüße.").await;
     stage.advance(1);
     stage.turn("webchat:beta", "Tell me about\nthe tower of Japan", "It stands in Minato.").await;
-    stage.storage.transcripts.rename(&session("webchat:beta"), "Towers in Japan").await.unwrap();
+    stage
+        .storage
+        .transcripts
+        .rename(&session("webchat:beta"), "Towers in Japan", Expected::Anything)
+        .await
+        .unwrap();
     for (search, expected) in [
         ("TOWER", vec!["beta", "alpha"]),
         ("tow", vec!["beta", "alpha"]),

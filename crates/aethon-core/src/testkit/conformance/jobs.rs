@@ -9,6 +9,7 @@ use crate::schedule::{
     BeginRun, Cron, Due, EndRun, Job, JobId, Missed, Origin, RunRecord, RunStatus, Task, Timing,
 };
 use crate::sop::{SopName, SopRun, SopRunChange, SopRunState};
+use crate::version::Expected;
 
 fn job(id: &str) -> Job {
     let cron = Cron::parse("0 8 * * *").unwrap();
@@ -61,11 +62,21 @@ pub async fn a_job_is_kept_whole_and_its_name_counts_once(stage: Stage) {
         jobs.jobs().await.unwrap().iter().map(|record| record.job.job_id.to_string()).collect();
     assert_eq!(names, ["a", "news"]);
     let changed = Job { retries: 3, ..job.clone() };
-    jobs.replace(&changed, Some(at(70))).await.unwrap();
+    jobs.replace(&changed, Some(at(70)), Expected::Anything).await.unwrap();
     let found = jobs.job(&job.job_id).await.unwrap().unwrap();
     assert_eq!((found.job.retries, found.next_run), (3, Some(at(70))));
-    assert!(jobs.remove(&job.job_id).await.unwrap());
-    assert!(!jobs.remove(&job.job_id).await.unwrap());
+    // Whoever has seen another version changes and removes nothing.
+    let (old, present) = (Expected::OneOf(vec![job.version()]), Expected::OneOf(vec![changed.version()]));
+    let refused = jobs.replace(&job, None, old.clone()).await.unwrap_err();
+    assert!(refused.is_changed_elsewhere());
+    assert!(jobs.remove(&job.job_id, old).await.unwrap_err().is_changed_elsewhere());
+    assert_eq!(jobs.job(&job.job_id).await.unwrap().unwrap().job, changed);
+    jobs.replace(&changed, Some(at(70)), present).await.unwrap();
+    assert!(jobs.remove(&job.job_id, Expected::Anything).await.unwrap());
+    assert!(!jobs.remove(&job.job_id, Expected::Anything).await.unwrap());
+    assert!(jobs.remove(&job.job_id, Expected::Existing).await.unwrap_err().is_changed_elsewhere());
+    assert!(jobs.replace(&job, None, Expected::Existing).await.unwrap_err().is_changed_elsewhere());
+    assert!(jobs.job(&job.job_id).await.unwrap().is_none());
 }
 
 pub async fn a_run_that_is_due_has_one_owner(stage: Stage) {
@@ -138,7 +149,7 @@ pub async fn a_job_has_one_open_run(stage: Stage) {
     let listed: Vec<String> =
         runs.runs(&job.job_id, 9).await.unwrap().into_iter().map(|run| run.run_id).collect();
     assert_eq!(listed, ["r3", "r1"]);
-    assert!(jobs.remove(&job.job_id).await.unwrap());
+    assert!(jobs.remove(&job.job_id, Expected::Anything).await.unwrap());
     assert!(runs.runs(&job.job_id, 9).await.unwrap().is_empty());
 }
 

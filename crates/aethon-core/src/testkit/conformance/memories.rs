@@ -5,6 +5,7 @@ use crate::memory::{
     Correction, MemoryEntry, MemoryId, MemoryListing, MemoryQuery, MemoryVector, NewMemory, Purpose,
     QueryVector, Reach, Scope,
 };
+use crate::version::Expected;
 
 impl Stage {
     async fn remember(&self, content: &str, category: &str) -> MemoryEntry {
@@ -97,13 +98,32 @@ pub async fn a_correction_takes_the_place_and_leaves_history(stage: Stage) {
     stage.remember("Ada lives in Lisbon.", "people").await;
 }
 
+pub async fn a_memory_is_corrected_and_forgotten_only_as_expected(stage: Stage) {
+    let (memory, reach) = (&stage.storage.memory, Reach::default());
+    let seen = stage.remember("Ada lives in Lisbon.", "people").await;
+    let correction =
+        |text: &str, expected: Expected| Correction::new(Some(text), None, "").unwrap().expecting(expected);
+    let as_seen = || Expected::OneOf(vec![seen.version()]);
+    stage.recall("Ada").await;
+    let porto = memory.correct(&reach, seen.id, correction("Ada lives in Porto.", as_seen())).await.unwrap();
+    assert_ne!(porto.version(), seen.version());
+    let late = memory.correct(&reach, seen.id, correction("Ada lives in Rome.", as_seen())).await;
+    assert!(late.unwrap_err().is_changed_elsewhere());
+    assert!(memory.forget(&reach, seen.id, as_seen()).await.unwrap_err().is_changed_elsewhere());
+    assert_eq!(memory.show(&reach, seen.id).await.unwrap().unwrap().entry.content, "Ada lives in Porto.");
+    assert!(memory.forget(&reach, seen.id, Expected::OneOf(vec![porto.version()])).await.unwrap());
+    assert!(memory.forget(&reach, seen.id, Expected::Existing).await.unwrap_err().is_changed_elsewhere());
+    let gone = memory.correct(&reach, seen.id, correction("x y", Expected::Existing)).await;
+    assert!(gone.unwrap_err().is_changed_elsewhere());
+}
+
 pub async fn a_memory_that_is_forgotten_is_gone(stage: Stage) {
     let (memory, reach) = (&stage.storage.memory, Reach::default());
     let entry = stage.remember("The spare key lies under the flowerpot.", "").await;
     let correction = Correction::new(Some("The spare key is with Ada."), None, "").unwrap();
     memory.correct(&reach, entry.id, correction).await.unwrap();
-    assert!(memory.forget(&reach, entry.id).await.unwrap());
-    assert!(!memory.forget(&reach, entry.id).await.unwrap());
+    assert!(memory.forget(&reach, entry.id, Expected::Anything).await.unwrap());
+    assert!(!memory.forget(&reach, entry.id, Expected::Anything).await.unwrap());
     assert!(memory.show(&reach, entry.id).await.unwrap().is_none());
     assert!(stage.recall("spare key flowerpot").await.is_empty());
     assert!(stage.listed("").await.is_empty());
@@ -156,7 +176,7 @@ pub async fn memories_of_somebody_else_are_not_seen(stage: Stage) {
     assert_eq!(hits.iter().map(|hit| hit.entry.id).collect::<Vec<_>>(), [theirs.entry.id]);
     assert_eq!(memory.list(MemoryListing::newest(5).of(scope.clone())).await.unwrap().count, 1);
     assert!(memory.show(&reach, own.id).await.unwrap().is_none());
-    assert!(!memory.forget(&reach, own.id).await.unwrap());
+    assert!(!memory.forget(&reach, own.id, Expected::Anything).await.unwrap());
     assert!(memory.correct(&reach, own.id, Correction::default()).await.unwrap_err().is_not_found());
     assert_eq!(stage.recall("oven").await.len(), 1);
 }
@@ -200,8 +220,8 @@ pub async fn who_sees_several_finds_the_memories_of_each(stage: Stage) {
     // A memory within reach is changed in place; one out of reach stays.
     let moved = Correction::new(Some("Ben's oven is from Miele."), None, "").unwrap();
     assert_eq!(memory.correct(&both, ids[1], moved).await.unwrap().scope, Scope::named("ben"));
-    assert!(!memory.forget(&both, ids[3]).await.unwrap());
-    assert!(memory.forget(&Reach::All, ids[3]).await.unwrap());
+    assert!(!memory.forget(&both, ids[3], Expected::Anything).await.unwrap());
+    assert!(memory.forget(&Reach::All, ids[3], Expected::Anything).await.unwrap());
     assert!(memory.show(&Reach::All, ids[1]).await.unwrap().is_some());
 }
 

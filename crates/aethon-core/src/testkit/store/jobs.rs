@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::ids::TurnId;
 use crate::schedule::{BeginRun, Due, EndRun, Job, JobId, JobRecord, JobStore, RunLog, RunRecord, RunStatus};
 use crate::sop::{SopRun, SopRunChange, SopRunState, SopRuns};
+use crate::version::Expected;
 
 /// The data of jobs and SOPs.
 #[derive(Clone, Default)]
@@ -43,16 +44,18 @@ impl JobStore for MemoryStore {
         Ok(true)
     }
 
-    async fn replace(&self, job: &Job, next_run: Option<Timestamp>) -> Result<()> {
+    async fn replace(&self, job: &Job, next_run: Option<Timestamp>, expected: Expected) -> Result<()> {
         let mut tables = self.enter("replace")?;
         let jobs = &mut tables.jobs.jobs;
+        expected.check(|| Some(jobs.get(&job.job_id)?.job.version()))?;
         let record = jobs.entry(job.job_id.clone()).or_insert_with(|| JobRecord::new(job.clone(), next_run));
         (record.job, record.next_run, record.retry_at, record.attempt) = (job.clone(), next_run, None, 0);
         Ok(())
     }
 
-    async fn remove(&self, id: &JobId) -> Result<bool> {
+    async fn remove(&self, id: &JobId, expected: Expected) -> Result<bool> {
         let mut tables = self.enter("remove")?;
+        expected.check(|| Some(tables.jobs.jobs.get(id)?.job.version()))?;
         tables.jobs.runs.retain(|run| run.job_id != *id);
         Ok(tables.jobs.jobs.remove(id).is_some())
     }

@@ -13,6 +13,7 @@ use crate::memory::{
     MemoryRecord, MemoryStats, MemoryStorage, MemoryVector, MemoryVersion, NewMemory, Purpose, Reach, Scope,
     Stored, fingerprint,
 };
+use crate::version::Expected;
 
 /// A memory with everything that belongs to it.
 #[derive(Clone)]
@@ -50,6 +51,7 @@ impl Memory for MemoryStore {
     async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> Result<MemoryEntry> {
         let now = self.clock.now();
         let mut tables = self.enter("correct")?;
+        correction.expected.check(|| Some(row(&mut tables, reach, id)?.entry.version()))?;
         let content = correction.content.as_deref();
         let scope = row(&mut tables, reach, id).ok_or_else(no_memory)?.entry.scope.clone();
         let has_twin = |row: &MemoryRow| {
@@ -63,8 +65,9 @@ impl Memory for MemoryStore {
         Ok(row.entry.clone())
     }
 
-    async fn forget(&self, reach: &Reach, id: MemoryId) -> Result<bool> {
+    async fn forget(&self, reach: &Reach, id: MemoryId, expected: Expected) -> Result<bool> {
         let mut tables = self.enter("forget")?;
+        expected.check(|| Some(row(&mut tables, reach, id)?.entry.version()))?;
         let before = tables.memories.len();
         tables.memories.retain(|row| !reach.has(&row.entry.scope) || row.entry.id != id);
         Ok(tables.memories.len() < before)

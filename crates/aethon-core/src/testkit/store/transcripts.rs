@@ -10,6 +10,7 @@ use crate::message::{Message, Role};
 use crate::session::{
     Clear, MOST_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnPhase, TurnRecord,
 };
+use crate::version::Expected;
 
 #[async_trait]
 impl Transcripts for MemoryStore {
@@ -53,8 +54,9 @@ impl Transcripts for MemoryStore {
         Ok(open.into_iter().map(|row| row.record.clone()).collect())
     }
 
-    async fn rename(&self, id: &SessionId, title: &str) -> Result<bool> {
+    async fn rename(&self, id: &SessionId, title: &str, expected: Expected) -> Result<bool> {
         let mut tables = self.enter("rename")?;
+        expected.check(|| Some(listing::summary(id, tables.sessions.get(id)?).version()))?;
         let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
         title.clone_into(&mut session.title);
         session.is_title_given = true;
@@ -63,12 +65,13 @@ impl Transcripts for MemoryStore {
 
     async fn clear(&self, id: &SessionId, how: Clear) -> Result<bool> {
         let (mut tables, now) = (self.enter("clear")?, self.clock.now());
+        how.check(|| Some(listing::summary(id, tables.sessions.get(id)?).version()))?;
         let Some(session) = tables.sessions.get_mut(id) else { return Ok(false) };
         session.messages.clear();
         session.updated_at = now;
         // The message that the title was taken from is gone, so the title stays.
         session.is_title_given |= !session.title.is_empty();
-        if how == Clear::Delete {
+        if how.is_delete() {
             tables.sessions.remove(id);
         }
         tables.forget_turns(id, now);
