@@ -19,8 +19,8 @@ export class Store extends EventTarget {
     return this.#held.get(path);
   }
 
-  /** Requests a path now. @param {string} path */
-  async load(path) {
+  /** Requests a path now. @param {string} path @param {boolean} [isAgain] after a sign-in */
+  async load(path, isAgain = false) {
     const before = this.#held.get(path);
     this.#number += 1;
     const number = this.#number;
@@ -31,7 +31,7 @@ export class Store extends EventTarget {
       // An unchanged answer keeps its identity, so that views need not update.
       if (before?.value !== undefined && JSON.stringify(before.value) === JSON.stringify(held.value)) held.value = before.value;
     } catch (problem) {
-      if (problem instanceof Problem && problem.status === 401) void signInAgain().then(() => this.load(path));
+      if (problem instanceof Problem && problem.status === 401) void signInAgain().then(() => !isAgain && this.load(path, true));
       held = { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 };
     }
     if (this.#asked.get(path) !== number) return;
