@@ -11,7 +11,7 @@ const MOST = 60;
 export class Store extends EventTarget {
   /** @type {Map<string, Held>} */ #held = new Map();
   /** @type {Map<string, ReturnType<typeof setTimeout>>} */ #planned = new Map();
-  /** The last request of each path: an answer that arrives after a younger one is discarded. @type {Map<string, number>} */ #asked = new Map();
+  /** The request of each path whose answer is held: an answer that arrives after a younger one is discarded. @type {Map<string, number>} */ #answered = new Map();
   #number = 0;
 
   /** @param {string} path @returns {Held | undefined} */
@@ -24,7 +24,6 @@ export class Store extends EventTarget {
     const before = this.#held.get(path);
     this.#number += 1;
     const number = this.#number;
-    this.#asked.set(path, number);
     let held;
     try {
       held = { value: await request(path), problem: null, at: Date.now() };
@@ -34,7 +33,9 @@ export class Store extends EventTarget {
       if (problem instanceof Problem && problem.status === 401) void signInAgain().then(() => !isAgain && this.load(path, true));
       held = { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 };
     }
-    if (this.#asked.get(path) !== number) return;
+    // Not those that a younger request will outdo: who asks again and again would never have an answer.
+    if (number < (this.#answered.get(path) ?? 0)) return;
+    this.#answered.set(path, number);
     this.#held.delete(path);
     this.#held.set(path, held);
     for (const old of this.#held.keys()) if (this.#held.size > MOST) this.#held.delete(old);
