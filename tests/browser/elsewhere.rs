@@ -240,16 +240,16 @@ fn a_reviewed_change_of_the_configuration_is_saved_only_while_it_is_true() {
     let Some(page) = Page::open(&["budget.pricing.fake={input=1.0,output=1.0}"]) else { return };
     let browser = &page.browser;
     let top = |amount: u8| format!("/of \\${amount}\\.00/.test(one('.top-facts')?.innerText)");
-    put(&page, "PATCH", "/api/config", &json!({"budget.daily_usd": 7}));
+    put(&page, "PATCH", "/api/config", &json!({"budget.daily_usd": 22}));
     page.go("/dashboard#/overview");
-    page.until("the top line has it", &top(7));
+    page.until("the top line has it", &top(22));
     let [first, second] = another_window(&page);
     page.go("/dashboard#/config/budget.daily_usd");
     page.until("the key is there", "/Takes/.test(one('dialog')?.innerText)");
     press(&page, "Change");
-    page.fill("dialog input", "22");
+    page.fill("dialog input", "7");
     press(&page, "Show what changes");
-    page.until("the difference is shown", "/daily_usd = 22/.test(one('dialog .diff')?.innerText)");
+    page.until("the difference is shown", "/daily_usd = 7/.test(one('dialog .diff')?.innerText)");
     put(&page, "PATCH", "/api/config", &json!({"budget.daily_usd": 11}));
     page.until("the top line follows", &top(11));
     page.until("and so does the editor", "/Changed elsewhere: it is 11 now/.test(one('dialog').innerText)");
@@ -262,15 +262,15 @@ fn a_reviewed_change_of_the_configuration_is_saved_only_while_it_is_true() {
     press(&page, "Keep mine");
     page.until(
         "the difference is true again",
-        &format!("{CLOSED} && /-daily_usd = 11[^]*\\+daily_usd = 22/.test(one('dialog .diff')?.innerText)"),
+        &format!("{CLOSED} && /-daily_usd = 11[^]*\\+daily_usd = 7/.test(one('dialog .diff')?.innerText)"),
     );
     press(&page, "Save");
     page.until(
         "it is saved, and the top line follows",
-        &format!("/Saved/.test(one('.toasts').innerText) && {}", top(22)),
+        &format!("/Saved/.test(one('.toasts').innerText) && {}", top(7)),
     );
     switch(&page, &first);
-    page.until("in the other window as well", &top(22));
+    page.until("in the other window as well", &top(7));
     switch(&page, &second);
     browser.chord(&[ESCAPE]);
     page.assert_clean();

@@ -81,6 +81,22 @@ fn an_invalid_configuration_changes_nothing_and_says_why() {
 }
 
 #[test]
+fn open_dashboards_learn_which_keys_have_changed_and_no_values() {
+    let server = started("[model]\nprovider = \"echo\"\n");
+    let mut live = server.socket("/ws/dashboard");
+    live.send(r#"{"channel":"subscribe","topics":["config"]}"#);
+    assert!(live.is_heard());
+    reload(&server, "[model]\nprovider = \"fake\"\n[agent]\nloop_limit = 5\n", TAKEN);
+    let news = live.frame();
+    assert_eq!(news["channel"], "config");
+    assert_eq!(
+        news["data"],
+        json!({"taken_over": ["model.provider"], "needs_restart": ["agent.loop_limit"]})
+    );
+    assert_eq!(get(&server, "/api/status", "").1["provider"], "fake", "what it says is in force");
+}
+
+#[test]
 fn a_reload_that_would_open_the_door_to_strangers_is_refused() {
     let exposed = "host = \"0.0.0.0\"\n[model]\nprovider = \"echo\"\n[dashboard]\n";
     let server = started(&format!("{exposed}auth_token = \"the-old-token-0123\"\n"));

@@ -15,14 +15,19 @@ let asking = null;
 
 /** Resolves when the user is signed in again; never, if the page starts over. @returns {Promise<void>} */
 export function signInAgain() {
-  if (!asking && !hasUnsaved()) {
-    location.reload();
-    return new Promise(() => {});
-  }
-  asking ??= ask().finally(() => {
+  asking ??= settle().finally(() => {
     asking = null;
   });
   return asking;
+}
+
+async function settle() {
+  // A refusal may come late, after a sign-in here or in another window that it was too early for.
+  const check = await fetch("/api/status", { cache: "no-store" }).catch(() => null);
+  if (check?.status !== 401) return;
+  if (hasUnsaved()) return ask();
+  location.reload();
+  return new Promise(() => {});
 }
 
 /** @returns {Promise<void>} */

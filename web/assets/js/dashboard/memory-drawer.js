@@ -149,7 +149,7 @@ export function memoryDrawer(context, { changed, closed }) {
       else showEntry(await readAgain(item));
       return true;
     };
-    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [shared.notice, fields.content.element, fields.category.element], submit: shell.save, cancel: () => void readAgain(item).then(showEntry), send })] });
+    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [fields.content.element, fields.category.element, shared.notice], submit: shell.save, cancel: () => void readAgain(item).then(showEntry), send })] });
     fields.content.control.focus();
   };
 

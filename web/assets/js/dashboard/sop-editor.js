@@ -104,7 +104,7 @@ function edit(context, element, { sop, item, back }) {
     context.go([name]);
     return true;
   };
-  const body = [shared?.notice, fields.name.element, fields.content.element, make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null), changes].filter(Boolean);
+  const body = [fields.name.element, fields.content.element, make("div", { class: "sop-under" }, lint, before && sop.name ? preview : null), changes, shared?.notice].filter(Boolean);
   fill(element, form({ fields, body: /** @type {Node[]} */ (body), submit: shell.save, cancel: () => (location.hash = back), send }));
   void check();
 }

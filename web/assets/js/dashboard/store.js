@@ -11,7 +11,7 @@ const MOST = 60;
 export class Store extends EventTarget {
   /** @type {Map<string, Held>} */ #held = new Map();
   /** @type {Map<string, ReturnType<typeof setTimeout>>} */ #planned = new Map();
-  /** The last request of each path: an answer that arrives after a younger one is discarded. @type {Map<string, number>} */ #asked = new Map();
+  /** The request of each path whose answer is held: an answer that arrives after a younger one is discarded. @type {Map<string, number>} */ #answered = new Map();
   #number = 0;
 
   /** @param {string} path @returns {Held | undefined} */
@@ -19,22 +19,23 @@ export class Store extends EventTarget {
     return this.#held.get(path);
   }
 
-  /** Requests a path now. @param {string} path */
-  async load(path) {
+  /** Requests a path now. @param {string} path @param {boolean} [isAgain] after a sign-in */
+  async load(path, isAgain = false) {
     const before = this.#held.get(path);
     this.#number += 1;
     const number = this.#number;
-    this.#asked.set(path, number);
     let held;
     try {
       held = { value: await request(path), problem: null, at: Date.now() };
       // An unchanged answer keeps its identity, so that views need not update.
       if (before?.value !== undefined && JSON.stringify(before.value) === JSON.stringify(held.value)) held.value = before.value;
     } catch (problem) {
-      if (problem instanceof Problem && problem.status === 401) void signInAgain().then(() => this.load(path));
+      if (problem instanceof Problem && problem.status === 401) void signInAgain().then(() => !isAgain && this.load(path, true));
       held = { value: before?.value, problem: /** @type {Problem} */ (problem), at: before?.at ?? 0 };
     }
-    if (this.#asked.get(path) !== number) return;
+    // Not those that a younger request will outdo: who asks again and again would never have an answer.
+    if (number < (this.#answered.get(path) ?? 0)) return;
+    this.#answered.set(path, number);
     this.#held.delete(path);
     this.#held.set(path, held);
     for (const old of this.#held.keys()) if (this.#held.size > MOST) this.#held.delete(old);

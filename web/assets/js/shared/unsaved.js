@@ -6,14 +6,19 @@ import { confirmDialog } from "./dialog.js";
 
 /** @type {Map<HTMLElement, () => boolean>} What is written in, with whether it has unsaved text. */
 const writers = new Map();
+/** How many are remembered before those that are gone from the page are forgotten. */
+const MOST = 20;
+let isListening = false;
 
 /**
  * Watches over what is written in this element, for as long as it is on the page.
  * @param {HTMLElement} element @param {() => boolean} isUnsaved
  */
 export function watchUnsaved(element, isUnsaved) {
-  if (writers.size === 0) addEventListener("beforeunload", (event) => hasUnsaved() && event.preventDefault());
-  for (const other of writers.keys()) if (!other.isConnected) writers.delete(other);
+  if (!isListening) addEventListener("beforeunload", (event) => hasUnsaved() && event.preventDefault());
+  isListening = true;
+  // The newest may not be on the page yet.
+  if (writers.size > MOST) for (const other of [...writers.keys()].slice(0, -2)) if (!other.isConnected) writers.delete(other);
   writers.set(element, isUnsaved);
 }
 
