@@ -31,7 +31,6 @@ mod protected_paths;
 mod sandbox;
 mod sandbox_limits;
 mod set;
-mod shaping;
 mod shell;
 mod slots;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems have no walls that use it"))]

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use aethon_core::shaping::{FOLDERS, PAGES};
 use aethon_core::turn::Trust;
 
 use super::grants::{Access, Places, grants};
@@ -18,7 +19,6 @@ use super::stamp::Stamp;
 use crate::files::real;
 use crate::options::Options;
 use crate::protected_paths::{ProtectedPaths, USUAL_HOMES, resolved};
-use crate::shaping::{FOLDERS, PAGES};
 use crate::sockets::ClosedSockets;
 
 /// What a command writes there about a process, such as a control group that is killed, needs no signal.

@@ -9,10 +9,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use aethon_core::shaping::{FOLDERS, PAGES};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, statat};
 use serde_json::{Value, json};
-
-use crate::shaping::{FOLDERS, PAGES};
 
 /// Prints the list of mounts with nothing but the shell.
 pub(super) const LIST_MOUNTS: &str = r#"while read -r line; do echo "$line"; done < /proc/self/mountinfo"#;

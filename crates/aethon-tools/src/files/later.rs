@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use aethon_core::shaping::{FOLDERS, PAGES};
 use aethon_core::tool::ToolError;
 use aethon_core::turn::Trust;
 
 use super::git;
 use super::workspace::Workspace;
 use crate::protected_paths::is_within;
-use crate::shaping::{FOLDERS, PAGES};
 
 impl Workspace {
     /// Refuses to write a place that acts later, judged by its real path.

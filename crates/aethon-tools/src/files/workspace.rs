@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aethon_core::sandbox::Sandbox;
+use aethon_core::shaping::PAGES;
 use aethon_core::tool::ToolError;
 use aethon_core::turn::Trust;
 use aethon_files::beneath;
@@ -21,7 +22,6 @@ use super::blocklist::Blocklist;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
-use crate::shaping::PAGES;
 
 /// Decides what tools may open, in a turn of a given trust.
 #[derive(Debug, Clone)]

@@ -49,7 +49,7 @@ pub(crate) struct Workflows {
 
 impl WorkflowParts {
     pub(crate) fn of(prepared: &Prepared, storage: &Storage) -> Self {
-        let folder = prepared.home.workspace().join("sops");
+        let folder = prepared.home.sops();
         let catalog = Arc::new(SopFolder::new(folder, prepared.shared.redactor.clone()));
         let instructions: Arc<dyn Instructions> = catalog.clone();
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
