@@ -111,6 +111,14 @@ impl Workspace {
         Ok(OpenedDirectory { handle, path: real, base })
     }
 
+    /// Returns whether a file tool could create or replace a file here under any name, judging by the names. Blocks.
+    pub fn may_write(&self, path: &Path) -> bool {
+        let may = |text: &str| {
+            self.resolve_new(text).is_ok_and(|found| self.check_later(text, &found.real, &found.base).is_ok())
+        };
+        [path, &real(path)].into_iter().filter_map(Path::to_str).any(may)
+    }
+
     /// Returns whether this real path is a page that the owner writes for the assistant. The owner is told of changes
     /// to one.
     pub(crate) fn is_page(&self, real: &Path) -> bool {
