@@ -10,7 +10,7 @@ use crate::path::{KeyPath, Step};
 use crate::schema::Config;
 
 /// The built-in tools that can be opened to guests, and those that everybody has anyway.
-const TOOLS: [&str; 33] = [
+const TOOLS: [&str; 32] = [
     "calculator",
     "calendar",
     "clipboard_read",
@@ -24,7 +24,6 @@ const TOOLS: [&str; 33] = [
     "github",
     "jsonrpc",
     "list_scheduled_jobs",
-    "lsp",
     "mail_draft",
     "manage_memory",
     "manage_messages",
@@ -46,8 +45,8 @@ const TOOLS: [&str; 33] = [
     "web_search",
 ];
 
-/// Those that change the assistant itself.
-const OWNERS: [&str; 4] = ["manage_specialists", "manage_tools", "record_learning", "update_context"];
+/// Those that are never open to others, because they change the assistant itself or run what a project's files say.
+const OWNERS: [&str; 5] = ["lsp", "manage_specialists", "manage_tools", "record_learning", "update_context"];
 
 /// The built-in specialists.
 const SPECIALISTS: [&str; 5] = ["coder", "researcher", "analyst", "planner", "scout"];
@@ -111,9 +110,7 @@ fn fault(config: &Config, entry: &str, purpose: Purpose) -> Option<String> {
     let name = entry.trim();
     let is_owners = OWNERS.contains(&name);
     if is_owners && purpose == Purpose::Guests {
-        return Some(format!(
-            "`{name}` changes the assistant itself and is never open to others than the owner"
-        ));
+        return Some(format!("`{name}` is never open to others than the owner"));
     }
     let is_group = purpose == Purpose::Approval && name == OUTBOUND;
     if is_group || is_owners || name.contains('*') || name.starts_with("ask_") || TOOLS.contains(&name) {

@@ -19,7 +19,7 @@ const CONNECTIONS: usize = 400;
 const MAX_SECONDS: u64 = 60;
 
 /// How many bodies are left half sent, and how large each would be.
-const HALF_SENT: usize = 100;
+const HALF_SENT: usize = 64;
 const BODY: usize = 500_000;
 
 /// How many wrong tokens are sent.
@@ -36,19 +36,40 @@ pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
     findings
 }
 
+/// A request that is sent so slowly that it never ends.
+struct Trickle {
+    what: &'static str,
+    /// What is sent at once.
+    first: Vec<u8>,
+    /// What is sent again and again after it.
+    again: &'static [u8],
+    /// The key that says how long the server waits, and its value in seconds.
+    key: &'static str,
+    seconds: u64,
+}
+
 /// Sends a request that never ends, one byte at a time (slowloris).
 async fn slow(target: &Target, config: &Config) -> Finding {
-    let what = "a request that is never finished";
-    let seconds = config.server.header_timeout_seconds;
-    cut_off(target, what, (b"", b"G"), ("server.header_timeout_seconds", seconds)).await
+    let trickle = Trickle {
+        what: "a request that is never finished",
+        first: Vec::new(),
+        again: b"G",
+        key: "server.header_timeout_seconds",
+        seconds: config.server.header_timeout_seconds,
+    };
+    trickle.is_cut_off(target).await
 }
 
 /// Sends a webhook with a wrong signature whose body arrives one byte at a time.
 async fn slow_body(target: &Target, config: &Config) -> Finding {
-    let what = "a webhook body that is never finished";
-    let seconds = config.server.body_timeout_seconds;
-    let head = webhook(target);
-    cut_off(target, what, (head.as_bytes(), b" "), ("server.body_timeout_seconds", seconds)).await
+    let trickle = Trickle {
+        what: "a webhook body that is never finished",
+        first: webhook(target).into_bytes(),
+        again: b" ",
+        key: "server.body_timeout_seconds",
+        seconds: config.server.body_timeout_seconds,
+    };
+    trickle.is_cut_off(target).await
 }
 
 /// A webhook with a wrong signature, but for its body.
@@ -60,35 +81,34 @@ fn webhook(target: &Target) -> String {
     )
 }
 
-/// Sends the first bytes, then the other ones again and again, until the server closes the connection.
-async fn cut_off(
-    target: &Target,
-    what: &str,
-    (first, again): (&[u8], &[u8]),
-    (key, seconds): (&str, u64),
-) -> Finding {
-    let limit = Duration::from_secs(seconds.min(MAX_SECONDS)) + PATIENCE;
-    let Ok(mut stream) = target.connect().await else {
-        return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED);
-    };
-    let trickle = async {
-        if stream.write_all(first).await.is_err() {
-            return;
-        }
-        // Once the server has closed the connection, one of the two fails; earlier output is read and discarded.
-        while stream.write_all(again).await.is_ok() {
-            if let Ok(Ok(0) | Err(_)) = timeout(Duration::from_secs(1), stream.read(&mut [0; 512])).await {
+impl Trickle {
+    /// Sends it until the server closes the connection.
+    async fn is_cut_off(&self, target: &Target) -> Finding {
+        let what = self.what;
+        let limit = Duration::from_secs(self.seconds.min(MAX_SECONDS)) + PATIENCE;
+        let Ok(mut stream) = target.connect().await else {
+            return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED);
+        };
+        let trickle = async {
+            if stream.write_all(&self.first).await.is_err() {
                 return;
             }
+            // Once the server has closed the connection, one of the two fails; earlier output is read and discarded.
+            while stream.write_all(self.again).await.is_ok() {
+                if let Ok(Ok(0) | Err(_)) = timeout(Duration::from_secs(1), stream.read(&mut [0; 512])).await
+                {
+                    return;
+                }
+            }
+        };
+        match timeout(limit, trickle).await {
+            Ok(()) => held(what, "its connection was closed"),
+            Err(_) => Finding::broken(
+                AREA,
+                format!("came through: {what} (open after {} s)", limit.as_secs()),
+                format!("set {} to its default", self.key),
+            ),
         }
-    };
-    match timeout(limit, trickle).await {
-        Ok(()) => held(what, "its connection was closed"),
-        Err(_) => Finding::broken(
-            AREA,
-            format!("came through: {what} (open after {} s)", limit.as_secs()),
-            format!("set {key} to its default"),
-        ),
     }
 }
 
