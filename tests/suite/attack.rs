@@ -23,22 +23,23 @@ fn attack(home: &Path, more: &[&str]) -> (i32, Vec<(String, String)>) {
 
 #[test]
 fn a_default_install_holds_and_planted_weaknesses_are_found() {
-    let server = Server::start(&[SHORT]);
-    let (status, findings) = attack(server.home().path(), &[]);
+    let quick = "server.body_timeout_seconds=2";
+    let server = Server::start(&[SHORT, quick]);
+    let (status, findings) = attack(server.home().path(), &[quick]);
     assert_eq!(status, 0, "{findings:?}");
     assert!(findings.len() > 10 && findings.iter().all(|(health, _)| health == "ok"), "{findings:?}");
 
     let (token, secret) = ("dashboard.auth_token=s3cret-of-the-owner", "webhook.secret=another-secret");
-    let guarded = Server::start(&[SHORT, token, secret]);
-    let (status, findings) = attack(guarded.home().path(), &[token, secret]);
+    let guarded = Server::start(&[SHORT, quick, token, secret]);
+    let (status, findings) = attack(guarded.home().path(), &[quick, token, secret]);
     assert_eq!(status, 0, "{findings:?}");
     assert!(findings.iter().any(|(_, message)| message.contains("guesses at the token")), "{findings:?}");
 
     let weak = "channels.webchat.allowed_hosts=[\"rebind.attacker.example\"]";
     let open = "channels.webchat.allowed_origins=[\"https://rebind.attacker.example\"]";
     for (planted, found) in [(weak, "DNS rebinding"), (open, "page of another site")] {
-        let server = Server::start(&[SHORT, planted]);
-        let (status, findings) = attack(server.home().path(), &[planted]);
+        let server = Server::start(&[SHORT, quick, planted]);
+        let (status, findings) = attack(server.home().path(), &[quick, planted]);
         assert_eq!(status, 1, "{planted}: {findings:?}");
         let is_it = |(health, message): &(String, String)| health == "broken" && message.contains(found);
         assert!(findings.iter().any(is_it), "{planted}: {findings:?}");

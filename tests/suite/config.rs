@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Output;
 
 use aethon_tests::server::server_command;
-use aethon_tests::{Server, home, program, run, run_cli};
+use aethon_tests::{Request, Server, home, program, run, run_cli};
 use serde_json::{Value, json};
 
 /// The value at a dotted key of the dump.
@@ -108,7 +108,7 @@ fn the_environment_sets_keys_of_every_type() {
         .env("AETHON_MODEL__MODEL_ID", "plain word");
     let server = Server::start_command(home, command);
     assert_eq!(server.get("/api/config").status, 401);
-    let request = aethon_tests::Request::get("/api/config").bearer("from-environment");
+    let request = Request::get("/api/config").bearer("from-environment");
     let dump = server.send(&request).json();
     assert_eq!(at(&dump, "approval.enabled"), &json!(true));
     assert_eq!(at(&dump, "server.trusted_proxies"), &json!(["10.0.0.1"]));
@@ -129,7 +129,7 @@ fn references_are_resolved_in_any_string() {
     let mut command = server_command(home.path(), &[]);
     command.env("FIRST", "one");
     let server = Server::start_command(home, command);
-    let request = aethon_tests::Request::get("/api/config").bearer("from-a-file");
+    let request = Request::get("/api/config").bearer("from-a-file");
     let answer = server.send(&request);
     assert_eq!(answer.status, 200, "the trailing newline is no part of the secret");
     assert_eq!(at(&answer.json(), "model.model_id"), &json!("one-fallback-one--$5"));
@@ -221,13 +221,84 @@ fn plain_http_to_another_machine_needs_consent() {
 #[test]
 fn an_unknown_key_warns_with_the_nearest_one_and_starts() {
     let home = home();
-    write(home.path(), "[model]\nprovder = \"echo\"\n\n[dashbord]\nauth_token = \"x\"\n");
+    write(home.path(), "[model]\nprovder = \"echo\"\n\n[sesion]\nkeep_recent = 9\n");
     let server = Server::start_in(home, &[]);
     assert_eq!(server.get("/health").status, 200);
     server.signal(rustix::process::Signal::TERM);
     let (status, stderr) = server.wait();
     assert_eq!(status.code(), Some(0));
-    assert_names(&stderr, &["model.provder", "model.provider", "dashbord", "dashboard"]);
+    assert_names(&stderr, &["model.provder", "model.provider", "sesion", "session"]);
+    // Whoever wants none says so.
+    let home = aethon_tests::home();
+    write(home.path(), "[model]\nprovder = \"echo\"\n");
+    for (name, lenient) in [("aethon-server", &["--check"][..]), ("aethon-cli", &["config", "check"])] {
+        let output = run(program(name, home.path()).args(lenient), None);
+        assert_eq!(output.status.code(), Some(0), "{name}: {output:?}");
+        let output = run(program(name, home.path()).args(lenient).arg("--strict"), None);
+        assert_names(&words(&output), &["--strict"]);
+    }
+    assert_eq!(
+        run(program("aethon-server", aethon_tests::home().path()).args(["--check", "--strict"]), None)
+            .status
+            .code(),
+        Some(0),
+        "no warning, no failure"
+    );
+}
+
+#[test]
+fn an_unknown_key_that_may_leave_something_unprotected_is_refused_wherever_it_comes_from() {
+    let home = home();
+    let names = ["dashboard.auth_tokn", "dashboard.auth_token"];
+    let text = "[dashboard]\nauth_tokn = \"s3cret-canary\"\n";
+    write(home.path(), text);
+    let refuses = |name: &str, arguments: &[&str]| {
+        let words = words(&run(program(name, home.path()).args(arguments), None));
+        assert_names(&words, &names);
+        assert!(words.contains("config.toml:2") && !words.contains("canary"), "{words}");
+    };
+    refuses("aethon-server", &[]);
+    refuses("aethon-server", &["--check"]);
+    refuses("aethon-cli", &["config", "check"]);
+    let doctor = run_cli(home.path(), &["doctor"], None);
+    assert_eq!(doctor.status.code(), Some(1));
+    assert_names(&String::from_utf8_lossy(&doctor.stdout), &names);
+
+    std::fs::remove_file(home.path().join("config.toml")).unwrap();
+    let set = ["--set", "dashboard.auth_tokn=s3cret-canary", "--check"];
+    assert_names(&words(&run(program("aethon-server", home.path()).args(set), None)), &names);
+    for variable in ["AETHON_DASHBOARD__AUTH_TOKN", "AETHON_DASHBOARD_AUTH_TOKEN"] {
+        let mut command = program("aethon-server", home.path());
+        let words = words(&run(command.arg("--check").env(variable, "s3cret-canary"), None));
+        assert!(words.contains(variable) && !words.contains("canary"), "{words}");
+    }
+    for force in [&[][..], &["--force"]] {
+        let set = ["config", "set", names[0], "s3cret-canary"];
+        let mut command = program("aethon-cli", home.path());
+        assert_names(&words(&run(command.args(set).args(force), None)), &names);
+        assert!(!home.path().join("config.toml").exists());
+    }
+    let mut command = program("aethon-cli", home.path());
+    let editor = home.path().join("editor.sh");
+    std::fs::write(&editor, "printf '[dashboard]\nauth_tokn = \"x\"\n' > \"$1\"\n").unwrap();
+    let edited =
+        run(command.args(["config", "edit"]).env("EDITOR", format!("sh {}", editor.display())), None);
+    assert_names(&words(&edited), &names);
+    assert!(!home.path().join("config.toml").exists(), "what is refused is not written");
+
+    let server = Server::start_in(home, &[]);
+    let patch = Request::new("PATCH", "/api/config").header("Content-Type", "application/json");
+    let answer = server.send(&patch.body(json!({names[0]: "x"}).to_string()));
+    assert_eq!(answer.status, 422, "{}", answer.text());
+    assert!(!server.home().path().join("config.toml").exists());
+    // One that got into the file meanwhile: the next reload keeps what there is.
+    write(server.home().path(), text);
+    server.signal(rustix::process::Signal::HUP);
+    aethon_tests::eventually("the reload is refused", || {
+        let log = server.stderr();
+        (log.contains("stays in force") && log.contains(names[0])).then_some(())
+    });
+    assert_eq!(server.get("/api/status").status, 200);
 }
 
 #[test]

@@ -194,3 +194,65 @@ fn one_person_may_have_one_conversation_and_mistakes_are_refused() {
         assert!(errors.contains(part), "{part}: {errors}");
     }
 }
+
+#[test]
+fn only_the_owner_approves_in_a_household_and_the_others_are_never_asked() {
+    let (telegram, home) = (Telegram::start(), home());
+    let mut settings = telegram.settings();
+    settings.extend(
+        [
+            "security.allowed_senders.telegram=[42,43,44]",
+            "household.people.owner.senders=[\"telegram:42\"]",
+            "household.people.ben={senders=[\"telegram:43\"],tools=[\"shell\"]}",
+            "approval.enabled=true",
+            "approval.requires_approval=[\"shell\",\"current_time\"]",
+        ]
+        .map(str::to_owned),
+    );
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let server = Server::start_in(home.clone(), &settings);
+    telegram.await_poll();
+    let denied = "nobody can give one here";
+    let command = |name: &str| format!("!tool shell {}", json!({"command": format!("touch {name}")}));
+    for (person, call) in [
+        (BEN, command("bens-canary")),
+        (BEN, "!tool current_time {}".to_owned()),
+        (GUEST, "!tool current_time {}".to_owned()),
+    ] {
+        telegram.say(person, &format!("{call}\n!say done {person}"));
+        telegram.await_message(person, "the turn ends", |posted| posted.text().contains("done"));
+        let session = json!(server.messages(&format!("telegram:{person}"))).to_string();
+        assert!(session.contains(denied), "{person}: {session}");
+        let asked = telegram.chat(person).into_iter().any(|posted| !posted.buttons.is_empty());
+        assert!(!asked, "{person} is not asked");
+        assert_eq!(server.get("/api/approvals").json()["approvals"], json!([]), "{person}");
+    }
+
+    // The owner is asked on the messenger, and nobody else's press counts.
+    telegram.say(OWNER, &command("owners-file"));
+    let question = telegram.await_message(OWNER, "the question", |posted| posted.buttons.len() == 2);
+    telegram.press(BEN, &question, &question.buttons[0]);
+    eventually("Ben is refused", || {
+        telegram.answers().iter().any(|answer| answer.contains("Only the person")).then_some(())
+    });
+    telegram.press(OWNER, &question, &question.buttons[0]);
+    telegram.await_message(OWNER, "the outcome", |posted| posted.text().ends_with("Approved"));
+    // And on a socket.
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": command("from-the-socket")}));
+    let question = chat.until("approval").pop().unwrap();
+    chat.send_json(&json!({"type": "approval", "id": question["id"], "decision": "approve"}));
+    chat.until("done");
+    let workspace = home.path().join("workspace");
+    eventually("what the owner approved is done", || {
+        ["owners-file", "from-the-socket"].iter().all(|name| workspace.join(name).exists()).then_some(())
+    });
+    assert!(!workspace.join("bens-canary").exists());
+    drop(server);
+
+    let mut arguments = vec!["--check"];
+    arguments.extend(settings.iter().chain(&["model.provider=fake"]).flat_map(|setting| ["--set", setting]));
+    let checked = run_server(home.path(), &arguments);
+    let text = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(text.contains("owners there: 1"), "{text} {}", String::from_utf8_lossy(&checked.stderr));
+}

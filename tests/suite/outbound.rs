@@ -141,3 +141,55 @@ fn without_outbound_the_default_list_asks_as_before() {
     }
     assert!(!stub.requests().is_empty(), "they were not held back");
 }
+
+#[test]
+fn lists_of_tools_are_checked_for_names_that_are_none() {
+    let checked = |setting: &str| {
+        let home = aethon_tests::home();
+        let arguments = ["--check", "--set", "model.provider=fake", "--set", setting];
+        let output = aethon_tests::run_server(home.path(), &arguments);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let doctor = aethon_tests::run_cli(home.path(), &["--set", setting, "doctor"], None);
+        [output.stdout, doctor.stdout].map(|said| String::from_utf8_lossy(&said).into_owned())
+    };
+    for setting in [
+        "approval.requires_approval=[\"file_wirte\"]",
+        "security.guest_tools=[\"file_wirte\"]",
+        "household.people.ben.tools=[\"file_wirte\"]",
+        "agent.specialists.coder.tools=[\"file_wirte\"]",
+    ] {
+        let key = setting.split('=').next().unwrap();
+        for said in checked(setting) {
+            let line =
+                said.lines().find(|line| line.contains(key) && line.contains("no such tool is known yet"));
+            let line = line.unwrap_or_else(|| panic!("{key}: {said}"));
+            assert!(line.contains("the nearest known name is file_write"), "{line}");
+        }
+    }
+    let server = Server::start(&["approval.requires_approval=[\"file_wirte\"]"]);
+    assert!(server.stderr().contains("no such tool is known yet"), "{}", server.stderr());
+
+    // Every tool that there is or could be is known.
+    let server = Server::start(&[
+        "agent.dynamic_specialists=true",
+        "runtime_tools.enabled=true",
+        "work.enabled=true",
+        "tools.web_search.provider=searxng",
+        "tools.web_search.host=\"http://127.0.0.1:1\"",
+    ]);
+    let features = server.get("/api/features").json()["features"].clone();
+    let rows = features.as_array().unwrap().iter();
+    let rows = rows.filter(|row| row["id"].as_str().is_some_and(|id| id.starts_with("tools_")));
+    let mut names = Vec::new();
+    for row in rows {
+        for part in row["detail"].as_str().unwrap().split("; ") {
+            let part = part.strip_prefix("no ").and_then(|rest| rest.split(": ").next()).unwrap_or(part);
+            let is_name = |word: &&str| word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            names.extend(part.split(", ").filter(is_name).map(str::to_owned));
+        }
+    }
+    assert!(names.len() > 20 && names.iter().any(|name| name == "web_search"), "{names:?}");
+    for said in checked(&format!("approval.requires_approval={}", serde_json::json!(names))) {
+        assert!(!said.contains("no such tool"), "{names:?}: {said}");
+    }
+}

@@ -35,6 +35,26 @@ fn a_secret_given_by_a_flag_leaves_the_list_of_processes_and_counts() {
 }
 
 #[test]
+fn what_may_be_a_secret_leaves_the_list_of_processes_whatever_its_key() {
+    let home = home();
+    let settings = [
+        format!("model.apikye={SECRET}"),
+        format!("mcp.servers.off={{command=\"true\", enabled=false, args=[\"--token\", \"{SECRET}\"]}}"),
+        format!("mcp.servers.off.args=[\"--token\", \"{SECRET}\"]"),
+        format!("mcp.servers.other={{url=\"https://a.example/sse?key={SECRET}\", enabled=false}}"),
+        format!("channels.email.oauth_command=\"printf {SECRET}\""),
+        "agent.loop_limit=7".to_owned(),
+    ];
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let server = Server::start_command(home.clone(), server_command(home.path(), &settings));
+    let seen = command_line(server.process());
+    assert!(!seen.contains(SECRET), "{seen}");
+    assert!(seen.contains("mcp.servers.off.args=***") && seen.contains("agent.loop_limit=7"), "{seen}");
+    let log = server.stderr();
+    assert!(log.contains("model.apikye") && !log.contains(SECRET), "{log}");
+}
+
+#[test]
 fn without_a_secret_the_program_does_not_begin_anew() {
     let server = Server::start(&[]);
     let seen = command_line(server.process());

@@ -74,6 +74,8 @@ fn a_kernel_that_lacks_a_part_of_it_is_told_by_name_and_nothing_starts_there() {
         let told = diagnosed(what, &["--set", KERNEL]);
         assert!(told.contains("broken") && told.contains(words), "{what}: {told}");
         assert!(!told.contains("it works here"), "{what}: {told}");
+        let broken = told.lines().filter(|line| line.contains("broken") && line.contains("sandbox"));
+        assert_eq!(broken.count(), 1, "{what} is reported once: {told}");
         let home = home();
         let refused = run(&mut without(what, &server_command(home.path(), &[KERNEL])), None);
         let told = String::from_utf8_lossy(&refused.stderr).into_owned();

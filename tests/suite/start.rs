@@ -231,10 +231,24 @@ fn docker_that_does_not_answer_is_refused() {
 fn all_that_speaks_against_a_start_is_said_at_once() {
     let home = home();
     let settings = ["channels.webchat.host=0.0.0.0", "security.sandbox=docker"];
-    let mut command = server_command(home.path(), &settings);
-    let output = run(command.env("DOCKER_HOST", "unix:///nowhere/docker.sock"), None);
-    assert_refusal(&output);
-    assert_names(&words(&output), &["channels.webchat.host", "security.sandbox"]);
+    for check in [&[][..], &["--check"]] {
+        let mut command = server_command(home.path(), &settings);
+        let output = run(command.args(check).env("DOCKER_HOST", "unix:///nowhere/docker.sock"), None);
+        assert_refusal(&output);
+        assert_names(&words(&output), &["channels.webchat.host", "security.sandbox"]);
+        assert_eq!(words(&output).matches("security.sandbox is").count(), 1, "{}", words(&output));
+    }
+    let sets = settings.iter().chain(&["model.provider=fake"]).flat_map(|setting| ["--set", setting]);
+    let mut doctor = program("aethon-cli", home.path());
+    doctor.args(sets).args(["doctor", "--json"]).env("DOCKER_HOST", "unix:///nowhere/docker.sock");
+    let report: serde_json::Value = serde_json::from_slice(&run(&mut doctor, None).stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    let of = |area: &str| -> String {
+        let here = findings.iter().filter(|finding| finding["area"] == area);
+        here.map(|finding| finding.to_string()).collect()
+    };
+    assert!(of("start").contains("channels.webchat.host") && !of("start").contains("security.sandbox is"));
+    assert_eq!(of("sandbox").matches("security.sandbox is").count(), 1, "{}", of("sandbox"));
 }
 
 #[test]

@@ -528,9 +528,11 @@ fn names_that_open_nothing_are_told_by_the_check() {
     let known: Vec<&str> = names.iter().map(String::as_str).collect();
     let said = check(&known);
     assert!(!said.contains("security.guest_tools"), "{said}");
-    for (name, expected) in
-        [("shel", "no built-in tool"), ("update_context", "never open"), ("none__x", "no MCP server")]
-    {
+    for (name, expected) in [
+        ("shel", "no such tool is known yet"),
+        ("update_context", "never open"),
+        ("none__x", "no MCP server"),
+    ] {
         let said = check(&[name]);
         assert!(said.contains("security.guest_tools") && said.contains(expected), "{name}: {said}");
     }

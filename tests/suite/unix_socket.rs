@@ -175,3 +175,44 @@ fn a_socket_and_its_limits_are_not_those_of_the_port() {
     half.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
+
+#[test]
+fn a_socket_where_tools_may_write_is_refused_with_the_remedy() {
+    let home = home();
+    let shared = home.path().join("workspace");
+    std::fs::create_dir(&shared).unwrap();
+    std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o700)).unwrap();
+    // The home folder of the person, which is not that of the assistant.
+    let person = aethon_tests::home();
+    let way = person.path().join("way");
+    symlink(&shared, &way).unwrap();
+    let check = |socket: &str, extra: &[&str], is_refused: bool| {
+        let set = format!("channels.webchat.socket=\"{socket}\"");
+        let sets = [&set, "channels.webchat.port=-1", "model.provider=fake"];
+        let sets = sets.iter().chain(extra).flat_map(|set| ["--set", set]);
+        let mut command = aethon_tests::program("aethon-server", home.path());
+        command.env("HOME", person.path()).args(sets).arg("--check");
+        let output = aethon_tests::run(&mut command, None);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(if is_refused { 2 } else { 0 }), "{socket}: {said}");
+        let has_remedy = said.contains("channels.webchat.socket") && said.contains("run/ of the home");
+        assert_eq!(has_remedy, is_refused, "{socket}: {said}");
+    };
+    let text = |path: &Path| path.display().to_string();
+    check(&text(&shared.join("a.sock")), &[], true);
+    check("../workspace/a.sock", &[], true);
+    check("../workspace/not/there/a.sock", &[], true);
+    check(&text(&way.join("a.sock")), &[], true);
+    check(&text(&way.join("a.sock")), &["security.workspace_only=true"], true);
+    check(&text(&person.path().join("a.sock")), &[], true);
+    check(&text(&person.path().join("a.sock")), &["security.workspace_only=true"], false);
+    check(&text(&person.path().join(".ssh/a.sock")), &[], false);
+    check("a.sock", &[], false);
+    // The start says the same, and nothing is made there.
+    let output = run_server(
+        home.path(),
+        &["--set", "model.provider=fake", "--set", "channels.webchat.socket=\"../workspace/a.sock\""],
+    );
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(!shared.join("a.sock").exists());
+}

@@ -18,7 +18,9 @@ use serde_json::Value;
 const TOKEN: &str = "the-owner-s-own-token";
 /// How long a head may take; the attack is told the same.
 const HEAD: Duration = Duration::from_secs(2);
-const SETTINGS: [&str; 1] = ["server.header_timeout_seconds=2"];
+const SETTINGS: [&str; 2] = ["server.header_timeout_seconds=2", "server.body_timeout_seconds=2"];
+/// How long a body may take, likewise.
+const WHOLE: Duration = Duration::from_secs(2);
 const OWNERS: [&str; 2] =
     ["dashboard.auth_token=the-owner-s-own-token", "webhook.secret=a-secret-of-webhooks"];
 
@@ -26,44 +28,60 @@ const OWNERS: [&str; 2] =
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weakness {
     Host,
+    NearHost,
     Origin,
     CrossSite,
     Form,
     Socket,
     Token,
+    Backups,
+    OldCookie,
     SideDoor,
     Folder,
     Webhook,
+    UnsignedBody,
     Loosening,
+    References,
+    ShownSecret,
     TwoReadings,
     Body,
     Head,
     Headers,
     Slow,
+    SlowBody,
     Crowd,
+    HalfSent,
     Guesses,
 }
 
 use Weakness::*;
 
 /// Each, and the words by which its finding is known.
-const PLANTED: [(Weakness, &str); 17] = [
+const PLANTED: [(Weakness, &str); 25] = [
     (Host, "a name of another site that points here (DNS rebinding)"),
+    (NearHost, "a name of another site that points here (DNS rebinding)"),
     (Origin, "a post that a page of another site sends"),
     (CrossSite, "a post that a browser marks as cross-site"),
     (Form, "a form that pretends to be JSON"),
     (Socket, "a socket that a page of another site opens"),
     (Token, "requests without the token, or with a wrong one"),
+    (Backups, "requests without the token, or with a wrong one"),
+    (OldCookie, "a sign-in that has expired or was forged"),
     (SideDoor, "addresses written in other ways"),
     (Folder, "files outside the folder of the pages"),
     (Webhook, "a webhook without a signature"),
+    (UnsignedBody, "a large webhook body that has no signature"),
     (Loosening, "a change that loosens protection, without the token shown again"),
+    (References, "references to secrets in values of a change"),
+    (ShownSecret, "the secrets of the configuration in what the API shows"),
     (TwoReadings, "requests that two servers would read in two ways"),
     (Body, "bodies and headers without measure"),
     (Head, "bodies and headers without measure"),
     (Headers, "the page forbids foreign code, frames and guesses at types"),
     (Slow, "a request that is never finished"),
+    (SlowBody, "a webhook body that is never finished"),
     (Crowd, "hundreds of connections from one address"),
+    (HalfSent, "many webhooks whose bodies are half sent"),
     (Guesses, "guesses at the token"),
 ];
 
@@ -73,6 +91,7 @@ struct Listener {
     weakness: Option<Weakness>,
     has_token: bool,
     open: AtomicUsize,
+    half_sent: AtomicUsize,
     guesses: AtomicUsize,
     is_over: AtomicBool,
 }
@@ -99,10 +118,23 @@ impl Listener {
     }
 
     fn talk(&self, mut stream: TcpStream) {
-        if self.breaks(Crowd) && self.open.load(Ordering::SeqCst) > 100 {
+        if self.breaks(Crowd) && self.open.load(Ordering::SeqCst) > 200 {
             return;
         }
         let Some(head) = self.head(&mut stream) else { return };
+        let is_crowded = self.breaks(HalfSent) && self.half_sent.load(Ordering::SeqCst) > 20;
+        if is_crowded && head.starts_with("GET /health ") {
+            return;
+        }
+        let is_signed = head.contains("X-Aethon-Signature: ");
+        // A body whose signature is to be judged; no other is waited for.
+        let is_awaited = head.starts_with("POST /webhook/")
+            && (is_signed || (self.breaks(UnsignedBody) && head.contains("Content-Length: 1000000")));
+        if is_awaited {
+            self.half_sent.fetch_add(1, Ordering::SeqCst);
+            self.body(&mut stream, self.breaks(SlowBody) || !is_signed);
+            self.half_sent.fetch_sub(1, Ordering::SeqCst);
+        }
         let (status, more) = self.answer(&head);
         let _ = write!(stream, "HTTP/1.1 {status} x\r\n{more}Content-Length: 0\r\nConnection: close\r\n\r\n");
     }
@@ -129,6 +161,21 @@ impl Listener {
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// Reads what comes, until the client is gone or, without patience, its time is over.
+    fn body(&self, stream: &mut TcpStream, is_patient: bool) {
+        let begun = Instant::now();
+        stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        while !self.is_over.load(Ordering::SeqCst) && (is_patient || begun.elapsed() < WHOLE) {
+            match stream.read(&mut [0; 16 << 10]) {
+                Ok(0) => return,
+                Ok(_) => {}
+                // Either the time for this look is over, or the connection is.
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => return,
+            }
+        }
+    }
+
     /// The status of the answer, and further headers.
     fn answer(&self, head: &str) -> (u16, &'static str) {
         let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
@@ -150,7 +197,14 @@ impl Listener {
                     400
                 }
             }
-            _ if field("Host: ") != Some(&self.address.to_string()) && !self.breaks(Host) => 421,
+            _ if !self.is_own(field("Host: ").unwrap_or_default()) => 421,
+            _ if field("Cookie: ").is_some() => {
+                if self.breaks(OldCookie) {
+                    200
+                } else {
+                    401
+                }
+            }
             _ if is_foreign || is_crossing => 403,
             _ if length > 1 << 20 => {
                 if self.breaks(Body) {
@@ -161,23 +215,37 @@ impl Listener {
             }
             "/" | "/health" => 200,
             "/webhook/trigger" => {
-                if self.breaks(Webhook) {
+                if self.breaks(Webhook) && length < 100 {
                     200
                 } else {
                     403
                 }
             }
+            path if path.starts_with("/webhook/") && method == "POST" => 403,
             "//api/status" if self.breaks(SideDoor) => 200,
+            "/api/backups" if self.breaks(Backups) => 200,
             "/metrics" if self.breaks(Token) => 200,
             path if path.starts_with("/dashboard/static/") => {
                 if self.breaks(Folder) && path.ends_with("passwd") { 200 } else { 404 }
             }
+            "/api/config?dry_run=true" if field("X-Aethon-Confirm: ") == Some(TOKEN) => {
+                if self.breaks(References) { 200 } else { 422 }
+            }
             _ => self.inside(path, field("Authorization: Bearer "), field("Content-Type: ")),
         };
+        if status == 200 && path == "/api/config" && self.breaks(ShownSecret) {
+            return (200, "X-Shown: a-secret-of-webhooks\r\n");
+        }
         let is_page = status == 200 && !self.breaks(Headers);
         let headers = "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n\
             X-Content-Type-Options: nosniff\r\n";
         (status, if is_page { headers } else { "" })
+    }
+
+    /// Whether a name is this listener's own.
+    fn is_own(&self, host: &str) -> bool {
+        let is_near = self.breaks(NearHost) && host.starts_with("localhost.");
+        host == self.address.to_string() || is_near || self.breaks(Host)
     }
 
     /// The status of what only the owner may ask for.
@@ -201,9 +269,15 @@ impl Listener {
 fn attack(weakness: Option<Weakness>, has_token: bool) -> (i32, Vec<String>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
-    let (open, guesses) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let listener =
-        Arc::new(Listener { address, weakness, has_token, open, guesses, is_over: AtomicBool::new(false) });
+    let listener = Arc::new(Listener {
+        address,
+        weakness,
+        has_token,
+        open: AtomicUsize::new(0),
+        half_sent: AtomicUsize::new(0),
+        guesses: AtomicUsize::new(0),
+        is_over: AtomicBool::new(false),
+    });
     let serving = {
         let listener = Arc::clone(&listener);
         thread::spawn(move || listener.serve(&socket))
@@ -245,7 +319,7 @@ fn a_listener_that_keeps_the_rules_holds() {
 fn each_planted_weakness_is_found_by_its_own_probe() {
     let found = |(weakness, words): (Weakness, &'static str)| {
         // With a token, a foreign name is refused for want of it.
-        let (status, broken) = attack(Some(weakness), weakness != Host);
+        let (status, broken) = attack(Some(weakness), !matches!(weakness, Host | NearHost));
         assert_eq!(status, 1, "{weakness:?}: {broken:?}");
         assert!(broken.len() == 1 && broken[0].contains(words), "{weakness:?}: {broken:?}");
     };

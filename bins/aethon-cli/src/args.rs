@@ -95,7 +95,7 @@ pub(crate) enum Command {
     },
     /// Check the installation and explain how to fix what is wrong.
     Doctor {
-        /// Attack the running daemon instead, and say what held. It takes about half a minute.
+        /// Attack the running daemon instead, and say what held. It takes about a minute.
         #[arg(long)]
         attack: bool,
         /// Mend a damaged database first, and say what was lost. The server must be stopped.
@@ -227,6 +227,9 @@ pub(crate) enum ConfigCommand {
         key: String,
         /// The value, as TOML or as a bare word.
         value: String,
+        /// Write a key that this version does not know.
+        #[arg(long)]
+        force: bool,
     },
     /// Take one value out of the file, so that its default counts again.
     Unset {
@@ -236,7 +239,11 @@ pub(crate) enum ConfigCommand {
     /// Change the file in your editor ($VISUAL or $EDITOR); it is checked before it is taken over.
     Edit,
     /// Check the configuration: exit status 0 if it is valid, 2 if it is not.
-    Check,
+    Check {
+        /// Treat warnings as failures.
+        #[arg(long)]
+        strict: bool,
+    },
     /// Print the JSON Schema of the configuration file.
     Schema,
 }

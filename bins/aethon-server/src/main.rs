@@ -47,6 +47,9 @@ struct Arguments {
     /// Load and check everything, print what would run, and exit.
     #[arg(long)]
     check: bool,
+    /// With --check: treat warnings as failures.
+    #[arg(long, requires = "check")]
+    strict: bool,
 }
 
 fn main() -> ExitCode {
@@ -78,14 +81,15 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<()> {
     // Before the first thread, each of which reserves some.
     aethon::check_address_space()?;
-    let (format, check) = (arguments.log_format, arguments.check);
+    let (format, check, strict) = (arguments.log_format, arguments.check, arguments.strict);
     let prepared = builder(arguments).load()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("the runtime cannot be started")?;
     if check {
-        return runtime.block_on(report(prepared));
+        runtime.block_on(report(&prepared))?;
+        return if strict { Ok(prepared.without_warnings()?) } else { Ok(()) };
     }
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
@@ -115,9 +119,8 @@ fn builder(arguments: Arguments) -> Builder {
     arguments.sets.into_iter().chain(level).fold(builder, Builder::set)
 }
 
-async fn report(prepared: Prepared) -> Result<()> {
-    prepared.preflight().await?;
-    let sandbox = prepared.try_sandbox().await?;
+async fn report(prepared: &Prepared) -> Result<()> {
+    let sandbox = prepared.try_out().await?;
     let summary = prepared.summary().await;
     let mut out = std::io::stdout().lock();
     for warning in prepared.warnings() {

@@ -33,7 +33,7 @@ pub struct Rules {
     /// Who may write, by the platform's own ids. If empty, only people who were paired. Updated on reload.
     pub allowed: Live<Vec<String>>,
     /// The owners: only they are asked for approval, and their words are not marked as untrusted. `None` makes
-    /// everyone who may write an owner.
+    /// everyone who may write an owner; with a household there always is a list.
     pub owners: Option<Vec<String>>,
     /// The people behind the senders; `None` without a household.
     pub people: Option<Vec<Member>>,
@@ -51,7 +51,8 @@ pub struct Rules {
     pub max_file_bytes: u64,
     /// Older messages are not answered.
     pub stale_after: Duration,
-    /// Whether the words of people other than owners are marked as untrusted.
+    /// Whether the words of people other than owners are marked as untrusted. Those of a household are not, unless owners
+    /// are named besides.
     pub marks_others: bool,
 }
 

@@ -5,14 +5,17 @@ use std::path::Path;
 
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value as Toml};
 
+use crate::decode::decode;
 use crate::echo::shown;
 use crate::held::{self, HeldFile};
-use crate::load::load_text;
+use crate::layers::Layers;
+use crate::load::{self, load_text};
 use crate::mask::dump;
 use crate::path::KeyPath;
 use crate::problem::{Error, Problem};
 use crate::schema::Config;
 use crate::sources::Sources;
+use crate::unknown;
 
 /// Returns the value of a dotted key, masked; `None` if there is no such key.
 pub fn get(config: &Config, key: &str) -> Option<serde_json::Value> {
@@ -31,16 +34,29 @@ fn descend<'v>(value: &'v serde_json::Value, keys: &[&str]) -> Option<&'v serde_
     (1..=keys.len()).find_map(|length| descend(value.get(keys[..length].join("."))?, &keys[length..]))
 }
 
+/// Whether a key that is not known may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewKeys {
+    /// It is refused, because it would have no effect.
+    Refused,
+    /// It is written, for another version say. One that may leave something unprotected is refused all the same.
+    Written,
+}
+
 /// Sets `key` to `value` in the file of `sources`, creating it if necessary. As for `--set`, `value` is TOML, and a bare word
 /// is a string. The result is loaded before it replaces the file, and rejected if it has a problem that the file did not
 /// have. Comments and order are kept.
-pub fn set_in_file(sources: &Sources, key: &str, value: &str) -> Result<(), Error> {
+pub fn set_in_file(sources: &Sources, key: &str, value: &str, new_keys: NewKeys) -> Result<(), Error> {
     let Opened { mut held, path, document, known } = Opened::new(sources, key)?;
     let file = held.path().to_owned();
     let mut first = None;
     for candidate in readings(value) {
         let text = with(&document, &path, candidate).ok_or_else(|| no_table(&file, &path))?;
-        match new_problems(&known, load_text(&file, text.clone(), sources), &path) {
+        let loaded = load_text(&file, text.clone(), sources).and_then(|loaded| match new_keys {
+            NewKeys::Refused => all_known(&file, &text, sources, &path).map(|()| loaded),
+            NewKeys::Written => Ok(loaded),
+        });
+        match new_problems(&known, loaded, &path) {
             None => return replace(&mut held, &text),
             Some(error) => first = first.or(Some(error)),
         }
@@ -110,6 +126,15 @@ fn replace(held: &mut HeldFile, text: &str) -> Result<(), Error> {
 
 fn no_table(file: &Path, path: &KeyPath) -> Error {
     Error::one(file.display(), format!("a value above {path} that is not a table"), "a key below a table")
+}
+
+/// Refuses unknown keys at `path`.
+fn all_known(file: &Path, text: &str, sources: &Sources, path: &KeyPath) -> Result<(), Error> {
+    let layers = Layers::of_file(file, text.to_owned())?;
+    let credentials = sources.credentials_directory();
+    let unknown = decode(&layers, load::references(sources, &credentials)).unknown;
+    let problems = unknown::refuse_at(path, &layers, &unknown);
+    if problems.is_empty() { Ok(()) } else { Err(Error::new(problems, Vec::new())) }
 }
 
 /// The possible meanings of `text`: its TOML value, and the text itself for keys that take a string.

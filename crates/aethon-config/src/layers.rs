@@ -17,7 +17,10 @@ use crate::path::{KeyPath, Step};
 use crate::problem::{Error, Problem};
 use crate::sources::Sources;
 
-const PREFIX: &str = "AETHON_";
+/// How the environment variables that set keys begin.
+pub(crate) const PREFIX: &str = "AETHON_";
+/// What separates the steps of a key in the name of a variable.
+pub(crate) const SEPARATOR: &str = "__";
 
 /// The origin of a value.
 #[derive(Debug)]
@@ -78,6 +81,7 @@ pub(crate) struct Layers {
     figment: Figment,
     origins: Vec<Origin>,
     merged: Value,
+    incomplete_variables: Vec<String>,
 }
 
 impl fmt::Debug for Layers {
@@ -159,6 +163,11 @@ impl Layers {
         self.nearest_origin(key).0.place(key)
     }
 
+    /// The variables that begin like those of keys and name none, because they lack the separator: `AETHON_HOME`, and slips.
+    pub(crate) fn incomplete_variables(&self) -> &[String] {
+        &self.incomplete_variables
+    }
+
     /// The file among the layers, with its text.
     pub(crate) fn file(&self) -> Option<(&Path, &str)> {
         self.origins.iter().find_map(|origin| match origin {
@@ -173,6 +182,7 @@ impl Layers {
 struct Gathered {
     layers: Vec<(Dict, Origin)>,
     problems: Vec<Problem>,
+    incomplete_variables: Vec<String>,
 }
 
 impl Gathered {
@@ -193,15 +203,16 @@ impl Gathered {
     }
 
     fn environment(&mut self, environment: &[(String, String)]) {
-        let mut variables: Vec<_> = environment
+        let (mut variables, incomplete): (Vec<_>, Vec<_>) = environment
             .iter()
-            // Variables without `__` are no configuration keys: AETHON_HOME, AETHON_LOG.
-            .filter(|(name, _)| name.strip_prefix(PREFIX).is_some_and(|key| key.contains("__")))
-            .collect();
+            .filter(|(name, _)| name.starts_with(PREFIX))
+            // Variables without the separator are no configuration keys: AETHON_HOME, AETHON_LOG.
+            .partition(|(name, _)| name[PREFIX.len()..].contains(SEPARATOR));
+        self.incomplete_variables = incomplete.into_iter().map(|(name, _)| name.clone()).collect();
         // Sorting puts a whole table before its keys, whatever the order of the environment.
         variables.sort();
         for (name, text) in variables {
-            let key = KeyPath::of(name[PREFIX.len()..].split("__").map(str::to_ascii_lowercase));
+            let key = KeyPath::of(name[PREFIX.len()..].split(SEPARATOR).map(str::to_ascii_lowercase));
             let is_structured = text.trim_start().starts_with(['{', '[']);
             let value = if is_structured { parse_value(text) } else { None };
             self.assign(value, Assignment { key, text: text.clone() }, |assignment| Origin::Variable {
@@ -215,7 +226,9 @@ impl Gathered {
         for set in sets {
             let parts = set.split_once('=').and_then(|(key, text)| Some((KeyPath::parse(key)?, text.trim())));
             let Some((key, text)) = parts else {
-                let name = set.split('=').next().unwrap_or_default();
+                // What follows the key may be its value, with another sign between them.
+                let is_of_key = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '"' | '\'');
+                let name = &set[..set.find(|c| !is_of_key(c)).unwrap_or(set.len())];
                 self.problems.push(Problem {
                     place: format!("--set {}", shown(name)),
                     key: String::new(),
@@ -260,7 +273,8 @@ impl Gathered {
             .map_err(|error| Error::one("configuration", error.to_string(), "layers that can be merged"))?
             .remove(&Profile::Default)
             .unwrap_or_default();
-        Ok(Layers { figment, origins, merged: Value::Dict(Tag::Default, entries) })
+        let merged = Value::Dict(Tag::Default, entries);
+        Ok(Layers { figment, origins, merged, incomplete_variables: self.incomplete_variables })
     }
 }
 

@@ -3,7 +3,8 @@
 //! The layers, where later ones win: built-in defaults, `config.toml`, environment (`AETHON_DASHBOARD__AUTH_TOKEN`), `--set`.
 //! [`load()`] merges them with figment, resolves references such as `${credential:NAME}`, decodes the result into [`Config`]
 //! and checks what types cannot express. It reports all problems at once, each with its file and line, variable or flag, the
-//! key, what was found and what is allowed. An unknown key is a warning that suggests the closest known one.
+//! key, what was found and what is allowed. An unknown key is a warning that suggests the closest known one, or a problem where
+//! ignoring it may leave something unprotected.
 //!
 //! Secrets are a type, so [`dump`], which others may see, needs no list of them. [`schema()`] describes every key for editors
 //! and pages, and [`set_in_file`] changes one while keeping the comments. Only the facade and the programs see the whole
@@ -36,6 +37,7 @@ mod secrets;
 mod secrets_in_file;
 mod sources;
 mod starter;
+mod unknown;
 mod validate;
 
 pub mod credentials;
@@ -46,13 +48,12 @@ pub use crate::batch::{EditFault, Edited, difference, edit};
 pub use crate::changes::changed_keys;
 pub use crate::draft::{Draft, Resumed, Saved};
 pub use crate::echo::shown;
-pub use crate::edit::{file_text, get, set_in_file, unset_in_file};
+pub use crate::edit::{NewKeys, file_text, get, set_in_file, unset_in_file};
 pub use crate::held::HeldFile;
 pub use crate::json_schema::{KnownKey, NAME, known_keys, schema};
 pub use crate::load::{LimitsSet, Loaded, load};
 pub use crate::mask::{MASKED_NAMES, dump};
-pub use crate::origins::may_hold_secret;
-pub use crate::origins::origins;
+pub use crate::origins::{SecretKeys, origins};
 pub use crate::problem::{Error, Problem, Warning};
 pub use crate::schema::Config;
 pub use crate::secrets_in_file::secrets_in_file;

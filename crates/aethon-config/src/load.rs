@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::decode::{Decoded, decode};
-use crate::hint;
-use crate::json_schema::known_keys;
 use crate::layers::{Layers, Origin};
 use crate::not_built;
 use crate::path::KeyPath;
@@ -12,6 +10,7 @@ use crate::problem::{Error, Problem, Warning};
 use crate::reference::References;
 use crate::schema::Config;
 use crate::sources::Sources;
+use crate::unknown::UnknownKeys;
 use crate::validate::{self, Remark};
 
 /// A valid configuration, and the warnings about it.
@@ -70,7 +69,8 @@ pub(crate) fn finish(layers: &Layers, sources: &Sources) -> Result<Loaded, Error
     let Decoded { mut config, mut problems, faulty, unknown } = decode(layers, references);
     complete(&mut config, references);
 
-    let mut warnings = unknown_keys(layers, &unknown);
+    let UnknownKeys { problems: refused, mut warnings } = UnknownKeys::of(layers, &unknown);
+    problems.extend(refused);
     warnings.extend(switched_off(layers, &config));
     warnings.extend(not_built::warnings(layers, &config));
     for remark in validate::check(&config) {
@@ -118,19 +118,6 @@ fn names_a_model(layers: &Layers, config: &Config) -> bool {
 fn is_set(layers: &Layers, section: &str, name: &str) -> bool {
     let origin = layers.origin_of(&KeyPath::of([section, name]));
     origin.is_some_and(|origin| !matches!(origin, Origin::Default))
-}
-
-fn unknown_keys(layers: &Layers, unknown: &[KeyPath]) -> Vec<Warning> {
-    if unknown.is_empty() {
-        return Vec::new();
-    }
-    let known: Vec<String> = known_keys().into_iter().map(|key| key.name).collect();
-    let warning = |key: &KeyPath| {
-        let hint = hint::nearest(key, &known).unwrap_or_default();
-        let message = format!("unknown key, ignored; the nearest known key is {hint}");
-        Warning { place: layers.place(key), key: key.shown(), message }
-    };
-    unknown.iter().map(warning).collect()
 }
 
 /// Warns if an empty variable or `--set` switches off a protection. It overrides the file like any other value, but somebody who

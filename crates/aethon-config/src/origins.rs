@@ -1,5 +1,7 @@
 //! The origin of each value in a configuration, with the meaning of its key, for the page that shows and edits it.
 
+use std::cell::OnceCell;
+
 use aethon_core::service::ConfigKey;
 use serde_json::Value;
 
@@ -73,19 +75,44 @@ pub(crate) fn known(key: &KeyPath) -> Option<bool> {
     part(&whole, &steps).map(|part| holds_secret(&whole, part, 0))
 }
 
-/// Returns whether this value of a key on a command line may be or contain a secret. Judged by words and without the schema,
-/// because it is asked at every start.
-pub fn may_hold_secret(key: &str, value: &str) -> bool {
-    const NAMES: [&str; 6] = ["token", "secret", "password", "key", "env", "headers"];
-    let is_secret =
-        |step: &str| NAMES.iter().any(|name| step.trim().trim_matches(['"', '\'']).ends_with(name));
-    let is_structured = || value.trim_start().starts_with('{') || key.ends_with("fallbacks");
-    let has_password = || value.contains("://") && value.contains('@');
-    let is_reference =
-        value.trim().trim_matches('"').starts_with("${") && value.trim().trim_matches('"').ends_with('}');
-    !value.trim().is_empty()
-        && !is_reference
-        && (key.split('.').any(is_secret) || is_structured() || has_password())
+/// Recognises secrets on a command line. Words come first, because it is asked at every start; the schema is looked at for
+/// other keys only, and once.
+#[derive(Debug, Default)]
+pub struct SecretKeys {
+    schema: OnceCell<Value>,
+}
+
+impl SecretKeys {
+    /// Returns whether this value of a key may be or contain a secret. The value of an unknown key may be one under a mistyped
+    /// name.
+    pub fn may_hold(&self, key: &str, value: &str) -> bool {
+        const NAMES: [&str; 8] =
+            ["token", "secret", "password", "key", "env", "headers", "args", "oauth_command"];
+        let is_secret =
+            |step: &str| NAMES.iter().any(|name| step.trim().trim_matches(['"', '\'']).ends_with(name));
+        let is_structured = || value.trim_start().starts_with('{') || key.ends_with("fallbacks");
+        let may_have_password = || value.contains("://") && value.contains(['@', '?']);
+        !value.trim().is_empty()
+            && !is_reference(value)
+            && (key.split('.').any(is_secret)
+                || is_structured()
+                || may_have_password()
+                || self.may_be_secret(key))
+    }
+
+    /// Returns whether the key is unknown, or is or contains a secret.
+    fn may_be_secret(&self, key: &str) -> bool {
+        let whole = self.schema.get_or_init(schema);
+        let path = KeyPath::parse(key);
+        let part = path.as_ref().and_then(|path| part(whole, &path.keys().collect::<Vec<&str>>()));
+        part.is_none_or(|part| holds_secret(whole, part, 0))
+    }
+}
+
+/// Returns whether a value is one reference and nothing else, not even a fallback.
+fn is_reference(value: &str) -> bool {
+    let inner = value.trim().trim_matches('"').strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|name| !name.contains('}') && !name.contains(":-"))
 }
 
 pub(crate) fn is_secret(whole: &Value, steps: &[&str]) -> bool {
@@ -161,13 +188,13 @@ mod tests {
 
     #[test]
     fn every_secret_of_the_schema_is_recognised_on_a_command_line() {
-        let whole = schema();
+        let (whole, keys) = (schema(), SecretKeys::default());
         for known in known_keys() {
             let steps: Vec<&str> = known.name.split('.').collect();
             if is_secret(&whole, &steps) {
                 let value = if known.name == "mcp.servers" { "{x={}}" } else { "v" };
                 assert!(
-                    may_hold_secret(&known.name, value) || known.name.ends_with("servers"),
+                    keys.may_hold(&known.name, value) || known.name.ends_with("servers"),
                     "{}",
                     known.name
                 );
@@ -180,9 +207,22 @@ mod tests {
             ("mcp.servers.x", "{command=\"x\"}", true),
             ("model.host", "https://user:pw@a.example", true),
             ("dashboard.auth_token", "${credential:x}", false),
+            ("dashboard.auth_token", "\"${TOKEN}\"", false),
+            ("dashboard.auth_token", "${TOKEN:-s3cret}", true),
+            ("dashboard.auth_token", "${A}s3cret${B}", true),
             ("dashboard.auth_token", "", false),
+            ("dashboard.auth", "s3cret", true),
+            ("dashboard", "s3cret", true),
+            ("dashbord.tokne", "s3cret", true),
+            ("webhook.secrte", "s3cret", true),
+            ("model.apikye", "s3cret", true),
+            ("mcp.servers.x.args", "[\"--token\", \"s3cret\"]", true),
+            ("mcp.servers.x.command", "uvx", false),
+            ("mcp.servers.x.url", "https://a.example/sse?k=s3cret", true),
+            ("channels.email.oauth_command", "printf s3cret", true),
+            ("budget.pricing.\"gpt-5.1\".input", "1", false),
         ] {
-            assert_eq!(may_hold_secret(key, value), expected, "{key}={value}");
+            assert_eq!(keys.may_hold(key, value), expected, "{key}={value}");
         }
     }
 }

@@ -8,6 +8,7 @@ mod backup;
 mod channels;
 mod entries;
 mod household;
+mod tool_names;
 mod tools;
 
 use crate::limits::LIMITS;
@@ -65,6 +66,7 @@ pub(crate) fn check(config: &Config) -> Vec<Remark> {
     channels::check(config, &mut remarks);
     entries::check(config, &mut remarks);
     household::check(config, &mut remarks);
+    tool_names::check(config, &mut remarks);
     tools::check(config, &mut remarks);
     remarks.0
 }

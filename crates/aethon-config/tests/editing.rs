@@ -6,9 +6,13 @@ mod common;
 use std::os::unix::fs::PermissionsExt;
 
 use aethon_config::schema::Provider;
-use aethon_config::{Caution, Starter, get, set_in_file, starter};
+use aethon_config::{Caution, Error, NewKeys, Starter, get, starter};
 use common::Home;
 use serde_json::json;
+
+fn set(home: &Home, key: &str, value: &str) -> Result<(), Error> {
+    aethon_config::set_in_file(&home.sources(), key, value, NewKeys::Refused)
+}
 
 #[test]
 fn a_key_is_read_by_its_dotted_name() {
@@ -28,7 +32,7 @@ fn a_key_is_read_by_its_dotted_name() {
 fn a_change_keeps_everything_else_as_it_was() {
     let check = |before: &str, key: &str, value: &str, after: &str| {
         let home = Home::with(before);
-        set_in_file(&home.sources(), key, value).unwrap();
+        set(&home, key, value).unwrap();
         assert_eq!(home.file(), after);
     };
     let before = "# top\n[model] # section\n# about\nprovider = \"openai\"  # why\nhost = \"\"\n\n[dashboard]\n# end\n";
@@ -72,7 +76,7 @@ fn a_change_keeps_everything_else_as_it_was() {
 fn a_change_that_would_not_load_is_refused_and_changes_nothing() {
     let check = |before: &str, key: &str, value: &str, part: &str| {
         let home = Home::with(before);
-        let error = set_in_file(&home.sources(), key, value).unwrap_err().to_string();
+        let error = set(&home, key, value).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
         if before.is_empty() {
             assert!(!home.path().join("config.toml").exists());
@@ -93,9 +97,9 @@ fn a_change_that_would_not_load_is_refused_and_changes_nothing() {
 #[test]
 fn a_problem_that_was_there_before_does_not_stand_in_the_way_of_mending_another() {
     let home = Home::with("[model]\nprovider = \"nope\"\n[agent]\nloop_limit = 0\n");
-    set_in_file(&home.sources(), "model.provider", "echo").unwrap();
+    set(&home, "model.provider", "echo").unwrap();
     assert_eq!(home.load().unwrap_err().problems().len(), 1);
-    set_in_file(&home.sources(), "agent.loop_limit", "5").unwrap();
+    set(&home, "agent.loop_limit", "5").unwrap();
     assert_eq!(home.load().unwrap().config.model.provider, Provider::Echo);
 }
 
@@ -103,13 +107,38 @@ fn a_problem_that_was_there_before_does_not_stand_in_the_way_of_mending_another(
 fn the_environment_and_sets_do_not_hide_a_mistake_in_the_file() {
     let home =
         Home::with("").environment(&[("AETHON_MODEL__PROVIDER", "echo")]).sets(&["model.provider=fake"]);
-    assert!(set_in_file(&home.sources(), "model.provider", "nope").is_err());
+    assert!(set(&home, "model.provider", "nope").is_err());
+}
+
+#[test]
+fn an_unknown_key_is_written_by_force_only_and_never_where_it_protects() {
+    let check = |key: &str, value: &str, nearest: &str, is_forced: bool| {
+        let home = Home::with("# mine\n");
+        let error = set(&home, key, value).unwrap_err().to_string();
+        assert!(error.contains("an unknown key") && error.contains(nearest), "{key}: {error}");
+        assert_eq!(home.file(), "# mine\n", "{key}");
+        let forced = aethon_config::set_in_file(&home.sources(), key, value, NewKeys::Written);
+        assert_eq!(forced.is_ok(), is_forced, "{key}: {forced:?}");
+        assert_eq!(home.file() != "# mine\n", is_forced, "{key}");
+    };
+    check("model.provder", "echo", "model.provider", true);
+    check("mcp.servers.a", "{ command = \"x\", envv = 1 }", "mcp.servers.a.env", true);
+    check("budgt.daily_usd", "5", "budget", false);
+    check("dashboard.auth_tokn", "x", "dashboard.auth_token", false);
+    check("security.sandbx", "kernel", "security.sandbox", false);
+    check("budget.pricing.gpt-5.1.input", "5", "budget.pricing", false);
+    // One that is there already does not stand in the way, and can be taken out.
+    let home = Home::with("[dashboard]\nauth_tokn = \"x\"\n");
+    set(&home, "agent.loop_limit", "5").unwrap();
+    assert!(home.load().is_err());
+    assert!(aethon_config::unset_in_file(&home.sources(), "dashboard.auth_tokn").unwrap());
+    home.load().unwrap();
 }
 
 #[test]
 fn the_changed_file_is_private() {
     let home = Home::with("");
-    set_in_file(&home.sources(), "model.provider", "echo").unwrap();
+    set(&home, "model.provider", "echo").unwrap();
     let mode = std::fs::metadata(home.path().join("config.toml")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }

@@ -220,20 +220,25 @@ fn an_unknown_key_starts_and_warns_with_the_nearest() {
     };
     let message = "unknown key, ignored; the nearest known key is";
     check(
-        Home::with(
-            "[model]\nprovder = \"echo\"\n[dashbord]\nenabled = true\n[webchat]\nport = \"${NOPE}\"\n",
-        ),
+        Home::with("[model]\nprovder = \"echo\"\n[webchat]\nport = \"${NOPE}\"\n"),
         &[
-            &format!("config.toml:3: dashbord: {message} dashboard"),
             &format!("config.toml:2: model.provder: {message} model.provider"),
-            &format!("config.toml:5: webchat: {message} channels.webchat"),
+            &format!("config.toml:3: webchat: {message} channels.webchat"),
         ],
     );
     check(
-        Home::with("").environment(&[("AETHON_DASHBOARD__AUTH_TOKN", "x")]),
-        &[&format!(
-            "environment variable AETHON_DASHBOARD__AUTH_TOKN: dashboard.auth_tokn: {message} dashboard.auth_token"
-        )],
+        Home::with("").environment(&[
+            ("AETHON_MODEL__HOTS", "x"),
+            ("AETHON_CHANNELS_TELEGRAM_TOKEN", "x"),
+            ("AETHON_HOME", "/x"),
+            ("AETHON_LOG", "debug"),
+            ("AETHON_ANYTHING_ELSE", "x"),
+        ]),
+        &[
+            &format!("environment variable AETHON_MODEL__HOTS: model.hots: {message} model.host"),
+            "environment variable AETHON_CHANNELS_TELEGRAM_TOKEN: channels.telegram_token: ignored, because a section ends in \
+             two underscores, as in AETHON_CHANNELS__TELEGRAM__TOKEN",
+        ],
     );
     check(
         Home::with("").sets(&["model.hots=x"]),
@@ -247,6 +252,70 @@ fn an_unknown_key_starts_and_warns_with_the_nearest() {
         Home::with("[mcp.servers.a]\ncommand = \"x\"\nenvv = 1\n"),
         &[&format!("config.toml:3: mcp.servers.a.envv: {message} mcp.servers.a.env")],
     );
+}
+
+#[test]
+fn an_unknown_key_that_may_leave_something_unprotected_is_refused_with_the_nearest() {
+    let check = |home: Home, place: &str, nearest: &str| {
+        let error = home.load().unwrap_err();
+        let [problem] = error.problems() else { panic!("{nearest}: {error}") };
+        let shown = problem.to_string();
+        assert!(problem.place.ends_with(place), "{shown}");
+        assert!(shown.contains("unknown key") || shown.contains("sets no key"), "{shown}");
+        assert!(problem.allowed.contains(nearest) && !shown.contains("s3cret"), "{shown}");
+    };
+    for (text, line, nearest) in [
+        ("[dashbord]\nauth_token = \"s3cret\"\n", 1, "is dashboard:"),
+        ("[dashboard]\ntoken = \"s3cret\"\n", 2, "dashboard.auth_token"),
+        ("auth_token = \"s3cret\"\n", 1, "dashboard.auth_token"),
+        ("webhok.secret = \"s3cret\"\n", 1, "webhook"),
+        ("webhook = { secert = \"s3cret\" }\n", 1, "webhook.secret"),
+        ("[aproval]\nenabled = true\n", 1, "is approval:"),
+        ("approval.requires_aproval = [\"outbound\"]\n", 1, "approval.requires_approval"),
+        ("[budget]\ndaily_us = 5\n", 2, "budget.daily_usd"),
+        ("[budget.pricing.\"gpt-5.1\"]\ninptu = 1\n", 2, "budget.pricing.\"gpt-5.1\".input"),
+        ("[household.people.ben]\nsender = [\"telegram:1\"]\n", 2, "household.people.ben.senders"),
+        ("[houshold.people.ben]\n", 1, "is household:"),
+        ("[security]\nsandbx = \"kernel\"\n", 2, "security.sandbox"),
+        ("[security]\nquite_another_thing = 1\n", 2, "security."),
+        ("[securty]\nsandbox = \"kernel\"\n", 1, "is security:"),
+    ] {
+        check(Home::with(text), &format!(":{line}"), nearest);
+    }
+    for (name, nearest) in [
+        ("AETHON_DASHBOARD__AUTH_TOKN", "dashboard.auth_token"),
+        ("AETHON_SECURTY__SANDBOX", "security"),
+        ("AETHON_DASHBOARD_AUTH_TOKEN", "AETHON_DASHBOARD__AUTH_TOKEN"),
+        ("AETHON_WEBHOOK_SECRET", "AETHON_WEBHOOK__SECRET"),
+        ("AETHON_SECURITY_SANDBOX", "AETHON_SECURITY__SANDBOX"),
+    ] {
+        let place = format!("environment variable {name}");
+        check(Home::with("").environment(&[(name, "s3cret")]), &place, nearest);
+    }
+    check(Home::with("").sets(&["aproval.enabled=true"]), "--set aproval.enabled", "approval");
+    check(Home::with("").sets(&["dashboard_auth_token=s3cret"]), "--set dashboard_auth_token", "auth_token");
+    // It is one problem beside the others.
+    let both = Home::with("").sets(&["agent.loop_limit=x", "webhook.secrt=y"]).load().unwrap_err();
+    assert_eq!(both.problems().len(), 2, "{both}");
+}
+
+#[test]
+fn what_stands_where_a_table_of_secrets_belongs_is_not_repeated() {
+    for set in [
+        "mcp.servers.x.env=hunter",
+        "mcp.servers.x.headers=hunter",
+        "mcp.servers.x=hunter",
+        "mcp.servers=hunter",
+        "channels.telegram=hunter",
+        "dashboard=hunter",
+        "dashboard.auth_token hunter",
+        "dashboard.auth_token:hunter",
+    ] {
+        let found = problems(&Home::with("").sets(&[set]));
+        assert!(!found.is_empty() && !found.concat().contains("hunter"), "{set}: {found:?}");
+    }
+    let port = problems(&Home::with("").sets(&["channels.webchat.port=hunter"]));
+    assert!(port[0].contains("\"hunter\""), "{port:?}");
 }
 
 #[test]

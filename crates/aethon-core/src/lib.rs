@@ -49,6 +49,7 @@ pub mod schedule;
 pub mod secret;
 pub mod service;
 pub mod session;
+pub mod shaping;
 pub mod share;
 pub mod shutdown;
 pub mod sop;

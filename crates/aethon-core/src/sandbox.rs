@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The user that is nobody's: commands in a sandbox are its if the program runs as root, and the accounts of people lie below.
+pub const NOBODY: u32 = 65_534;
+
 /// Where shell commands run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

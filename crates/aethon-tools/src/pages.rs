@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::clock::Clock;
 use aethon_core::memory::fingerprint;
+use aethon_core::shaping::{CONTEXT, LEARNINGS};
 use aethon_core::tool::{ArgumentRole, Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use aethon_files::Lock;
@@ -19,10 +20,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::files::Workspace;
-
-/// Names of the pages.
-const CONTEXT: &str = "CONTEXT.md";
-const LEARNINGS: &str = "LEARNINGS.md";
 
 /// Maximum size of a page in bytes.
 const LONGEST_CONTEXT: usize = 16_000;

@@ -14,6 +14,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
+use aethon_config::SecretKeys;
 use aethon_core::secret::MASK;
 
 use crate::error::{Error, Result};
@@ -79,30 +80,58 @@ fn begin_anew(all: &[OsString], masked: &[OsString]) -> io::Error {
 
 /// Returns the arguments with stars in place of secrets; `None` if there are none.
 fn masked(all: &[OsString]) -> Option<Vec<OsString>> {
+    let (keys, changed) = (SecretKeys::default(), changed_value(all));
+    let covered = |at: usize| match changed {
+        Some((key, value)) if value == at => {
+            keys.may_hold(text(all, key), text(all, value)).then(|| MASK.into())
+        }
+        _ => covered_setting(all, at, &keys),
+    };
     let masked: Vec<OsString> =
-        (0..all.len()).map(|at| covered(all, at).unwrap_or_else(|| all[at].clone())).collect();
+        (0..all.len()).map(|at| covered(at).unwrap_or_else(|| all[at].clone())).collect();
     (masked != all).then_some(masked)
 }
 
-/// Returns what stands in place of an argument that holds a secret.
-fn covered(all: &[OsString], at: usize) -> Option<OsString> {
-    let text = |at: usize| all.get(at).and_then(|argument| argument.to_str()).unwrap_or_default();
+fn text(all: &[OsString], at: usize) -> &str {
+    all.get(at).and_then(|argument| argument.to_str()).unwrap_or_default()
+}
+
+/// Returns what stands in place of an argument of `--set` that holds a secret.
+fn covered_setting(all: &[OsString], at: usize, keys: &SecretKeys) -> Option<OsString> {
     if at == 0 || all[..at].iter().any(|argument| argument == "--") {
         return None;
     }
-    let assignment = match text(at).strip_prefix("--set=") {
-        Some(assignment) => Some(("--set=", assignment)),
-        None => (text(at - 1) == "--set").then(|| ("", text(at))),
+    let (flag, assignment) = match text(all, at).strip_prefix("--set=") {
+        Some(assignment) => ("--set=", assignment),
+        None if text(all, at - 1) == "--set" => ("", text(all, at)),
+        None => return None,
     };
-    if let Some((flag, assignment)) = assignment
-        && let Some((key, value)) = assignment.split_once('=')
-    {
-        let is_secret = aethon_config::may_hold_secret(key, value);
-        return is_secret.then(|| format!("{flag}{key}={MASK}").into());
+    let (key, value) = assignment.split_once('=')?;
+    keys.may_hold(key, value).then(|| format!("{flag}{key}={MASK}").into())
+}
+
+/// Finds the key and the value of `aethon-cli config set KEY VALUE`, with flags wherever they are allowed.
+fn changed_value(all: &[OsString]) -> Option<(usize, usize)> {
+    /// The flags whose value is an argument of its own.
+    const WITH_VALUE: [&str; 6] = ["--home", "--config", "--set", "--log-level", "--log-format", "--connect"];
+    let (mut words, mut is_literal, mut is_value) = (Vec::new(), false, false);
+    for at in 1..all.len() {
+        let text = text(all, at);
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        match text {
+            "--" if !is_literal => is_literal = true,
+            _ if !is_literal && text.starts_with('-') => is_value = WITH_VALUE.contains(&text),
+            _ => words.push(at),
+        }
     }
-    // `aethon-cli config set KEY VALUE`
-    let is_value = at >= 3 && text(at - 2) == "set" && text(at - 3) == "config";
-    (is_value && aethon_config::may_hold_secret(text(at - 1), text(at))).then(|| MASK.into())
+    match words[..] {
+        [first, second, key, value, ..] if text(all, first) == "config" && text(all, second) == "set" => {
+            Some((key, value))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +162,42 @@ mod tests {
             Some(&["p", "config", "set", "webhook.secret", "***"]),
         );
         check(&["p", "config", "set", "agent.loop_limit", "4"], None);
+        check(
+            &[
+                "p",
+                "--home",
+                "/x",
+                "config",
+                "--log-level=debug",
+                "set",
+                "--force",
+                "webhook.secrt",
+                "--",
+                "s3cret",
+            ],
+            Some(&[
+                "p",
+                "--home",
+                "/x",
+                "config",
+                "--log-level=debug",
+                "set",
+                "--force",
+                "webhook.secrt",
+                "--",
+                "***",
+            ]),
+        );
+        check(
+            &["p", "config", "set", "--", "webhook.secret", "-s3cret"],
+            Some(&["p", "config", "set", "--", "webhook.secret", "***"]),
+        );
+        check(
+            &["p", "--set", "mcp.servers.x.args=[\"--token\", \"s3cret\"]", "--set", "webhook=s3cret"],
+            Some(&["p", "--set", "mcp.servers.x.args=***", "--set", "webhook=***"]),
+        );
+        check(&["p", "--set", "dashboard.auth_tok=s3cret"], Some(&["p", "--set", "dashboard.auth_tok=***"]));
+        check(&["p", "ask", "config set webhook.secret x"], None);
         check(&["p", "ask", "--", "--set", "webhook.secret=x"], None);
         check(&["p", "--set", "webhook.secret"], None);
         check(&["p", "--set", "dashboard.auth_token=${credential:dashboard}"], None);

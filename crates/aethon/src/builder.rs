@@ -35,6 +35,7 @@ use crate::preflight::Flags;
 use crate::reach::Reach;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
+use crate::wiring::sandbox::Proof;
 
 /// The locale variables besides `LANG`.
 const LOCALE: [&str; 4] = ["LC_ALL", "LC_CTYPE", "LC_MESSAGES", "LANGUAGE"];
@@ -269,6 +270,11 @@ impl Prepared {
     }
 }
 
+/// Refuses the start if there are problems.
+fn refused_for(problems: &[String]) -> Result<()> {
+    if problems.is_empty() { Ok(()) } else { Err(Error::refused(problems.join("\n"))) }
+}
+
 /// Returns those of these variables that are set, with their values.
 fn set(sources: &Sources, names: impl Iterator<Item = &'static str>) -> Vec<(String, String)> {
     names.filter_map(|name| Some((name.to_owned(), sources.variable(name)?.to_owned()))).collect()
@@ -309,35 +315,50 @@ impl Prepared {
         self.warnings.iter().chain(&self.catalog_fault)
     }
 
+    /// Refuses a configuration that has warnings, for callers that want none. They are printed already.
+    pub fn without_warnings(&self) -> Result<()> {
+        match self.warnings().count() {
+            0 => Ok(()),
+            count => Err(Error::refused(format!("warnings: {count}; --strict treats them as failures"))),
+        }
+    }
+
     /// The model catalogue: the built-in table, overridden by the home's file.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Checks everything that prevents a start, and reports all problems at once.
+    /// Checks everything that prevents a start, and reports all problems at once. Starts no container.
     pub async fn preflight(&self) -> Result<()> {
-        let mut problems = crate::preflight::problems(&self.config, &self.flags).await;
+        let mut problems = self.problems().await;
         problems.extend(wiring::sandbox::problem(self).await);
-        if problems.is_empty() { Ok(()) } else { Err(Error::refused(problems.join("\n"))) }
+        refused_for(&problems)
     }
 
-    /// Tries the sandbox of commands as far as that changes nothing: with docker, by one container that is removed again, but
-    /// without pulling an image. Returns what was found, one line each.
-    pub async fn try_sandbox(&self) -> Result<Vec<String>> {
-        let found = match wiring::sandbox::trial(self, PullPolicy::Never).await {
-            Some(tried) => {
-                let trial = tried.map_err(Error::refused)?;
-                let concerns = trial.concerns.into_iter().map(|concern| format!("warning   {concern}"));
-                std::iter::once(format!("sandbox   docker: {}", trial.proved)).chain(concerns).collect()
+    /// Like [`Prepared::preflight`], and tries the sandbox of commands as far as that changes nothing: with docker, by one
+    /// container that is removed again, but without pulling an image. Returns what was found, one line each.
+    pub async fn try_out(&self) -> Result<Vec<String>> {
+        let mut problems = self.problems().await;
+        let proof = match wiring::sandbox::proof(self, PullPolicy::Never).await {
+            Ok(proof) => proof,
+            Err(problem) => {
+                problems.push(problem);
+                Proof::default()
             }
-            None if self.config.security.sandbox == Sandbox::Kernel => {
-                let concerns = wiring::sandbox::kernel(self).await.map_err(Error::refused)?;
-                concerns.into_iter().map(|concern| format!("warning   {concern}")).collect()
-            }
-            None => Vec::new(),
         };
-        let reach = crate::sandbox_reach::warnings(&self.config).await;
-        Ok(reach.into_iter().map(|warning| format!("warning   {warning}")).chain(found).collect())
+        refused_for(&problems)?;
+        let proved = proof.proved.filter(|_| self.config.security.sandbox == Sandbox::Docker);
+        let proved = proved.map(|proved| format!("sandbox   docker: {proved}"));
+        let reach = crate::sandbox_reach::warnings(&self.config).await.into_iter();
+        let warning = |concern| format!("warning   {concern}");
+        Ok(reach.map(warning).chain(proved).chain(proof.concerns.into_iter().map(warning)).collect())
+    }
+
+    /// Every reason not to start but for the sandbox of commands.
+    pub(crate) async fn problems(&self) -> Vec<String> {
+        let mut problems = crate::preflight::problems(&self.config, &self.flags).await;
+        problems.extend(wiring::http::socket_problem(self));
+        problems
     }
 
     /// The configured log, for a program's `main` to install.

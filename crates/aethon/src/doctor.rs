@@ -84,13 +84,12 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
         }
     };
     let mut findings = configuration(&prepared);
-    findings.extend(prepared.preflight().await.err().map(|error| {
-        Finding::broken(
-            "start",
-            error.to_string(),
-            "change what is named above; aethon-server refuses to start like this",
-        )
-    }));
+    // The sandbox has an area of its own below.
+    let problems = prepared.problems().await;
+    if !problems.is_empty() {
+        let fix = "change what is named above; aethon-server refuses to start like this";
+        findings.push(Finding::broken("start", problems.join("\n"), fix));
+    }
     let short = crate::preflight::short_secrets(&prepared.config);
     findings.extend(short.into_iter().map(|message| {
         Finding::warning(
@@ -127,28 +126,26 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
 /// Reports which sandbox commands use, proved by a trial, and which one this machine could offer.
 async fn sandbox(prepared: &Prepared) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let broken =
-        |why| Finding::broken("sandbox", why, "set security.sandbox to one that this machine supports");
-    let (finding, concerns) = match prepared.config.security.sandbox {
-        Sandbox::Docker => match wiring::sandbox::trial(prepared, PullPolicy::Never).await {
-            Some(Ok(trial)) => {
-                let message =
-                    format!("commands run in docker, in a container for each conversation: {}", trial.proved);
-                (Finding::ok("sandbox", message), trial.concerns)
-            }
-            Some(Err(why)) => (broken(why), Vec::new()),
-            None => (broken("there is no docker sandbox".to_owned()), Vec::new()),
-        },
-        Sandbox::Kernel => match wiring::sandbox::kernel(prepared).await {
-            Ok(concerns) => (
-                Finding::ok("sandbox", "commands run in the sandbox of the kernel, and it works here"),
-                concerns,
-            ),
-            Err(why) => (broken(format!("the sandbox of the kernel does not work here: {why}")), Vec::new()),
-        },
-        Sandbox::None => (Finding::note("sandbox", recommended(prepared).await), Vec::new()),
+    let concerns = match wiring::sandbox::proof(prepared, PullPolicy::Never).await {
+        Ok(proof) => {
+            findings.push(match (prepared.config.security.sandbox, proof.proved) {
+                (Sandbox::None, _) | (_, None) => Finding::note("sandbox", recommended(prepared).await),
+                (Sandbox::Kernel, Some(proved)) => {
+                    Finding::ok("sandbox", format!("commands run in the sandbox of the kernel, and {proved}"))
+                }
+                (Sandbox::Docker, Some(proved)) => {
+                    let message = "commands run in docker, in a container for each conversation";
+                    Finding::ok("sandbox", format!("{message}: {proved}"))
+                }
+            });
+            proof.concerns
+        }
+        Err(problem) => {
+            let fix = "change what is named above; aethon-server refuses to start like this";
+            findings.push(Finding::broken("sandbox", problem, fix));
+            Vec::new()
+        }
     };
-    findings.push(finding);
     let concerns = concerns.into_iter().chain(crate::sandbox_reach::warnings(&prepared.config).await);
     let fix = "docs/sandboxes.md says what it means and what to do about it";
     findings.extend(concerns.map(|concern| Finding::warning("sandbox", concern, fix)));

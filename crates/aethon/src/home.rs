@@ -95,7 +95,7 @@ impl Home {
 
     /// Custom SOPs.
     pub fn sops(&self) -> PathBuf {
-        self.workspace().join("sops")
+        self.workspace().join(aethon_core::shaping::SOPS)
     }
 
     /// What custom SOPs said before.

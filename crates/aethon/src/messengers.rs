@@ -214,16 +214,14 @@ fn who_may_write(config: &Config, name: &str) -> String {
         1 => "one sender is allowed, besides those who were paired".to_owned(),
         some => format!("{some} senders are allowed, besides those who were paired"),
     };
-    let (owners, prefix) = (&config.security.owners, format!("{name}:"));
-    let here = owners.iter().filter(|owner| owner.starts_with(&prefix)).count();
-    let owners = match (owners.len(), here) {
-        (0, _) if lists_group(config, name) => {
+    let owners = match household::owners(config, name).map(|owners| owners.len()) {
+        None if lists_group(config, name) => {
             "security.owners is empty, so every one of them is an owner, and so is every member of a listed group"
                 .to_owned()
         }
-        (0, _) => "security.owners is empty, so every one of them is an owner".to_owned(),
-        (_, 0) => "nobody there is an owner (security.owners)".to_owned(),
-        (_, here) => format!("owners there: {here}"),
+        None => "security.owners is empty, so every one of them is an owner".to_owned(),
+        Some(0) => "nobody there is an owner (security.owners, household.people.owner)".to_owned(),
+        Some(here) => format!("owners there: {here}"),
     };
     format!("{heard}; {owners}")
 }
@@ -237,7 +235,7 @@ fn lists_group(config: &Config, name: &str) -> bool {
 /// Findings about messengers where anybody who joins a listed group can approve what the assistant does.
 fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
-    let open = on.filter(|name| config.security.owners.is_empty() && lists_group(config, name));
+    let open = on.filter(|name| household::owners(config, name).is_none() && lists_group(config, name));
     open.map(|name| {
         let message = format!("a group is listed in security.allowed_senders.{name}, and security.owners is empty: every member is an owner and approves what they ask for");
         Finding::warning("channel", message, format!("name yourself in security.owners, such as \"{name}:YOUR_ID\""))

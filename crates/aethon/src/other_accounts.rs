@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 
 use aethon_config::Config;
+use aethon_core::sandbox::NOBODY;
 
 /// The largest list of accounts that is read.
 const MAX_LIST: u64 = 1 << 20;
@@ -16,8 +17,6 @@ const MAX_LIST: u64 = 1 << 20;
 const MAX_FOLDERS: usize = 1_000;
 /// The users of people begin here; the ones below are for programs.
 const FIRST_PERSON: u32 = if cfg!(target_os = "macos") { 501 } else { 1_000 };
-/// Nobody, and what lies above it.
-const NOBODY: u32 = 65_534;
 /// How many names are shown.
 const MAX_SHOWN: usize = 3;
 

@@ -257,14 +257,11 @@ fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
 
 /// Runs the trial container of the docker sandbox, and logs what the owner should know.
 async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
-    match wiring::sandbox::trial(prepared, PullPolicy::Missing).await {
-        None => {}
-        Some(Ok(trial)) => {
-            tracing::info!(proved = trial.proved, "docker sandbox");
-            trial.concerns.iter().for_each(|concern| tracing::warn!("{concern}"));
-        }
-        Some(Err(problem)) => return Err(Error::refused(problem)),
+    let proof = wiring::sandbox::proof(prepared, PullPolicy::Missing).await.map_err(Error::refused)?;
+    if let Some(proved) = proof.proved {
+        tracing::info!(proved, "docker sandbox");
     }
+    proof.concerns.iter().for_each(|concern| tracing::warn!("{concern}"));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use aethon::config::{
-    Draft, Resumed, Saved, Sources, changed_keys, dump, get, schema, set_in_file, unset_in_file,
+    Draft, NewKeys, Resumed, Saved, Sources, changed_keys, dump, get, schema, set_in_file, unset_in_file,
 };
 use aethon::core::audit::AuditAction;
 use anyhow::{Context, Result, bail};
@@ -25,10 +25,11 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             Some(value) => print_json(&value)?,
             None => bail!("there is no key {key:?}; `aethon-cli config show` lists them all"),
         },
-        ConfigCommand::Set { key, value } => {
+        ConfigCommand::Set { key, value, force } => {
             let sources = sources(common)?;
             aethon::Home::at(&sources.home).prepare()?;
-            set_in_file(&sources, &key, &value).map_err(refused)?;
+            let new_keys = if force { NewKeys::Written } else { NewKeys::Refused };
+            set_in_file(&sources, &key, &value, new_keys).map_err(refused)?;
             note(&sources.home, AuditAction::Config, (&key, "set"))?;
             warn(common);
             print(&format!("{key} is set in {}; {TAKEN_UP}\n", sources.config_file().display()))?;
@@ -45,10 +46,13 @@ pub(crate) fn run(common: &Common, command: ConfigCommand) -> Result<ExitCode> {
             }
         }
         ConfigCommand::Edit => edit(common)?,
-        ConfigCommand::Check => {
+        ConfigCommand::Check { strict } => {
             let prepared = crate::prepared(common)?;
             // A configuration with which aethon-server would refuse to start is not fine.
             crate::runtime()?.block_on(prepared.preflight())?;
+            if strict {
+                prepared.without_warnings()?;
+            }
             print("the configuration is fine\n")?;
         }
     }

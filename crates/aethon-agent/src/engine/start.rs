@@ -7,6 +7,7 @@ use aethon_core::event::{Event, SessionChange};
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Block, EndReason, Message, Role, ToolCall};
 use aethon_core::session::{Begin, Begun};
+use aethon_core::shaping;
 use aethon_core::surface::TurnEvent;
 use aethon_core::tool::Toolbox as _;
 
@@ -15,7 +16,6 @@ use super::calls::{CutOffCall, RESTARTED};
 use super::shared::Shared;
 use crate::dispatcher::{Job, Stage};
 use crate::patience::until_stored;
-use crate::prompt::CONTEXT_PAGE;
 use crate::window::{ContextWindow, is_summary, missing_results, open_calls};
 
 /// How many messages are looked through at once for the one that started a turn.
@@ -228,10 +228,9 @@ fn page_for(job: &Job, agent: &RunningAgent) -> Option<Arc<str>> {
 }
 
 fn put_page(job: &mut Job, known: Option<&Arc<str>>, page: &Arc<str>) {
-    let is_page =
-        |block: &Block| matches!(block, Block::File { name, untrusted: None, .. } if name == CONTEXT_PAGE);
+    let is_page = |block: &Block| matches!(block, Block::File { name, untrusted: None, .. } if name == shaping::CONTEXT);
     if known != Some(page) && !job.message.content.iter().any(is_page) {
-        let (name, mime) = (CONTEXT_PAGE.to_owned(), "text/markdown".to_owned());
+        let (name, mime) = (shaping::CONTEXT.to_owned(), "text/markdown".to_owned());
         job.message.content.push(Block::File { name, mime, text: page.to_string(), untrusted: None });
     }
 }

@@ -43,11 +43,14 @@ impl Hook for ApprovalRule {
 
 /// Whether an entry of `approval.requires_approval` covers this tool.
 fn covers(entry: &str, spec: &ToolSpec) -> bool {
+    // Taken literally, an entry with a space before it would protect nothing.
+    let entry = entry.trim();
     fits(&spec.name, entry) || entry == WRITES && spec.writes_files() || entry == OUTBOUND && spec.sends()
 }
 
 /// Whether a name matches a pattern in which `*` stands for anything.
 pub fn fits(name: &str, pattern: &str) -> bool {
+    let pattern = pattern.trim();
     let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };
     let Some(mut name) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = rest.split('*').collect();
@@ -111,6 +114,7 @@ mod tests {
             (spec("file_read").with_role("path", ArgumentRole::ReadPath), false),
         ] {
             assert_eq!(covers(OUTBOUND, &spec), expected, "{}", spec.name);
+            assert_eq!(covers(" outbound ", &spec), expected, "{}", spec.name);
         }
     }
 
@@ -120,6 +124,7 @@ mod tests {
             assert_eq!(fits(name, pattern), expected, "{pattern} {name}");
         };
         check("shell", "shell", true);
+        check(" shell ", "shell", true);
         check("shell", "shells", false);
         check("files__*", "files__read", true);
         check("files__*", "files_read", false);

@@ -9,12 +9,10 @@ use std::path::Path;
 use aethon_core::hook::{Hook, ToolDecision};
 use aethon_core::memory::MemoryGuard;
 use aethon_core::message::ToolCall;
+use aethon_core::shaping::PAGES;
 use aethon_core::tool::{ArgumentRole, ToolContext, ToolSpec};
 use async_trait::async_trait;
 use serde_json::Value;
-
-/// The pages that go to the model, whichever tool writes them.
-const PAGES: [&str; 4] = ["SOUL.md", "TOOLS.md", "CONTEXT.md", "LEARNINGS.md"];
 
 /// The endings of files that models are told later: SOPs, and instructions of specialists.
 const ENDINGS: [&str; 2] = [".sop.md", ".agent.md"];

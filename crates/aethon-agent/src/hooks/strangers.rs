@@ -35,9 +35,10 @@ impl StrangerBounds {
             return None;
         }
         if spec.open_to == Trust::Owner {
+            const CHANGES: &str = "changes what you are told or may do in later conversations";
+            let reason = spec.owner_only_because.unwrap_or(CHANGES);
             return Some(format!(
-                "`{name}` changes what you are told or may do in later conversations, and this turn was not begun by the owner's \
-                 own words; ask the owner to have it done"
+                "`{name}` {reason}, and this turn was not begun by the owner's own words; ask the owner to have it done"
             ));
         }
         if reaches_memory {
@@ -85,6 +86,7 @@ mod tests {
         for (spec, expected) in [
             (spec("update_context", Trust::Owner), [true, false, false]),
             (keeps(spec("record_learning", Trust::Owner)), [true, false, false]),
+            (spec("lsp", Trust::Outside).owner_only_because("runs programs"), [true, false, false]),
             (spec("shell", Trust::Outside), [true, true, false]),
             (keeps(spec("embedders_memory", Trust::Outside)), [true, false, false]),
             (spec("file_read", Trust::Guest), [true, true, true]),
@@ -112,6 +114,14 @@ mod tests {
             refusal.contains("`security.guest_tools`") && refusal.contains("owner's rights"),
             "{refusal}"
         );
+    }
+
+    #[test]
+    fn a_tool_with_a_reason_of_its_own_gives_it() {
+        let bounds = StrangerBounds { guest_tools: vec!["*".to_owned()], ..StrangerBounds::default() };
+        let lsp = spec("lsp", Trust::Outside).owner_only_because("runs what a project's files say");
+        let refusal = bounds.refusal(Trust::Guest, &Person::guest("telegram", "7"), &lsp).unwrap();
+        assert!(refusal.starts_with("`lsp` runs what a project's files say, and"), "{refusal}");
     }
 
     #[test]

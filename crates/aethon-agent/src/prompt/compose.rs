@@ -6,17 +6,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use aethon_core::shaping;
 use aethon_files::Directory;
 
 use super::pages::Page;
 use crate::changes::{Instructions, Observations, Origin};
 use crate::own_files::Reported;
-
-/// The workspace page about current matters.
-pub const CONTEXT_PAGE: &str = "CONTEXT.md";
-
-/// The workspace page with what was learnt about working for the owner.
-const LEARNINGS_PAGE: &str = "LEARNINGS.md";
 
 /// How many bytes of the learnings go to the model; the newest are taken.
 const MOST_LEARNINGS: usize = 4_000;
@@ -87,10 +82,10 @@ impl Prompt {
     pub fn new(options: PromptOptions) -> Self {
         let page = Page::new;
         let files = Files {
-            soul: page("SOUL.md"),
-            tools: page("TOOLS.md"),
-            context: page(CONTEXT_PAGE),
-            learnings: page(LEARNINGS_PAGE),
+            soul: page(shaping::SOUL),
+            tools: page(shaping::TOOLS),
+            context: page(shaping::CONTEXT),
+            learnings: page(shaping::LEARNINGS),
             reported: Reported::default(),
         };
         let current = Mutex::new(files.current(&options, None));
@@ -192,7 +187,7 @@ fn changing(context: &Page, learnings: &Page) -> Option<Arc<str>> {
         } else {
             text[text.ceil_char_boundary(from)..].split_once('\n').map_or("", |(_, rest)| rest)
         };
-        format!("## Learnt so far ({LEARNINGS_PAGE})\n\n{newest}")
+        format!("## Learnt so far ({})\n\n{newest}", shaping::LEARNINGS)
     });
     let parts: Vec<String> = context.text().map(str::to_owned).into_iter().chain(learnt).collect();
     (!parts.is_empty()).then(|| parts.join("\n\n").into())
@@ -257,11 +252,12 @@ mod tests {
         let prompt = prompt(workspace.path());
         let text = prompt.text();
         assert_eq!(prompt.context(), None);
-        std::fs::write(workspace.path().join(CONTEXT_PAGE), "The owner is in Lisbon this week.\n").unwrap();
+        std::fs::write(workspace.path().join(shaping::CONTEXT), "The owner is in Lisbon this week.\n")
+            .unwrap();
         prompt.refresh();
         assert_eq!(prompt.context().as_deref(), Some("The owner is in Lisbon this week."));
         assert!(Arc::ptr_eq(&text, &prompt.text()));
-        std::fs::write(workspace.path().join(LEARNINGS_PAGE), "- 2026-11-20: answer briefly\n").unwrap();
+        std::fs::write(workspace.path().join(shaping::LEARNINGS), "- 2026-11-20: answer briefly\n").unwrap();
         prompt.refresh();
         let both = prompt.context().unwrap();
         assert!(both.starts_with("The owner is in Lisbon this week.\n\n## Learnt so far"), "{both}");
@@ -270,7 +266,7 @@ mod tests {
             "{both}"
         );
         let many: String = (0..1_000).map(|number| format!("- learnt number {number}\n")).collect();
-        std::fs::write(workspace.path().join(LEARNINGS_PAGE), many).unwrap();
+        std::fs::write(workspace.path().join(shaping::LEARNINGS), many).unwrap();
         prompt.refresh();
         let newest = prompt.context().unwrap();
         assert!(newest.ends_with("- learnt number 999") && newest.len() < MOST_LEARNINGS + 200, "{newest}");
@@ -295,7 +291,7 @@ mod tests {
             &|path| std::fs::create_dir(path).unwrap(),
             &fifo,
         ];
-        for name in ["SOUL.md", "TOOLS.md", CONTEXT_PAGE, LEARNINGS_PAGE] {
+        for name in shaping::PAGES {
             for put in puts {
                 let path = workspace.join(name);
                 put(&path);

@@ -3,4 +3,4 @@
 mod compose;
 mod pages;
 
-pub use compose::{CONTEXT_PAGE, Prompt, PromptOptions};
+pub use compose::{Prompt, PromptOptions};

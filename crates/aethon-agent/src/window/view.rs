@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use aethon_core::ids::{MessageId, TurnId};
 use aethon_core::message::{Block, Message, Role};
+use aethon_core::shaping;
 use aethon_core::weight;
 use jiff::Timestamp;
 
@@ -15,7 +16,6 @@ use super::counter::TokenCounter;
 use super::plan::MessageTokens;
 use super::shorten::Pictures;
 use super::{estimate, pairs, shorten};
-use crate::prompt::CONTEXT_PAGE;
 
 /// Truncation leaves at least this many tokens of a message.
 const SQUEEZED: u64 = 60;
@@ -327,7 +327,7 @@ fn earlier(message: &Message) -> Option<Earlier> {
 
 fn context_page(block: &Block) -> Option<&str> {
     match block {
-        Block::File { name, text, untrusted: None, .. } if name == CONTEXT_PAGE => Some(text),
+        Block::File { name, text, untrusted: None, .. } if name == shaping::CONTEXT => Some(text),
         _ => None,
     }
 }

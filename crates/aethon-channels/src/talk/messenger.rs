@@ -162,8 +162,10 @@ impl Channel for Messenger {
 }
 
 /// Returns whether a stored message is from an owner. The sender's name was not stored, but owners' words are never
-/// marked as untrusted.
+/// marked as untrusted, and in a household the person was stored.
 fn was_owners(rules: &Rules, inbound: &Inbound) -> bool {
     let sender = Sender { id: inbound.sender.clone(), name: None, group: None };
-    access::is_owner(rules, &sender) || (rules.marks_others && !inbound.untrusted)
+    let is_unmarked = || rules.marks_others && !inbound.untrusted;
+    let is_person = || rules.people.is_some() && inbound.behalf.person.is_owner();
+    access::is_owner(rules, &sender) || is_unmarked() || is_person()
 }

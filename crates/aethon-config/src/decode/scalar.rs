@@ -6,6 +6,7 @@ use super::fault::Fault;
 use super::{DATE, Node};
 use crate::echo;
 use crate::limits;
+use crate::origins;
 
 impl Node<'_> {
     /// Reads the value as a string and resolves its references.
@@ -104,6 +105,8 @@ impl Node<'_> {
             return self.kind().to_owned();
         }
         match self.value {
+            // A table of secrets is no secret itself, but what stands in its place may be one.
+            Value::String(..) if origins::known(&self.trail.path()) == Some(true) => self.kind().to_owned(),
             Value::String(_, text) => echo::described(text, allowed),
             Value::Bool(_, value) => value.to_string(),
             Value::Num(..) => match (self.integer_value(), self.value.to_f64()) {

@@ -50,6 +50,10 @@ pub struct ToolSpec {
     /// a tool to guests, but never one that is open to [`Trust::Owner`] only.
     #[serde(skip)]
     pub open_to: Trust,
+    /// Why it is open to [`Trust::Owner`] only, as the rest of a sentence that begins with its name. `None`: because it
+    /// changes what later turns are told or may do.
+    #[serde(skip)]
+    pub owner_only_because: Option<&'static str>,
     /// Whether its name, description and schema were written by somebody else, such as the author of an MCP server.
     #[serde(skip)]
     pub described_outside: bool,
@@ -80,6 +84,7 @@ impl ToolSpec {
             repeatable: false,
             untrusted_output: false,
             open_to: Trust::Outside,
+            owner_only_because: None,
             effects: BTreeSet::new(),
             described_outside: false,
             has_owners_reach: false,
@@ -157,6 +162,13 @@ impl ToolSpec {
     #[must_use]
     pub fn open_to(self, open_to: Trust) -> Self {
         Self { open_to, ..self }
+    }
+
+    /// Declares that only turns that the owner's own words began may call it, for a reason of its own: the rest of a sentence
+    /// that begins with its name.
+    #[must_use]
+    pub fn owner_only_because(self, reason: &'static str) -> Self {
+        Self { open_to: Trust::Owner, owner_only_because: Some(reason), ..self }
     }
 
     /// Declares that somebody else wrote its description.

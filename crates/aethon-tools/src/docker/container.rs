@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use aethon_core::program::Program;
+use aethon_core::sandbox::NOBODY;
 use serde_json::{Value, json};
 
 use super::covers;
@@ -12,9 +13,6 @@ use crate::sandbox_limits::{LARGEST_FILE, SandboxLimits};
 /// Labels by which leftover containers are found.
 pub(super) const HOME: &str = "aethon.home";
 pub(super) const OWNER: &str = "aethon.owner";
-
-/// User and group of commands if the service runs as root.
-const NOBODY: u32 = 65_534;
 
 /// The share of the memory that files in `/tmp` may take. Memory that files take is freed by nothing but deleting them, so
 /// they must never fill all of it: no further command could start in the container.

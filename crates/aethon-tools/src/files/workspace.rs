@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aethon_core::sandbox::Sandbox;
+use aethon_core::shaping::PAGES;
 use aethon_core::tool::ToolError;
 use aethon_core::turn::Trust;
 use aethon_files::beneath;
@@ -21,7 +22,6 @@ use super::blocklist::Blocklist;
 use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
-use crate::strangers::PAGES;
 
 /// Decides what tools may open, in a turn of a given trust.
 #[derive(Debug, Clone)]
@@ -114,6 +114,14 @@ impl Workspace {
         let handle = beneath::directory(&base, &real, None).map_err(|error| failed(path, &error))?;
         let real = self.check_directory(&handle, path, &base)?;
         Ok(OpenedDirectory { handle, path: real, base })
+    }
+
+    /// Returns whether a file tool could create or replace a file here under any name, judging by the names. Blocks.
+    pub fn may_write(&self, path: &Path) -> bool {
+        let may = |text: &str| {
+            self.resolve_new(text).is_ok_and(|found| self.check_later(text, &found.real, &found.base).is_ok())
+        };
+        [path, &real(path)].into_iter().filter_map(Path::to_str).any(may)
     }
 
     /// Returns whether this real path is a page that the owner writes for the assistant. The owner is told of changes

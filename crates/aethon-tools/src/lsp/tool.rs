@@ -62,6 +62,9 @@ impl Lsp {
             .with_role("path", ArgumentRole::ReadPath)
             .reading_only()
             .with_untrusted_output()
+            .owner_only_because(
+                "has language servers run what a project's files say, with the owner's rights",
+            )
             .with_timeout(LONGEST);
         Self { spec, servers }
     }
@@ -74,12 +77,6 @@ impl Tool for Lsp {
     }
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        if !context.trust().is_owner() {
-            return Err(ToolError::denied(
-                "language servers run what a project's files say, with the owner's rights, so they answer only in turns that \
-                 the owner's own words began; read the files instead",
-            ));
-        }
         let arguments: Arguments = self.spec.parse(input)?;
         self.answer(&arguments, context.trust()).await.map(ToolOutput::text)
     }

@@ -10,4 +10,4 @@ mod shaping;
 
 pub(crate) use parts::{ChangeableParts, parts};
 pub(crate) use projects::{Projects, Root};
-pub(crate) use shaping::{PAGES, shaping_places};
+pub(crate) use shaping::shaping_places;

@@ -1,8 +1,10 @@
 //! Single requests that must be refused.
 
 use std::io;
+use std::time::Duration;
 
 use aethon_config::schema::Config;
+use tokio::time::timeout;
 
 use super::AREA;
 use super::wire::{NO_HEADERS, RawAnswer, Target};
@@ -10,6 +12,25 @@ use crate::doctor::Finding;
 
 /// A site that no configuration allows.
 const SITE: &str = "rebind.attacker.example";
+
+/// How soon a request is answered that needs nothing more.
+const PROMPTLY: Duration = Duration::from_secs(5);
+
+/// The shortest secret that is looked for in answers.
+const LEAST_SECRET: usize = 12;
+
+/// Routes that show something of the owner's.
+const GATED: [&str; 9] = [
+    "/api/backups",
+    "/api/config/origins",
+    "/api/sessions",
+    "/api/memory",
+    "/api/approvals",
+    "/api/audit",
+    "/api/logs",
+    "/api/recordings",
+    "/openapi.json",
+];
 
 /// Runs all probes, one after another so as not to overload a personal machine.
 pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
@@ -21,10 +42,14 @@ pub(super) async fn all(target: &Target, config: &Config) -> Vec<Finding> {
         attacker.form_post().await,
         attacker.foreign_socket().await,
         attacker.without_token().await,
+        attacker.old_cookies().await,
         attacker.side_doors().await,
         attacker.out_of_the_folder().await,
         attacker.unsigned_webhook().await,
+        attacker.unsigned_body().await,
         attacker.loosening().await,
+        attacker.references().await,
+        attacker.shown_secrets().await,
         attacker.smuggling().await,
         attacker.oversized().await,
         attacker.headers().await,
@@ -58,11 +83,23 @@ impl Attacker<'_> {
     }
 
     async fn rebinding(&self) -> Finding {
-        let host = format!("Host: {SITE}");
-        let answer = self.target.ask_exactly("GET /api/status", &[&host], "").await;
+        let port = self.target.published().port();
+        let mut answers = Vec::new();
+        for host in [
+            SITE.to_owned(),
+            format!("{SITE}:{port}"),
+            format!("127.0.0.1.{SITE}"),
+            format!("localhost.{SITE}"),
+            "0x7f.1".to_owned(),
+        ] {
+            let host = format!("Host: {host}");
+            answers.push(self.target.ask_exactly("GET /api/status", &[&host], "").await);
+            let empty = [&host, "Content-Type: application/json", "Content-Length: 2"];
+            answers.push(self.target.ask_exactly("POST /api/memory/search", &empty, "{}").await);
+        }
         let expected: &[u16] = if self.has_token() { &[401, 421] } else { &[421] };
         let fix = "remove the name from channels.webchat.allowed_hosts, or set dashboard.auth_token";
-        judge("a name of another site that points here (DNS rebinding)", &answer, expected, fix)
+        judge_all("a name of another site that points here (DNS rebinding)", &answers, expected, fix)
     }
 
     async fn foreign_post(&self) -> Finding {
@@ -108,13 +145,35 @@ impl Attacker<'_> {
         if !self.has_token() {
             return Finding::ok(AREA, "no token is set, so requests without one are the owner's");
         }
-        let paths = ["/api/status", "/api/config", "/dashboard", "/metrics", "/nothing-of-the-kind"];
+        // A wrong token counts as a guess, so it is tried on few.
+        let guessed = ["/api/status", "/api/config", "/dashboard", "/metrics", "/nothing-of-the-kind"];
+        let paths = [&guessed[..], &GATED].concat();
         let fix = "update Aethon: a route answers without the token";
         let mut answers = self.each(&paths).await;
-        for path in paths {
+        for path in guessed {
             answers.push(self.target.ask(&format!("GET {path}"), &["Authorization: Bearer wrong"]).await);
         }
         judge_all("requests without the token, or with a wrong one", &answers, &[401, 429], fix)
+    }
+
+    /// Shows cookies such as a browser keeps: one that has expired, and ones that are signed with another key. The real key is
+    /// the daemon's alone.
+    async fn old_cookies(&self) -> Finding {
+        if !self.has_token() {
+            return Finding::ok(AREA, "no token is set, so nobody signs in");
+        }
+        let signed = "0".repeat(64);
+        let mut answers = Vec::new();
+        for cookie in
+            [format!("0123456789abcdef.1.{signed}"), format!("0123456789abcdef.99999999999.{signed}")]
+        {
+            for path in ["/api/status", "/api/backups", "/dashboard"] {
+                let header = format!("Cookie: aethon_dash={cookie}");
+                answers.push(self.target.ask(&format!("GET {path}"), &[&header]).await);
+            }
+        }
+        let fix = "update Aethon: an expired or forged sign-in opens";
+        judge_all("a sign-in that has expired or was forged", &answers, &[401, 429], fix)
     }
 
     async fn side_doors(&self) -> Finding {
@@ -161,6 +220,78 @@ impl Attacker<'_> {
             );
         }
         judge(what, &answer, &[404], "set webhook.secret")
+    }
+
+    /// Announces a large body without a signature and sends none of it. Whoever waits for it first holds what strangers send.
+    async fn unsigned_body(&self) -> Finding {
+        let what = "a large webhook body that has no signature";
+        if self.config.webhook.secret.is_empty() {
+            return Finding::ok(
+                AREA,
+                "no webhook.secret is set, so no body waits for a signature to be judged",
+            );
+        }
+        let headers = ["Content-Type: application/json", "Content-Length: 1000000"];
+        let answer = timeout(PROMPTLY, self.target.ask("POST /webhook/attack", &headers)).await;
+        let fix = "update Aethon: bodies are waited for before their signature";
+        match answer {
+            Ok(answer) => judge(what, &answer, &[403, 404, 413], fix),
+            Err(_) => {
+                Finding::broken(AREA, format!("came through: {what} (the rest of it is waited for)"), fix)
+            }
+        }
+    }
+
+    /// Asks what changes would do whose values refer to variables and credentials. Their values would show in the answer.
+    async fn references(&self) -> Finding {
+        let own = format!("Host: {}", self.target);
+        let confirm = format!("X-Aethon-Confirm: {}", self.config.dashboard.auth_token.expose().trim());
+        let mut answers = Vec::new();
+        for (key, value) in [
+            ("model.model_id", "\"${PATH}\""),
+            ("model.model_id", "\"${credential:attack}\""),
+            ("model.model_id", "\"a ${ATTACK:-b}\""),
+            ("channels.webchat.allowed_hosts", "[\"${PATH}.example\"]"),
+            ("model.extra", "{\"deep\": [\"${PATH}\"]}"),
+        ] {
+            let body = format!("{{\"{key}\": {value}}}");
+            let length = format!("Content-Length: {}", body.len());
+            let headers = [own.as_str(), "Content-Type: application/json", &length];
+            let mut headers = self.with_owner(&headers);
+            headers.extend(self.has_token().then(|| confirm.clone()));
+            answers.push(self.target.ask_exactly("PATCH /api/config?dry_run=true", &headers, &body).await);
+        }
+        let fix = "update Aethon: the API resolves references to secrets";
+        judge_all("references to secrets in values of a change", &answers, &[403, 404, 422], fix)
+    }
+
+    /// Looks for the secrets of the configuration in what the API shows its owner.
+    async fn shown_secrets(&self) -> Finding {
+        let what = "the secrets of the configuration in what the API shows";
+        let secrets = self.config.secrets();
+        // A short one may be a word that stands there anyway.
+        let secrets: Vec<&str> = secrets.into_iter().map(|secret| secret.expose().trim()).collect();
+        let secrets: Vec<&str> = secrets.into_iter().filter(|secret| secret.len() >= LEAST_SECRET).collect();
+        if secrets.is_empty() {
+            return Finding::ok(AREA, "the configuration has no secret that the API could show");
+        }
+        let headers = self.with_owner(&[]);
+        for path in
+            ["/api/config", "/api/config/origins", "/api/features", "/api/status", "/api/logs", "/api/audit"]
+        {
+            match self.target.ask(&format!("GET {path}"), &headers).await {
+                Ok(answer) if secrets.iter().any(|secret| answer.has(secret)) => {
+                    let message = format!("came through: {what} ({path})");
+                    return Finding::broken(AREA, message, "update Aethon: a secret is shown");
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    let message = format!("could not be tried: {what} ({error})");
+                    return Finding::broken(AREA, message, "look whether `aethon-server` still answers");
+                }
+            }
+        }
+        held(what, "none is shown")
     }
 
     /// Asks what a change would do that lets a foreign site in. A dry run is refused like the change itself.

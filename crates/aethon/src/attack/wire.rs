@@ -16,7 +16,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) const NO_HEADERS: [&str; 0] = [];
 
 /// How much of an answer is read, in bytes.
-const MOST_READ: u64 = 1 << 16;
+const MOST_READ: u64 = 1 << 20;
 
 /// The listener under attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

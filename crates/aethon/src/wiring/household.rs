@@ -37,6 +37,18 @@ pub(crate) fn members(config: &Config, channel: &str) -> Option<Vec<Member>> {
     Some(members)
 }
 
+/// The senders on a channel who are the owner; `None` if everyone who may write is, because neither owners nor a household
+/// are named.
+pub(crate) fn owners(config: &Config, channel: &str) -> Option<Vec<String>> {
+    let (named, people) = (&config.security.owners, &config.household.people);
+    if named.is_empty() && people.is_empty() {
+        return None;
+    }
+    let own = people.iter().filter(|(name, _)| Person::member(name).is_some_and(|person| person.is_owner()));
+    let own = own.flat_map(|(_, person)| senders(&person.senders, channel));
+    Some(senders(named, channel).chain(own).collect())
+}
+
 fn senders<'s>(all: &'s [String], channel: &'s str) -> impl Iterator<Item = String> + 's {
     let here = all.iter().filter_map(move |sender| sender.strip_prefix(channel)?.strip_prefix(':'));
     // Mail addresses are compared without case, and the channel delivers senders in lower case.
@@ -99,7 +111,27 @@ mod tests {
         };
         assert_eq!(told("telegram"), ["1 shared us", "2 shared us", "3 cleo cleo", "9 owner "]);
         assert_eq!(told("email"), ["ada@x.example shared us"]);
+        assert_eq!(owners(&config, "telegram").unwrap(), ["9"]);
         assert!(told("slack").is_empty());
         assert_eq!(feature(&config).state, FeatureState::On);
+    }
+
+    #[test]
+    fn in_a_household_only_the_owners_own_senders_are_owners() {
+        let with = |named: &[&str], people: &[(&str, &str)]| {
+            let mut config = Config::default();
+            config.security.owners = named.iter().map(|&sender| sender.to_owned()).collect();
+            for (name, sender) in people {
+                let senders = vec![(*sender).to_owned()];
+                let person = HouseholdPerson { senders, ..HouseholdPerson::default() };
+                config.household.people.insert((*name).to_owned(), person);
+            }
+            owners(&config, "telegram").map(|owners| owners.join(" "))
+        };
+        assert_eq!(with(&[], &[]), None);
+        assert_eq!(with(&["telegram:1", "email:a@x.example"], &[]).as_deref(), Some("1"));
+        assert_eq!(with(&[], &[("ben", "telegram:2")]).as_deref(), Some(""));
+        assert_eq!(with(&[], &[("ben", "telegram:2"), ("owner", "telegram:1")]).as_deref(), Some("1"));
+        assert_eq!(with(&["telegram:9"], &[("owner", "telegram:1")]).as_deref(), Some("9 1"));
     }
 }

@@ -1,11 +1,13 @@
 //! Builds the options of the HTTP application from `[channels.webchat]`, `[dashboard]`, `[webhook]`, `[budget]` and `[server]`.
 
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use aethon_config::Config;
 use aethon_http::options::{Limits, Listen, Network, Options, Webhooks};
+use aethon_tools::Workspace;
 
+use crate::builder::Prepared;
 use crate::home::Home;
 
 /// How much longer connections live than turns at shutdown, so that a turn stopped at the end of the grace can report it.
@@ -19,6 +21,34 @@ pub(crate) fn webhooks(config: &Config) -> Webhooks {
 pub(crate) fn socket(config: &Config, home: &Home) -> Option<PathBuf> {
     let path = config.channels.webchat.socket.trim();
     (!path.is_empty()).then(|| home.run().join(path))
+}
+
+/// Why the Unix socket may not lie where it is configured: there, a tool could put another program's in its place.
+pub(crate) fn socket_problem(prepared: &Prepared) -> Option<String> {
+    let path =
+        socket(&prepared.config, &prepared.home).filter(|_| prepared.config.channels.webchat.enabled)?;
+    let tools = Workspace::new(&super::tools::options(prepared));
+    // The run/ of a new home is not there yet, so what climbs out of it is judged as written, too.
+    let is_open = [&path, &as_written(&path)].into_iter().any(|path| tools.may_write(path));
+    is_open.then(|| {
+        format!(
+            "channels.webchat.socket is {}, where tools may write and could put another socket in its place: use a name without \
+             a folder, such as \"aethon.sock\", which lies in the run/ of the home",
+            path.display()
+        )
+    })
+}
+
+/// Resolves `..` in a path without looking at the disk.
+fn as_written(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for step in path.components() {
+        match step {
+            Component::ParentDir => drop(whole.pop()),
+            step => whole.push(step),
+        }
+    }
+    whole
 }
 
 pub(crate) fn options(config: &Config, is_demo: bool) -> Options {

@@ -252,14 +252,10 @@ pub(super) struct Common<'c> {
 impl Common<'_> {
     pub(super) fn rules(&self, channel: &'static str, config: &Config, deps: &MessengerDeps) -> Rules {
         let security = &config.security;
-        let prefix = format!("{channel}:");
-        let owners =
-            security.owners.iter().filter_map(|owner| owner.strip_prefix(&prefix).map(str::to_owned));
-        let are_named = !security.owners.is_empty();
         Rules {
             channel,
             allowed: deps.allowed.of(channel, config),
-            owners: are_named.then(|| owners.collect()),
+            owners: super::household::owners(config, channel),
             people: super::household::members(config, channel),
             groups: self.groups,
             pairing: self.pairing,
@@ -268,7 +264,7 @@ impl Common<'_> {
             home: Some(self.home.trim().to_owned()).filter(|home| !home.is_empty()),
             max_file_bytes: u64::from(self.max_file_mb) * MB,
             stale_after: Duration::from_secs(u64::from(self.stale_minutes) * 60),
-            marks_others: security.mark_untrusted_content,
+            marks_others: security.mark_untrusted_content && !security.owners.is_empty(),
         }
     }
 }

@@ -78,22 +78,42 @@ fn without_docker(docker: &DockerSandbox, why: &str) -> String {
 
 /// Asks the docker daemon what it can do.
 pub(crate) async fn docker_survey(docker: &DockerSandbox) -> Result<(), String> {
-    let host = docker.host();
-    if !host.starts_with("unix://") && !host.starts_with("tcp://") {
-        return Err("only unix:// and tcp:// addresses are understood".into());
-    }
+    check_address(docker)?;
     docker.survey().await
 }
 
-/// Proves that the required docker sandbox works here, by a container. `None` if commands run elsewhere. The error is a
-/// reason not to start.
-pub(crate) async fn trial(prepared: &Prepared, pull: PullPolicy) -> Option<Result<Trial, String>> {
-    let docker = prepared.shared.docker.as_ref()?;
-    Some(tried(prepared, docker, pull).await.map_err(|why| without_docker(docker, &why)))
+fn check_address(docker: &DockerSandbox) -> Result<(), String> {
+    let is_understood = ["unix://", "tcp://"].iter().any(|scheme| docker.host().starts_with(scheme));
+    if is_understood { Ok(()) } else { Err("only unix:// and tcp:// addresses are understood".into()) }
+}
+
+/// What trying the sandbox of commands has shown.
+#[derive(Debug, Default)]
+pub(crate) struct Proof {
+    /// What was proved; `None` without a sandbox.
+    pub(crate) proved: Option<String>,
+    /// What the owner should know of it.
+    pub(crate) concerns: Vec<String>,
+}
+
+/// Proves that the configured sandbox works here, with docker by a container. The error is a reason not to start.
+pub(crate) async fn proof(prepared: &Prepared, pull: PullPolicy) -> Result<Proof, String> {
+    match (prepared.config.security.sandbox, &prepared.shared.docker) {
+        (Sandbox::Kernel, _) => {
+            let concerns = kernel(prepared).await.map_err(|why| without_kernel(&why))?;
+            Ok(Proof { proved: Some("it works here".to_owned()), concerns })
+        }
+        (Sandbox::Docker, Some(docker)) => {
+            let tried = tried(prepared, docker, pull).await;
+            let Trial { proved, concerns } = tried.map_err(|why| without_docker(docker, &why))?;
+            Ok(Proof { proved: Some(proved), concerns })
+        }
+        _ => Ok(Proof::default()),
+    }
 }
 
 async fn tried(prepared: &Prepared, docker: &DockerSandbox, pull: PullPolicy) -> Result<Trial, String> {
-    docker_survey(docker).await?;
+    check_address(docker)?;
     let networks = crate::sandbox_reach::networks(&prepared.config);
     let is_open = prepared.config.dashboard.auth_token.is_empty();
     if let Some((key, _)) = networks.first().filter(|_| is_open)

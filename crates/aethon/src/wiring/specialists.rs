@@ -6,6 +6,7 @@ use aethon_agent::Agent;
 use aethon_agent::prompt::{Prompt, PromptOptions};
 use aethon_agent::specialists::{ChosenTools, Crew, Definition, Recipe, SpecialistFolder, built_in};
 use aethon_config::Config;
+use aethon_core::shaping;
 use aethon_core::tool::ToolSource;
 
 use super::model::AgentModels;
@@ -29,7 +30,7 @@ pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = Definition> {
 /// The folder of specialists created at run time, if enabled.
 pub(crate) fn folder(prepared: &Prepared) -> Option<Arc<SpecialistFolder>> {
     let reserved = built_in().into_iter().map(|definition| definition.name).collect();
-    let folder = prepared.home.workspace().join("agents");
+    let folder = prepared.home.workspace().join(shaping::AGENTS);
     prepared.config.agent.dynamic_specialists.then(|| Arc::new(SpecialistFolder::new(folder, reserved)))
 }
 

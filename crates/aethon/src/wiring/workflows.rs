@@ -49,7 +49,7 @@ pub(crate) struct Workflows {
 
 impl WorkflowParts {
     pub(crate) fn of(prepared: &Prepared, storage: &Storage) -> Self {
-        let folder = prepared.home.workspace().join("sops");
+        let folder = prepared.home.sops();
         let catalog = Arc::new(SopFolder::with_history(
             folder,
             SopHistory::new(prepared.home.sop_history(), prepared.home.run(), prepared.clock()),

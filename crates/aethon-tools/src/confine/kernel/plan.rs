@@ -4,12 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
+use aethon_core::sandbox::NOBODY;
 use serde::{Deserialize, Serialize};
 
 use super::{OUTER, STEP};
-
-/// User and group of commands if the service runs as root.
-const NOBODY: u32 = 65_534;
 
 /// What a command in the sandbox gets.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -79,7 +77,7 @@ mod tests {
             ports: vec![18_790],
             memory: 1 << 29,
             processes: 256,
-            user: Some((65_534, 65_534)),
+            user: Some((NOBODY, NOBODY)),
             ..Plan::default()
         };
         let words = plan.words();
