@@ -6,6 +6,7 @@
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 use crate::turns::Forget;
 use crate::{outbox, search, sessions, turns};
 use aethon_core::session::Clear;
@@ -39,7 +40,7 @@ pub(crate) fn purge_some(sql: &Sql<'_>) -> Result<bool, Error> {
     let next = sql.first(NEXT, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
     let Some((session, now)) = next else { return Ok(false) };
     let messages = sql.all(MESSAGES, [session, STEP], |row| {
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?))
+        Ok((row.get::<_, i64>(0)?, lenient::text(row, 1)?.into_owned(), lenient::text(row, 2)?.into_owned()))
     })?;
     for (id, role, content) in &messages {
         search::forget(sql, *id, role, content)?;

@@ -11,7 +11,7 @@ use aethon_core::share::Share;
 use aethon_core::storage::{StorageHealth, Synchronous};
 use aethon_core::turn::Trust;
 
-use crate::db::{self, Haste, IdleTask, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
+use crate::db::{self, Haste, IdleTask, Opened, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
 use crate::oneshots::{self, Growth};
@@ -123,18 +123,12 @@ impl Store {
             busy_timeout: options.busy_timeout,
             max_bytes: options.max_bytes,
             health: StorageHealth::default(),
+            reading: Arc::default(),
         };
-        let opened = db::open(&settings)?;
+        let mut opened = db::open_or_read(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
         if is_daemon {
-            let sql = Sql::new(&opened.connection);
-            prove_writable(&sql, path, &settings.health)?;
-            // If nothing can be written now, leases expire and reservations get booked anyway, only later.
-            if settings.health.fault().is_none() {
-                write_off(&sql, day_at(&*options.clock))?;
-                owners::forget_daemons(&sql)?;
-                clock_jumps::undo_future_deliveries(&sql, to_millis(options.clock.now()))?;
-            }
+            look_after(&mut opened, &settings, &*options.clock)?;
         }
         let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
         let identity = opened.identity.clone();
@@ -200,7 +194,11 @@ impl Store {
         &self,
         work: impl FnOnce(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.0.readers.run(work).await
+        let read = self.0.readers.run(work).await;
+        if let Err(error) = &read {
+            db::note_damage(&self.0.health, error);
+        }
+        read
     }
 
     /// Writes on behalf of a turn at `now`, and raises the latest mark if necessary.
@@ -293,15 +291,50 @@ impl Store {
     }
 }
 
+/// What a daemon does before anything else: checks the file, and ends what the daemon before it left. What is stored can
+/// be read even if the file is damaged, so that is no reason not to start.
+fn look_after(opened: &mut Opened, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
+    let health = &settings.health;
+    if let Some(obstacle) = &opened.obstacle {
+        return Ok(report(health, obstacle));
+    }
+    let done = db::mend_indexes(&mut opened.connection).and_then(|()| {
+        let sql = Sql::new(&opened.connection);
+        prove_writable(&sql, &settings.path, health)?;
+        // If nothing can be written now, leases expire and reservations get booked anyway, only later.
+        if health.fault().is_none() {
+            write_off(&sql, day_at(clock))?;
+            owners::forget_daemons(&sql)?;
+            clock_jumps::undo_future_deliveries(&sql, to_millis(clock.now()))?;
+        }
+        Ok(())
+    });
+    match done {
+        Err(error) if error.is_damaged() => {
+            db::note_damage(health, &error);
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Reports that nothing can be stored.
+fn report(health: &StorageHealth, fault: &Error) {
+    if health.failed(fault.to_string()) {
+        tracing::error!(
+            error = fault as &dyn std::error::Error,
+            "nothing can be stored; new messages are refused until it works again"
+        );
+    }
+}
+
 /// Checks that the database accepts writes. A file that is not writable is a reason not to start. A full disk is not:
 /// what is stored can be read, and everything else is refused until there is space.
 fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<(), Error> {
     match db::in_transaction(sql, |sql| db::mark(sql).and_then(|()| marks::probe(sql))) {
         Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
-        Err(error) if error.is_unavailable() => {
-            health.failed(error.to_string());
-            Ok(())
-        }
+        Err(error) if error.is_damaged() => Err(error),
+        Err(error) if error.is_unavailable() => Ok(report(health, &error)),
         other => other.map(drop),
     }
 }

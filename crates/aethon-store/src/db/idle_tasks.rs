@@ -5,9 +5,11 @@
 
 use std::time::Duration;
 
+use aethon_core::storage::StorageHealth;
+
 use super::capacity::Capacity;
 use super::checkpoints::Checkpoints;
-use super::commits::run_idle_task;
+use super::commits::{note_damage, run_idle_task};
 use super::sql::Sql;
 use super::writer::IdleTask;
 
@@ -20,6 +22,7 @@ pub(super) struct IdleTasks {
     stage: Stage,
     checkpoints: Checkpoints,
     capacity: Option<Capacity>,
+    health: StorageHealth,
 }
 
 #[derive(Clone, Copy)]
@@ -38,8 +41,9 @@ impl IdleTasks {
         idle_tasks: &'static [IdleTask],
         checkpoints: Checkpoints,
         capacity: Option<Capacity>,
+        health: StorageHealth,
     ) -> Self {
-        Self { idle_tasks, stage: Stage::Waiting, checkpoints, capacity }
+        Self { idle_tasks, stage: Stage::Waiting, checkpoints, capacity, health }
     }
 
     /// Returns how long to wait for a job before the next step; `None` means forever, because nothing is left to do.
@@ -77,6 +81,7 @@ impl IdleTasks {
         };
         let more = run_idle_task(sql, *idle_task, self.capacity).unwrap_or_else(|error| {
             // The next write schedules it again; everything works without it until then.
+            note_damage(&self.health, &error);
             tracing::warn!(error = &error as &dyn std::error::Error, "an idle task of the storage failed");
             false
         });

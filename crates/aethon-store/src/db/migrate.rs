@@ -67,17 +67,11 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Er
         return Ok(());
     }
     let copied = if from > 0 { Some(copy(path, from)?) } else { None };
-    let failed = |step| {
-        let copied = copied.clone();
-        move |cause| Error::migration(path, (from, step, VERSION), copied, cause)
-    };
-    for (step, migration) in (1..).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
-        transaction.execute_batch(migration).map_err(failed(step))?;
-    }
+    let failed = |(step, cause)| Error::migration(path, (from, step, VERSION), copied.clone(), cause);
+    run_steps(&transaction, from, VERSION).map_err(failed)?;
     // Otherwise a log that follows could pass for that of the copy.
     log_link::mark(&Sql::new(&transaction))?;
-    let mark = format!("PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};");
-    transaction.execute_batch(&mark).and_then(|()| transaction.commit()).map_err(failed(VERSION))?;
+    transaction.commit().map_err(|cause| failed((VERSION, cause)))?;
     match from {
         0 => tracing::info!(version = VERSION, "a new database was made"),
         _ => tracing::info!(from, to = VERSION, "the database was brought to the current version"),
@@ -85,6 +79,31 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Er
     // Checkpoint so that the version reaches the header of the main file, which the next start reads first.
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(())
+}
+
+/// Returns whether the database has [`VERSION`].
+pub(super) fn is_current(connection: &Connection) -> Result<bool, Error> {
+    Ok(version(connection)? == VERSION)
+}
+
+/// Makes an empty database of an earlier version.
+pub(crate) fn create_at(connection: &Connection, version: i64) -> Result<(), Error> {
+    Ok(run_steps(connection, 0, version).map_err(|(_, cause)| cause)?)
+}
+
+/// Brings a database that nothing else uses from an earlier version to [`VERSION`], without a copy.
+pub(crate) fn finish(connection: &Connection, from: i64) -> Result<(), Error> {
+    run_steps(connection, from, VERSION).map_err(|(_, cause)| cause)?;
+    log_link::mark(&Sql::new(connection))
+}
+
+/// Runs the migrations between two versions and records the second. An error comes with the number of its step.
+fn run_steps(connection: &Connection, from: i64, to: i64) -> Result<(), (i64, rusqlite::Error)> {
+    for (step, migration) in (1..=to).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
+        connection.execute_batch(migration).map_err(|cause| (step, cause))?;
+    }
+    let mark = format!("PRAGMA user_version = {to}; PRAGMA application_id = {APPLICATION_ID};");
+    connection.execute_batch(&mark).map_err(|cause| (to, cause))
 }
 
 fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {

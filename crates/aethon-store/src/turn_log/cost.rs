@@ -18,8 +18,9 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
         busy_timeout: Duration::ZERO,
         max_bytes: None,
         health: StorageHealth::default(),
+        reading: std::sync::Arc::default(),
     };
-    let connection = db::open(&settings).unwrap().connection;
+    let connection = db::open_or_read(&settings).unwrap().connection;
     let sql = Sql::new(&connection);
     let cost = || {
         let before = sql.steps.get();
