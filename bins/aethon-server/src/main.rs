@@ -14,6 +14,7 @@ use aethon::{Builder, LogFormat, Prepared};
 use anyhow::{Context, Result};
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use supervise::SignalWatch;
 
 /// This allocator returns memory to the system after thousands of connections have come and gone; the default one keeps it.
 #[global_allocator]
@@ -55,13 +56,16 @@ fn main() -> ExitCode {
     if let Some(code) = aethon::step(arguments.get(1..).unwrap_or_default()) {
         return code;
     }
+    // First of all: until it is watched, this signal ends the program.
+    let watch = SignalWatch::begin();
     // Before anything else, so that a secret among them stands in the list of processes for a moment only.
     let arguments = aethon::without_secrets(arguments);
     aethon::harden_process();
     if let Some(code) = arguments.as_deref().ok().and_then(aethon::run_as_init) {
         return code;
     }
-    let outcome = arguments.map_err(Into::into).and_then(|arguments| run(Arguments::parse_from(arguments)));
+    let outcome =
+        arguments.map_err(Into::into).and_then(|arguments| run(Arguments::parse_from(arguments), watch?));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -75,7 +79,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<()> {
+fn run(arguments: Arguments, watch: SignalWatch) -> Result<()> {
     let (format, check) = (arguments.log_format, arguments.check);
     let prepared = builder(arguments).load()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -87,7 +91,7 @@ fn run(arguments: Arguments) -> Result<()> {
     }
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
-    let outcome = supervise::run(&runtime, prepared);
+    let outcome = supervise::run(watch, &runtime, prepared);
     // A thread that still blocks (in a DNS look-up, say) must not delay the exit.
     runtime.shutdown_background();
     outcome

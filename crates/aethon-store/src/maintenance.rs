@@ -176,7 +176,7 @@ fn detach_unused(sql: &Sql<'_>, ids: &[String], now: i64) -> Result<usize, Error
     let mut gone = 0;
     for id in ids {
         if sql.one(IS_UNUSED, [id], |row| row.get(0))? {
-            gone += usize::from(purge::detach(sql, id, Clear::Delete, now)?);
+            gone += usize::from(purge::detach(sql, id, Clear::Delete, now)?.is_some());
         }
     }
     Ok(gone)
