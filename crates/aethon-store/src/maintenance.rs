@@ -39,6 +39,13 @@ pub struct Health {
     pub problems: Vec<String>,
 }
 
+impl Health {
+    /// Returns the damage as an error, which names the remedy.
+    pub fn damage(&self) -> Option<Error> {
+        (!self.problems.is_empty()).then(|| Error::damaged(&self.problems.join("; ")))
+    }
+}
+
 #[async_trait]
 impl Upkeep for Store {
     async fn maintain(&self, retention: Retention) -> CoreResult<Removed> {

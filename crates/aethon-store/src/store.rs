@@ -103,6 +103,8 @@ struct Inner {
     latest: AtomicI64,
     /// The day of the last refused reservation and its ceiling in USD.
     refused: Mutex<Option<(i64, f64)>>,
+    /// Why the file could not be opened for writing.
+    obstacle: Option<Error>,
     /// Sketches of the memory vectors.
     sketches: Sketches,
     /// How much of the file turns of strangers may fill, in bytes.
@@ -127,7 +129,10 @@ impl Store {
         };
         let mut opened = db::open_or_read(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
-        if is_daemon {
+        let obstacle = opened.obstacle.as_ref().map(Error::for_another);
+        if let Some(obstacle) = &obstacle {
+            report(&settings.health, obstacle);
+        } else if is_daemon {
             look_after(&mut opened, &settings, &*options.clock)?;
         }
         let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
@@ -150,6 +155,7 @@ impl Store {
             health,
             latest: AtomicI64::new(i64::MIN),
             refused: Mutex::default(),
+            obstacle,
             sketches: Sketches::default(),
             of_strangers,
             oneshots,
@@ -228,6 +234,11 @@ impl Store {
         self.0.health.clone()
     }
 
+    /// Returns why the file could not be opened for writing, if it was opened for reading instead.
+    pub fn obstacle(&self) -> Option<&Error> {
+        self.0.obstacle.as_ref()
+    }
+
     /// Returns the current time in milliseconds.
     pub(crate) fn now(&self) -> i64 {
         to_millis(self.0.clock.now())
@@ -295,9 +306,6 @@ impl Store {
 /// be read even if the file is damaged, so that is no reason not to start.
 fn look_after(opened: &mut Opened, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
     let health = &settings.health;
-    if let Some(obstacle) = &opened.obstacle {
-        return Ok(report(health, obstacle));
-    }
     let done = db::mend_indexes(&mut opened.connection).and_then(|()| {
         let sql = Sql::new(&opened.connection);
         prove_writable(&sql, &settings.path, health)?;

@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::builder::{Builder, Prepared};
 use crate::quota::Quota;
 use crate::wiring;
+use crate::wiring::store::Trouble;
 
 /// How long a model service may take to answer the reachability probe.
 const MODEL_PATIENCE: Duration = Duration::from_secs(10);
@@ -73,8 +74,18 @@ impl Finding {
     }
 }
 
-/// Checks everything that a start needs.
-pub async fn examine(builder: Builder) -> Vec<Finding> {
+/// What the server that runs on the home says of itself. It knows best whether its storage works, and its database is left to
+/// it.
+#[derive(Debug, Clone)]
+pub struct RunningServer {
+    /// Its address.
+    pub address: String,
+    /// Why it takes no messages, or why it could not be asked.
+    pub trouble: Option<String>,
+}
+
+/// Checks everything that a start needs. `server` is what a server says that runs already.
+pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Finding> {
     let prepared = match builder.load() {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -103,7 +114,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
         true => Finding::note("reach", format!("open: {}", reach.sentence())),
         false => Finding::ok("reach", reach.sentence()),
     }));
-    findings.push(database(&prepared).await);
+    findings.push(database(&prepared, server.as_ref()).await);
     findings.push(crate::backup::finding(&prepared));
     findings.push(port(&prepared));
     let others = crate::other_accounts::warning(&prepared.config);
@@ -112,7 +123,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
     findings.extend(transcription(&prepared));
-    findings.push(memory(&prepared).await);
+    findings.push(memory(&prepared, server.as_ref()).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
     findings.extend(crate::places::findings(&prepared));
@@ -225,6 +236,10 @@ fn home(prepared: &Prepared) -> Vec<Finding> {
     let home = &prepared.home;
     if !home.path().exists() {
         let message = format!("{} does not exist yet", home.path().display());
+        if let Err(error) = can_be_made(home.path()) {
+            let fix = "choose another home with --home or AETHON_HOME, or let this user write there";
+            return vec![Finding::broken("home", format!("{message}, and cannot be made: {error}"), fix)];
+        }
         return vec![Finding::ok("home", format!("{message}; the first start makes it"))];
     }
     let mut findings = Vec::new();
@@ -247,6 +262,12 @@ fn home(prepared: &Prepared) -> Vec<Finding> {
     findings
 }
 
+/// Returns why a folder cannot be made: this user cannot write to the nearest one above it that exists.
+fn can_be_made(folder: &Path) -> std::io::Result<()> {
+    let above = folder.ancestors().skip(1).find(|above| above.exists());
+    above.map_or(Ok(()), |above| Ok(rustix::fs::access(above, rustix::fs::Access::WRITE_OK)?))
+}
+
 fn exposed(path: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
     (mode & 0o077 != 0).then(|| {
@@ -255,7 +276,17 @@ fn exposed(path: &Path) -> Option<Finding> {
     })
 }
 
-async fn database(prepared: &Prepared) -> Finding {
+async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Finding {
+    if let Some(RunningServer { address, trouble }) = server {
+        return match trouble {
+            None => Finding::ok("database", format!("aethon-server at {address} stores what it is sent")),
+            Some(why) => Finding::broken(
+                "database",
+                format!("aethon-server at {address} takes no messages: {why}"),
+                "do what the server says; GET /api/ready answers 200 once it takes messages again",
+            ),
+        };
+    }
     let path = prepared.home.database();
     if !path.exists() {
         return Finding::ok("database", "there is none yet; the first start makes it");
@@ -268,14 +299,10 @@ async fn database(prepared: &Prepared) -> Finding {
             }
             None => Finding::ok("database", report),
         },
-        Err(error) => Finding::broken(
-            "database",
-            error.to_string(),
-            format!(
-                "`aethon-cli doctor --repair` mends {} and keeps the damaged file; `aethon-cli restore` puts a backup or a copy back",
-                path.display()
-            ),
-        ),
+        Err(Trouble { problem, remedy }) => {
+            let fix = remedy.unwrap_or_else(|| "the log of aethon-server has more".to_owned());
+            Finding::broken("database", problem, fix)
+        }
     }
 }
 
@@ -364,10 +391,10 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
 }
 
 /// Reports what the memory does, and how much it holds.
-async fn memory(prepared: &Prepared) -> Finding {
+async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
     let database = prepared.home.database();
-    if !prepared.config.memory.enabled || !database.exists() {
+    if server.is_some() || !prepared.config.memory.enabled || !database.exists() {
         return Finding::ok("memory", sentence);
     }
     match wiring::store::memory(&database).await {

@@ -133,6 +133,11 @@ impl Home {
         };
         let open = |path: &Path| {
             private_file::open(path, OpenOptions::new().write(true))
+                .or_else(|error| match error.kind() {
+                    // On a read-only file system a file that is there can still be locked.
+                    io::ErrorKind::ReadOnlyFilesystem => File::open(path).map_err(|_| error),
+                    _ => Err(error),
+                })
                 .map_err(|source| refused(path, "opened", source))
         };
         let (path, alive_path) = (self.run().join("server.lock"), self.alive_file());
@@ -194,7 +199,7 @@ impl Home {
 
     /// Returns whether a daemon runs on this home. A daemon that is still starting does not listen yet.
     pub fn has_daemon(&self) -> bool {
-        let Ok(alive) = OpenOptions::new().write(true).open(self.alive_file()) else { return false };
+        let Ok(alive) = File::open(self.alive_file()) else { return false };
         // A shared lock, so that two probes do not take each other for a daemon.
         matches!(alive.try_lock_shared(), Err(TryLockError::WouldBlock))
     }

@@ -27,13 +27,18 @@ pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
 }
 
 fn open(path: &Path, config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> Result<Store> {
+    let opened = Store::open(path, options(config, clock, mode));
+    opened.map_err(|error| Error::refused(error.to_string()).because(error))
+}
+
+fn options(config: &Config, clock: Arc<dyn Clock>, mode: OpenMode) -> Options {
     let mut options = Options::default();
     options.mode = mode;
     options.synchronous = config.storage.synchronous;
     options.max_bytes = max_bytes(config);
     options.max_oneshot_bytes = Some(max_oneshot_bytes(config));
     options.clock = clock;
-    Store::open(path, options).map_err(|error| Error::refused(error.to_string()).because(error))
+    options
 }
 
 /// What earlier runs learned about models. A failure does not prevent the start.
@@ -83,15 +88,33 @@ pub(crate) async fn memory(path: &Path) -> Result<String> {
     amount
 }
 
-/// Describes whether the database is intact, for `doctor`.
-pub(crate) async fn check(path: &Path) -> Result<String> {
-    let store = open(path, &unlimited(), Arc::new(SystemClock), OpenMode::Guest)?;
+/// What is wrong with the database, and what to do about it.
+pub(crate) struct Trouble {
+    pub(crate) problem: String,
+    pub(crate) remedy: Option<String>,
+}
+
+impl From<&aethon_store::Error> for Trouble {
+    fn from(error: &aethon_store::Error) -> Self {
+        Self { problem: error.problem(), remedy: error.remedy() }
+    }
+}
+
+/// Describes whether the database is intact and can be written, for `doctor`.
+pub(crate) async fn check(path: &Path) -> Result<String, Trouble> {
+    let store = Store::open(path, options(&unlimited(), Arc::new(SystemClock), OpenMode::Guest));
+    let store = store.map_err(|error| Trouble::from(&error))?;
     let health = store.check().await;
     store.close().await;
-    let health = health.map_err(|error| Error::failed(error.to_string()).because(error))?;
-    if health.problems.is_empty() {
-        Ok(format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version))
-    } else {
-        Err(Error::failed(format!("the database is damaged: {}", health.problems.join("; "))))
+    if let Some(obstacle) = store.obstacle() {
+        return Err(obstacle.into());
+    }
+    let health = health.map_err(|error| Trouble::from(&error))?;
+    match health.damage() {
+        None => Ok(format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version)),
+        Some(damage) => {
+            let Trouble { problem, remedy } = Trouble::from(&damage);
+            Err(Trouble { problem: format!("{problem} ({})", health.problems.join("; ")), remedy })
+        }
     }
 }
