@@ -8,13 +8,18 @@ use serde_json::{Value, json};
 
 const PAGE: usize = 4096;
 
-/// Overwrites the page of the database that holds this text.
-fn destroy_page_with(home: &Path, text: &str) {
+/// Overwrites the pages of the database that hold this text.
+fn destroy_pages_with(home: &Path, text: &str) {
     let path = home.join("aethon.db");
     let bytes = std::fs::read(&path).expect("the database");
-    let found = bytes.windows(text.len()).rposition(|window| window == text.as_bytes()).expect("the text");
     let file = std::fs::OpenOptions::new().write(true).open(&path).expect("the database");
-    file.write_all_at(&[0x5a; PAGE], (found / PAGE * PAGE) as u64).expect("it can be written");
+    let with_text = |page: &&[u8]| page.windows(text.len()).any(|window| window == text.as_bytes());
+    let mut found = 0;
+    for (number, _) in bytes.chunks(PAGE).enumerate().filter(|(_, page)| with_text(page)) {
+        file.write_all_at(&[0x5a; PAGE], (number * PAGE) as u64).expect("it can be written");
+        found += 1;
+    }
+    assert!(found > 0, "{text:?} is not in the file");
 }
 
 /// Waits until everything is in the main file.
@@ -48,7 +53,7 @@ fn a_turn_that_meets_damage_ends_and_all_callers_are_told() {
     let (server, last) = with_conversation();
     let home = server.home();
     until_checkpointed(home.path());
-    destroy_page_with(home.path(), "marker004 marker004");
+    destroy_pages_with(home.path(), "marker004 marker004");
     let mut onlooker = server.chat("other");
     let mut chat = server.chat("default");
     // A retry reads the conversation anew.

@@ -96,6 +96,9 @@ impl Commits {
 
     /// Tests whether the storage accepts writes again.
     pub(super) fn try_again(&self, sql: &Sql<'_>) {
+        if let Some(obstacle) = &self.obstacle {
+            return self.note(obstacle);
+        }
         let tried = self.identity.check().and_then(|()| in_transaction(sql, self.probe));
         match tried {
             Ok(_) => self.note_success(),
