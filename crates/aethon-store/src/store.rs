@@ -342,7 +342,10 @@ fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<
     match db::in_transaction(sql, |sql| db::mark(sql).and_then(|()| marks::probe(sql))) {
         Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
         Err(error) if error.is_damaged() => Err(error),
-        Err(error) if error.is_unavailable() => Ok(report(health, &error)),
+        Err(error) if error.is_unavailable() => {
+            report(health, &error);
+            Ok(())
+        }
         other => other.map(drop),
     }
 }
