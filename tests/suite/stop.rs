@@ -1,12 +1,14 @@
 //! Stopping: INTERFACE section 1 (SIGTERM, SIGINT, the grace, the second signal).
 
-use std::io::Write;
+use std::io::{BufRead as _, BufReader, Write};
 use std::net::TcpStream;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use aethon_tests::http::{Request, connect};
-use aethon_tests::{Server, eventually};
-use rustix::process::Signal;
+use aethon_tests::server::server_command;
+use aethon_tests::{Server, eventually, home};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 #[test]
@@ -181,4 +183,42 @@ fn under_load_it_ends_in_order() {
         let replies = said.iter().filter(|(role, _)| role == "assistant").count();
         assert!(replies >= answered as usize, "{replies} of {answered} answers are stored");
     }
+}
+
+#[test]
+fn a_broken_storage_holds_the_end_up_for_a_moment_only() {
+    let server = Server::start_breakable(&["server.shutdown_grace=1"]);
+    let mut chat = server.chat("default");
+    chat.send_json(&json!({"type": "message", "id": "m1", "text": "!sleep 300\n!say whole"}));
+    chat.until("ack");
+    server.break_disk();
+    eventually("the storage fails", || (server.get("/api/ready").status == 503).then_some(()));
+    let begun = Instant::now();
+    server.signal(Signal::TERM);
+    assert_eq!(server.wait().0.code(), Some(0));
+    assert!(begun.elapsed() < Duration::from_secs(6), "the storage has its share of the time, and no more");
+}
+
+#[test]
+fn hangups_from_the_first_moment_on_do_not_end_it() {
+    let home = home();
+    let mut command = server_command(home.path(), &[]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let process = Pid::from_child(&child);
+    // From `exec` to the first instruction the signal has its usual effect; from then on it is caught.
+    let hangup: u64 = 1 << (Signal::HUP.as_raw() - 1);
+    eventually("hangups are caught", || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        (u64::from_str_radix(caught.trim(), 16).ok()? & hangup != 0).then_some(())
+    });
+    // Long before it can listen.
+    for _ in 0..100 {
+        kill_process(process, Signal::HUP).unwrap();
+    }
+    let mut greeting = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut greeting).unwrap();
+    assert!(greeting.contains("listening on"), "{greeting:?}");
+    kill_process(process, Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }

@@ -323,3 +323,27 @@ fn the_terminal_lists_sops_and_goes_on_with_a_run() {
     assert_eq!((answer.status, &answer.json()["run_id"]), (200, &json!(id)));
     eventually("it is over as well", || runs(&server).iter().all(|run| run["state"] == "done").then_some(()));
 }
+
+#[test]
+fn the_list_of_jobs_comes_in_pages_and_the_terminal_follows_them() {
+    let server = Server::start(&[]);
+    for number in 0..5 {
+        let job = json!({"job_id": format!("job-{number}"), "cron": "0 7 * * *", "prompt": "x"});
+        assert_eq!(server.post("/api/scheduler/jobs", &job).status, 201);
+    }
+    let (mut names, mut path) = (Vec::new(), "/api/scheduler?limit=2".to_owned());
+    loop {
+        let page = server.get(&path).json();
+        let jobs = page["jobs"].as_array().unwrap();
+        assert!(jobs.len() <= 2 && page["count"] == 5, "{page}");
+        names.extend(jobs.iter().map(|job| job["job_id"].as_str().unwrap().to_owned()));
+        let Some(cursor) = page["next_cursor"].as_str() else { break };
+        path = format!("/api/scheduler?limit=2&cursor={cursor}");
+    }
+    assert_eq!(names, ["job-0", "job-1", "job-2", "job-3", "job-4"]);
+    assert_eq!(server.get("/api/scheduler?limit=0").status, 422);
+    let listed =
+        run_cli(server.home().path(), &["--set", "model.provider=fake", "jobs", "list", "--json"], None);
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed["jobs"].as_array().map(Vec::len), Some(5), "{listed}");
+}

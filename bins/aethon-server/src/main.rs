@@ -14,6 +14,7 @@ use aethon::{Builder, LogFormat, Prepared};
 use anyhow::{Context, Result};
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use supervise::SignalWatch;
 
 /// This allocator returns memory to the system after thousands of connections have come and gone; the default one keeps it.
 #[global_allocator]
@@ -58,13 +59,16 @@ fn main() -> ExitCode {
     if let Some(code) = aethon::step(arguments.get(1..).unwrap_or_default()) {
         return code;
     }
+    // First of all: until it is watched, this signal ends the program.
+    let watch = SignalWatch::begin();
     // Before anything else, so that a secret among them stands in the list of processes for a moment only.
     let arguments = aethon::without_secrets(arguments);
     aethon::harden_process();
     if let Some(code) = arguments.as_deref().ok().and_then(aethon::run_as_init) {
         return code;
     }
-    let outcome = arguments.map_err(Into::into).and_then(|arguments| run(Arguments::parse_from(arguments)));
+    let outcome =
+        arguments.map_err(Into::into).and_then(|arguments| run(Arguments::parse_from(arguments), watch?));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -78,7 +82,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<()> {
+fn run(arguments: Arguments, watch: SignalWatch) -> Result<()> {
     // Before the first thread, each of which reserves some.
     aethon::check_address_space()?;
     let (format, check, strict) = (arguments.log_format, arguments.check, arguments.strict);
@@ -94,7 +98,7 @@ fn run(arguments: Arguments) -> Result<()> {
     tracing::subscriber::set_global_default(prepared.logging(format, true).subscriber())
         .context("the log cannot be set up")?;
     aethon::version::log("aethon-server");
-    let outcome = supervise::run(&runtime, prepared);
+    let outcome = supervise::run(watch, &runtime, prepared);
     // A thread that still blocks (in a DNS look-up, say) must not delay the exit.
     runtime.shutdown_background();
     outcome

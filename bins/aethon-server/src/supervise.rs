@@ -18,15 +18,39 @@ use tokio::time::sleep;
 /// containers and the storage.
 const LAST_THINGS: Duration = Duration::from_secs(30);
 
-/// Runs the service on this runtime until it has ended or must.
-pub(crate) fn run(runtime: &Runtime, prepared: Prepared) -> Result<()> {
-    let own = Builder::new_current_thread().enable_all().build().context("the runtime cannot be started")?;
-    own.block_on(supervise(runtime, prepared))
+/// Watches SIGHUP, which would end the program otherwise, from the moment that this exists. A signal that comes before the
+/// service runs reloads the configuration once it does.
+pub(crate) struct SignalWatch {
+    runtime: Runtime,
+    hangup: Signal,
 }
 
-async fn supervise(runtime: &Runtime, prepared: Prepared) -> Result<()> {
+impl SignalWatch {
+    /// Begins to watch.
+    pub(crate) fn begin() -> Result<Self> {
+        let built = Builder::new_current_thread().enable_all().build();
+        let runtime = built.context("the runtime cannot be started")?;
+        let hangup = {
+            let _entered = runtime.enter();
+            watch(SignalKind::hangup())?
+        };
+        Ok(Self { runtime, hangup })
+    }
+}
+
+/// Runs the service on this runtime until it has ended or must.
+pub(crate) fn run(watch: SignalWatch, runtime: &Runtime, prepared: Prepared) -> Result<()> {
+    let SignalWatch { runtime: own, hangup } = watch;
+    own.block_on(supervise(runtime, prepared, hangup))
+}
+
+fn watch(kind: SignalKind) -> Result<Signal> {
+    signal(kind).context("signals cannot be watched")
+}
+
+async fn supervise(runtime: &Runtime, prepared: Prepared, hangup: Signal) -> Result<()> {
     // Watched before the start, so that no signal during it is missed.
-    let mut signals = Signals::watch()?;
+    let mut signals = Signals::watch(hangup)?;
     for warning in prepared.warnings() {
         tracing::warn!("{warning}");
     }
@@ -82,12 +106,11 @@ struct Signals {
 }
 
 impl Signals {
-    fn watch() -> Result<Self> {
-        let watch = |kind| signal(kind).context("signals cannot be watched");
+    fn watch(hangup: Signal) -> Result<Self> {
         Ok(Self {
             terminate: watch(SignalKind::terminate())?,
             interrupt: watch(SignalKind::interrupt())?,
-            hangup: watch(SignalKind::hangup())?,
+            hangup,
         })
     }
 

@@ -25,6 +25,7 @@ enum Kind {
     Mismatch,
     Full,
     Unavailable,
+    Damaged,
     NoRoom,
     ShuttingDown,
     Elsewhere,
@@ -63,6 +64,11 @@ impl Error {
     /// call succeeds once it works again.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::of(Kind::Unavailable, message)
+    }
+
+    /// The storage is damaged. Nothing was changed, and the same call fails again until the storage is mended.
+    pub fn damaged(message: impl Into<String>) -> Self {
+        Self::of(Kind::Damaged, message)
     }
 
     /// The storage has no room for it: what is left is kept for the owner. Others may still be stored.
@@ -130,9 +136,15 @@ impl Error {
         )
     }
 
-    /// Returns whether the storage (or something else that everything needs) does not work at the moment.
+    /// Returns whether the storage (or something else that everything needs) does not work, be it for the moment or
+    /// for good.
     pub fn is_unavailable(&self) -> bool {
-        self.kind == Kind::Unavailable
+        matches!(self.kind, Kind::Unavailable | Kind::Damaged)
+    }
+
+    /// Returns whether the storage is damaged, so that waiting does not help.
+    pub fn is_damaged(&self) -> bool {
+        self.kind == Kind::Damaged
     }
 
     /// Returns whether the storage keeps what room it has for the owner.

@@ -9,7 +9,7 @@
 //! - **Durability.** A method that has returned `Ok` survives a crash of the caller. One that failed has changed
 //!   nothing and may be called again. A failure that a retry may fix (a full disk, a file in use) is an error of the
 //!   kind [`unavailable`](crate::error::Error::is_unavailable), and [`StorageHealth`] reports it to everybody until it
-//!   is over.
+//!   is over. One that no retry fixes is also [`damaged`](crate::error::Error::is_damaged), and is never over.
 //! - **One transaction.** [`TurnLog::finish`] writes messages, outcome, deliveries and the start of the next turn
 //!   together or not at all. That is why [`TurnLog`], [`Transcripts`] and [`Outbox`] must be the same backend.
 //! - **Order.** Ids of messages and of deliveries grow in the order in which they were stored. Within a session the
@@ -46,7 +46,7 @@ use crate::work::WorkStore;
 
 mod health;
 
-pub use health::{StorageFault, StorageHealth};
+pub use health::{FaultDuration, StorageFault, StorageHealth};
 
 /// The stores for jobs, SOPs, agents and work. Cheap to clone; clones share it.
 #[derive(Clone)]

@@ -131,7 +131,7 @@ impl Default for Limits {
             idle_unknown: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             webhook_timeout: Duration::from_secs(600),
-            shutdown_grace: Duration::from_secs(10),
+            shutdown_grace: Duration::from_secs(8),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of the storage.
 //!
-//! Opaque outside. SQLite's result codes are classified once, here, so that no other module compares them. Errors of
+//! Opaque outside. SQLite's result codes are classified once, here, so that no other module compares them; `words` chooses
+//! the sentence and the remedy by the cause, for the server, the terminal and `doctor` alike. Errors of
 //! the core's traits ([`aethon_core::error::Error`]) pass through unchanged: a missing turn is no failure of the
 //! storage.
 
@@ -8,98 +9,75 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
+mod obstacle;
+mod words;
+
+pub(crate) use obstacle::Obstacle;
+
 /// An error of the storage.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Error(Reason);
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 enum Reason {
-    #[error(
-        "{} has format {found}, and this version of aethon knows formats up to {known}: start the newer aethon that \
-         wrote it, or let its `aethon-cli restore {}.bak-v{known} --replace` put the copy back that it left",
-        path.display(), path.display()
-    )]
-    Newer { path: PathBuf, found: i64, known: i64 },
-    #[error(
-        "{} has database format {found}, and this program needs format {known}: stop every aethon program of this home, and run \
-         `aethon-cli upgrade`, or start the new aethon-server, which does the same. The database is copied first; until then nothing is changed",
-        path.display()
-    )]
-    Older { path: PathBuf, found: i64, known: i64 },
-    #[error(
-        "{} is not brought to the new format while another program has it open: end it first, such as a chat in a terminal, or an \
-         editor that runs aethon-mcp. Nothing was changed",
-        path.display()
-    )]
-    Held { path: PathBuf },
-    #[error(transparent)]
+    Newer {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    Older {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    /// Another program has the file open, so it is not upgraded.
+    Held {
+        path: PathBuf,
+    },
     NoSpaceForCopy(Box<NoSpaceForCopy>),
-    #[error("the copy {} could not be made, so the database was not changed: {source}", path.display())]
-    CopyFailed { path: PathBuf, source: Box<Error> },
-    #[error(
-        "{}-wal does not belong to the database beside it: it holds changes to another copy of {}, and together they would be \
-         damaged. If you put a copy of the database back, move {}-wal and {}-shm away and start again; otherwise put the \
-         database back that belongs to the log. `aethon-cli restore FILE --replace` puts a backup or a copy back and keeps \
-         all of this aside",
-        path.display(), path.display(), path.display(), path.display()
-    )]
-    ForeignLog { path: PathBuf },
-    #[error("{} is not a database of aethon: move it away, or choose another home", path.display())]
-    Foreign { path: PathBuf },
-    #[error("{what} {} ({source})", path.display())]
-    File { what: &'static str, path: PathBuf, source: std::io::Error },
-    #[error(
-        "the database {} cannot be written ({reason}): let the user that runs aethon write this file and its folder, or \
-         choose another home",
-        path.display()
-    )]
-    Unwritable { path: PathBuf, reason: String },
-    #[error(
-        "{} was {what} while aethon ran, so nothing more is stored: put it back, or restart aethon to go on with what is \
-         there now",
-        path.display()
-    )]
-    Moved { what: &'static str, path: PathBuf },
-    #[error(transparent)]
+    /// The copy before an upgrade could not be made.
+    CopyFailed {
+        path: PathBuf,
+        source: Box<Error>,
+    },
+    ForeignLog {
+        path: PathBuf,
+    },
+    Foreign {
+        path: PathBuf,
+    },
+    File {
+        what: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    /// The file cannot be opened for writing.
+    Unwritable {
+        path: PathBuf,
+        obstacle: Obstacle,
+    },
+    Moved {
+        what: &'static str,
+        path: PathBuf,
+    },
     Migration(Box<FailedMigration>),
-    #[error("the database is in use by another program; try again in a moment")]
-    InUse(#[source] rusqlite::Error),
-    #[error("the disk is full, so nothing more can be stored: free some space")]
-    DiskFull(#[source] rusqlite::Error),
-    #[error(
-        "the database has reached its largest size ({} MiB, `storage.max_mb`), so this cannot be stored: remove \
-         conversations, or raise the limit",
-        bytes >> 20
-    )]
-    AtCapacity { bytes: u64 },
-    #[error(
-        "the database is damaged: stop aethon, and mend it with `aethon-cli doctor --repair`, or restore a backup with `aethon-cli restore`"
-    )]
-    Damaged(#[source] rusqlite::Error),
-    #[error(
-        "the disk or its file system fails, so nothing can be stored: look after it; the log has the cause"
-    )]
-    Disk(#[source] rusqlite::Error),
-    #[error("the database could not do this")]
-    Failed(#[source] rusqlite::Error),
-    #[error("the storage could not start a thread")]
-    Thread(#[source] std::io::Error),
-    #[error("a job of the storage panicked; it was rolled back")]
+    InUse(rusqlite::Error),
+    DiskFull(rusqlite::Error),
+    AtCapacity {
+        bytes: u64,
+    },
+    Damaged(rusqlite::Error),
+    Disk(rusqlite::Error),
+    Failed(rusqlite::Error),
+    Thread(std::io::Error),
     Panicked,
-    #[error("the storage is closed")]
     Closed,
-    #[error(transparent)]
     Refused(aethon_core::error::Error),
 }
 
 /// A failed migration step. Boxed to keep errors small.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "bringing {} from format {from} to {to} failed at step {step}, and nothing of it was changed: {source}; mend that and \
-     start again{}",
-    path.display(), copied(copy.as_deref())
-)]
+#[derive(Debug)]
 struct FailedMigration {
     path: PathBuf,
     from: i64,
@@ -110,12 +88,7 @@ struct FailedMigration {
 }
 
 /// Too little room for the copy that an upgrade makes first. Boxed to keep errors small.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "bringing {} from format {from} to {to} copies it first and needs {} MiB there, but only {} MiB are free: free some space, \
-     and start again. Nothing was changed",
-    path.display(), needed.div_ceil(1 << 20), free >> 20
-)]
+#[derive(Debug)]
 struct NoSpaceForCopy {
     path: PathBuf,
     from: i64,
@@ -159,8 +132,9 @@ impl Error {
         Self(Reason::File { what, path: path.to_owned(), source })
     }
 
-    pub(crate) fn unwritable(path: &Path, reason: impl ToString) -> Self {
-        Self(Reason::Unwritable { path: path.to_owned(), reason: reason.to_string() })
+    /// The file at `path` cannot be opened for writing.
+    pub(crate) fn unwritable(path: &Path, obstacle: Obstacle) -> Self {
+        Self(Reason::Unwritable { path: path.to_owned(), obstacle })
     }
 
     pub(crate) fn moved(what: &'static str, path: &Path) -> Self {
@@ -214,6 +188,7 @@ impl Error {
             | Reason::Disk(cause)
             | Reason::Failed(cause) => copy(cause).into(),
             Reason::Moved { what, path } => Self::moved(what, path),
+            Reason::Unwritable { path, obstacle } => Self::unwritable(path, obstacle.clone()),
             Reason::Closed => Self::closed(),
             Reason::AtCapacity { bytes } => Self::at_capacity(*bytes),
             other => aethon_core::error::Error::internal(other.to_string()).into(),
@@ -248,13 +223,25 @@ impl Error {
             || matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied))
     }
 
-    /// Adds the path to an error that came up while opening that file, if it means that the file is not writable.
+    /// Finds the cause of an error that came up while opening the file at `path`: SQLite's codes do not tell a full disk from a
+    /// read-only one or from missing permissions.
     pub(crate) fn at_opening(self, path: &Path) -> Self {
         match &self.0 {
-            // Whatever the result code: the file cannot be opened for writing.
-            Reason::Disk(cause) => Self::unwritable(path, cause),
+            Reason::Disk(cause) | Reason::DiskFull(cause) => {
+                Self::unwritable(path, Obstacle::find(path, cause))
+            }
+            Reason::Migration(failed)
+                if copy(&failed.source).sqlite_error_code() == Some(ErrorCode::DiskFull) =>
+            {
+                Self::unwritable(path, Obstacle::Full)
+            }
             _ => self,
         }
+    }
+
+    /// Returns whether what is stored can be read, though nothing can be stored: the disk is full, or read-only.
+    pub(crate) fn leaves_it_readable(&self) -> bool {
+        matches!(self.0, Reason::Unwritable { obstacle: Obstacle::Full | Obstacle::ReadOnly, .. })
     }
 
     /// Returns whether the file was replaced or removed while it was open.
@@ -304,7 +291,7 @@ impl Error {
 
     /// Returns whether the disk is full.
     pub fn is_disk_full(&self) -> bool {
-        matches!(self.0, Reason::DiskFull(_))
+        matches!(self.0, Reason::DiskFull(_) | Reason::Unwritable { obstacle: Obstacle::Full, .. })
     }
 
     /// Returns whether the file has reached its largest size.
@@ -321,11 +308,6 @@ impl Error {
     pub fn is_closed(&self) -> bool {
         matches!(self.0, Reason::Closed)
     }
-}
-
-/// Names the backup, as the end of a sentence.
-fn copied(copy: Option<&Path>) -> String {
-    copy.map_or_else(String::new, |copy| format!(" (the copy from before is {})", copy.display()))
 }
 
 /// Copies an SQLite error; other errors (of a conversion, say) keep only their message.
@@ -365,6 +347,7 @@ impl From<Error> for aethon_core::error::Error {
         match error.0 {
             Reason::Refused(refusal) => refusal,
             Reason::Closed => Self::shutting_down(),
+            Reason::Damaged(_) => Self::damaged(error.to_string()).because(error),
             _ if error.is_unavailable() => Self::unavailable(error.to_string()).because(error),
             _ => Self::internal(error.to_string()).because(error),
         }

@@ -15,6 +15,7 @@ use rusqlite::params;
 use crate::db::Sql;
 use crate::error::Error;
 use crate::history::query::{Query, Text};
+use crate::lenient;
 use crate::messages::blocks;
 use crate::sessions;
 use crate::store::Store;
@@ -64,15 +65,15 @@ fn matches(sql: &Sql<'_>, session: i64, query: &Query, except: Option<&TurnId>) 
     const ALL: &str = "SELECT id, role, content, turn FROM messages
         WHERE session_key = ?1 AND superseded_by IS NULL ORDER BY id";
     let found = sql.all(ALL, params![session], |row| {
-        let (content, turn) = (row.get_ref(2)?.as_str()?, row.get_ref(3)?.as_str_or_null()?);
-        let is_own = turn.is_some() && turn == except.map(TurnId::as_str);
-        if is_own || !query.may_be_in(content) {
+        let (content, turn) = (lenient::text(row, 2)?, lenient::text_or_null(row, 3)?);
+        let is_own = turn.is_some() && turn.as_deref() == except.map(TurnId::as_str);
+        if is_own || !query.may_be_in(&content) {
             return Ok(None);
         }
-        let role: String = row.get(1)?;
+        let role = lenient::text(row, 1)?;
         let mut words = vec![0.0_f64; query.len()];
         let mut has_phrases = false;
-        for (_, text) in parts(&role, content) {
+        for (_, text) in parts(&role, &content) {
             let text = Text::of(&text);
             for (sum, quality) in words.iter_mut().zip(query.qualities(&text)) {
                 *sum = sum.max(quality);
@@ -117,7 +118,8 @@ fn passage(
 ) -> Result<Option<Passage>, Error> {
     const ONE: &str = "SELECT role, content, created_at FROM messages WHERE id = ?1";
     let row = sql.first(ONE, [id], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?))
+        let (role, content) = (lenient::text(row, 0)?.into_owned(), lenient::text(row, 1)?.into_owned());
+        Ok((role, content, row.get::<_, i64>(2)?))
     })?;
     let Some((role, content, created_at)) = row else { return Ok(None) };
     let best = parts(&role, &content)

@@ -30,6 +30,7 @@ mod job_runs;
 mod jobs;
 mod learned;
 mod ledger;
+mod lenient;
 mod listing;
 mod maintenance;
 mod marks;

@@ -9,6 +9,7 @@ use rusqlite::{Row, params};
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 use crate::search::{self, Words};
 use crate::time::from_millis;
 
@@ -90,13 +91,13 @@ impl Cursor {
 /// Reads a row; without a summary if its session id is invalid (the file was edited by hand).
 fn read(row: &Row<'_>) -> rusqlite::Result<(Cursor, Option<SessionSummary>)> {
     let cursor = Cursor { key: row.get(0)?, updated_at: row.get(1)? };
-    let Ok(session_id) = SessionId::parse(row.get_ref(2)?.as_str()?) else { return Ok((cursor, None)) };
+    let Ok(session_id) = SessionId::parse(&lenient::text(row, 2)?) else { return Ok((cursor, None)) };
     let summary = SessionSummary {
         session_id,
-        channel: row.get(3)?,
-        sender: row.get(4)?,
-        title: row.get(5)?,
-        agent_name: row.get(6)?,
+        channel: lenient::text(row, 3)?.into_owned(),
+        sender: lenient::text(row, 4)?.into_owned(),
+        title: lenient::text(row, 5)?.into_owned(),
+        agent_name: lenient::text(row, 6)?.into_owned(),
         created_at: from_millis(row.get(7)?),
         updated_at: from_millis(cursor.updated_at),
         message_count: row.get::<_, i64>(8)?.unsigned_abs(),

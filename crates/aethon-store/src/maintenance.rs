@@ -7,7 +7,7 @@ use aethon_core::session::Clear;
 use aethon_core::storage::{OneshotLimit, Oneshots, Removed, Retention, StorageMarks, Upkeep};
 use async_trait::async_trait;
 
-use crate::db::{Sql, VERSION};
+use crate::db::{Sql, VERSION, indexes};
 use crate::error::Error;
 use crate::store::{OpenMode, Store};
 use crate::time::{day_number, days};
@@ -20,6 +20,9 @@ const SETTLED_DAYS: u32 = 7;
 
 /// Days that the keys of posted messages are kept. They belong to deliveries, which expire long before.
 const POSTED_DAYS: u32 = 90;
+
+/// How many faults of a damaged file are named.
+const MAX_PROBLEMS: usize = 20;
 
 /// Rows removed per transaction.
 const STEP: i64 = 128;
@@ -36,6 +39,13 @@ pub struct Health {
     pub size: u64,
     /// The damage found; empty if the file is sound.
     pub problems: Vec<String>,
+}
+
+impl Health {
+    /// Returns the damage as an error, which names the remedy.
+    pub fn damage(&self) -> Option<Error> {
+        (!self.problems.is_empty()).then(|| Error::damaged(&self.problems.join("; ")))
+    }
 }
 
 #[async_trait]
@@ -110,8 +120,8 @@ impl Store {
         self.read(|sql| {
             let number = |pragma: &'static str| sql.one(pragma, [], |row| row.get::<_, i64>(0));
             let size = number("PRAGMA page_count")?.saturating_mul(number("PRAGMA page_size")?);
-            let mut problems: Vec<String> = sql.all("PRAGMA quick_check(20)", [], |row| row.get(0))?;
-            problems.retain(|problem| problem != "ok");
+            let mut problems = indexes::faults(sql.connection(), "PRAGMA quick_check(1000000)")?;
+            problems.truncate(MAX_PROBLEMS);
             let version = number("PRAGMA user_version")?;
             if version != VERSION {
                 problems.push(format!("the format is {version}, but should be {VERSION}"));
@@ -180,7 +190,7 @@ fn detach_unused(sql: &Sql<'_>, ids: &[String], now: i64) -> Result<usize, Error
     let mut gone = 0;
     for id in ids {
         if sql.one(IS_UNUSED, [id], |row| row.get(0))? {
-            gone += usize::from(purge::detach(sql, id, &Clear::Delete, now)?);
+            gone += usize::from(purge::detach(sql, id, &Clear::Delete, now)?.is_some());
         }
     }
     Ok(gone)

@@ -1,7 +1,8 @@
 //! Messages as rows.
 //!
 //! The content is the JSON of the core's blocks. A block that this version does not know (written by a newer version or
-//! by hand) is shown as a notice in its place: one odd block must not make a conversation unreadable.
+//! by hand) is shown as a notice in its place, and so is a message whose content is damaged: neither may make a
+//! conversation unreadable.
 
 use std::borrow::Cow;
 
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 use crate::time::{from_millis, to_millis};
 
 /// A message ready to be stored. Serialized by the caller, so that the writer thread spends no time on JSON.
@@ -97,7 +99,7 @@ pub(crate) fn newest(sql: &Sql<'_>, session: i64) -> Result<Option<i64>, Error> 
 /// Returns the text of a stored message, for a reply that repeats it.
 pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
     const CONTENT: &str = "SELECT content FROM messages WHERE id = ?1";
-    let content = sql.first(CONTENT, [id], |row| row.get::<_, String>(0))?;
+    let content = sql.first(CONTENT, [id], |row| Ok(lenient::text(row, 0)?.into_owned()))?;
     Ok(content.map(|content| Message::new(Role::Assistant, blocks(&content), from_millis(0)).text()))
 }
 
@@ -138,7 +140,7 @@ pub(crate) fn page(
     let mut bytes = 0;
     let mut messages = sql.take(PAGE, params![session, after, before, limit], |row| {
         let is_first = bytes == 0;
-        bytes += row.get_ref(2)?.as_str()?.len();
+        bytes += lenient::text(row, 2)?.len();
         if is_first || bytes <= limits.bytes { read(row).map(Some) } else { Ok(None) }
     })?;
     messages.reverse();
@@ -152,7 +154,7 @@ pub(crate) fn window(sql: &Sql<'_>, session: i64, limit: usize) -> Result<Vec<Me
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let (mut seen, mut kept) = (0, 0);
     let mut messages = sql.take(PAGE, params![session, through, i64::MAX, most], |row| {
-        let bytes = row.get_ref(2)?.as_str()?.len();
+        let bytes = lenient::text(row, 2)?.len();
         let mut message = read(row)?;
         seen += bytes;
         let gone =
@@ -210,22 +212,21 @@ const FOLDED: &str = "SELECT folds_through, turn FROM messages INDEXED BY messag
     WHERE session_key = ?1 AND folds_through IS NOT NULL AND superseded_by IS NULL ORDER BY id DESC LIMIT 1";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
-    let role: String = row.get(1)?;
-    let usage: Option<String> = row.get(6)?;
-    let stop_reason: Option<String> = row.get(7)?;
+    let usage = lenient::text_or_null(row, 6)?;
+    let stop_reason = lenient::text_or_null(row, 7)?;
     Ok(Message {
         id: MessageId(row.get(0)?),
-        role: role_of(&role),
-        content: blocks(row.get_ref(2)?.as_str()?),
+        role: role_of(&lenient::text(row, 1)?),
+        content: blocks(&lenient::text(row, 2)?),
         created_at: from_millis(row.get(3)?),
-        turn: row.get_ref(4)?.as_str_or_null()?.map(TurnId::existing),
-        model: row.get(5)?,
+        turn: lenient::text_or_null(row, 4)?.map(|turn| TurnId::existing(&turn)),
+        model: lenient::text_or_null(row, 5)?.map(Cow::into_owned),
         usage: usage.and_then(|usage| serde_json::from_str(&usage).ok()),
         stop_reason: stop_reason.and_then(|word| from_word(&word)),
     })
 }
 
-/// Parses blocks; an unreadable one becomes a notice.
+/// Parses blocks; an unreadable one becomes a notice, and so does content that is no list of blocks.
 pub(crate) fn blocks(json: &str) -> Vec<Block> {
     if let Ok(mut blocks) = serde_json::from_str::<Vec<Block>>(json) {
         // Parsing reserves room for four, and messages are kept for the turns to come.
@@ -243,7 +244,9 @@ pub(crate) fn blocks(json: &str) -> Vec<Block> {
             .into_iter()
             .map(|value| serde_json::from_value(value).unwrap_or_else(|_| unreadable()))
             .collect(),
-        Err(_) => vec![unreadable()],
+        Err(_) => {
+            vec![Block::notice("damaged", "this message is damaged in the database and cannot be shown")]
+        }
     }
 }
 

@@ -143,7 +143,7 @@ fn remove_first(sql: &Sql<'_>, now: i64) -> Result<bool, Error> {
         ORDER BY channel <> 'webhook', updated_at LIMIT 1";
     let Some(id) = sql.first(FIRST, [], |row| row.get::<_, String>(0))? else { return Ok(false) };
     tracing::info!(session = id, "a one-shot session was removed, because the database is full");
-    purge::detach(sql, &id, &Clear::Delete, now)
+    Ok(purge::detach(sql, &id, &Clear::Delete, now)?.is_some())
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //!
 //! A row repeats its session and turn as text, so that it stays complete if the session is removed before the delivery.
 
+use std::borrow::Cow;
+
 use aethon_core::channel::{
     DELIVERY_RECORDS, Delivery, DeliveryOutcome, DeliveryPage, DeliveryRecord, DeliveryState, NewDelivery,
     Outbox,
@@ -16,6 +18,7 @@ use rusqlite::{Row, params};
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 use crate::messages::to_json;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
@@ -190,8 +193,8 @@ fn hold_back(sql: &Sql<'_>, id: i64, until: i64) -> rusqlite::Result<()> {
 
 /// Reads the attachments of a row. If manual editing broke their JSON they are dropped; the text still arrives.
 fn files(row: &Row<'_>) -> rusqlite::Result<Vec<Attachment>> {
-    let Some(json) = row.get_ref(8)?.as_str_or_null()? else { return Ok(Vec::new()) };
-    Ok(serde_json::from_str(json).unwrap_or_else(|error| {
+    let Some(json) = lenient::text_or_null(row, 8)? else { return Ok(Vec::new()) };
+    Ok(serde_json::from_str(&json).unwrap_or_else(|error| {
         tracing::error!(%error, "the files of a delivery cannot be read; it goes without them");
         Vec::new()
     }))
@@ -199,14 +202,13 @@ fn files(row: &Row<'_>) -> rusqlite::Result<Vec<Attachment>> {
 
 /// Reads a delivery; `None` if its session id is invalid (the file was edited by hand).
 fn delivery(row: &Row<'_>) -> rusqlite::Result<Option<Delivery>> {
-    let Ok(session) = SessionId::parse(row.get_ref(1)?.as_str()?) else { return Ok(None) };
-    let content =
-        NewDelivery::new(row.get::<_, String>(3)?, row.get::<_, String>(5)?, from_millis(row.get(6)?))
-            .with_recipient(row.get(4)?)
-            .with_attachments(files(row)?)
-            .with_outside(row.get(9)?)
-            // Queries for listings do not select this column.
-            .as_reply(row.get("is_reply").unwrap_or_default());
-    let turn = TurnId::existing(row.get_ref(2)?.as_str()?);
+    let Ok(session) = SessionId::parse(&lenient::text(row, 1)?) else { return Ok(None) };
+    let content = NewDelivery::new(lenient::text(row, 3)?, lenient::text(row, 5)?, from_millis(row.get(6)?))
+        .with_recipient(lenient::text_or_null(row, 4)?.map(Cow::into_owned))
+        .with_attachments(files(row)?)
+        .with_outside(row.get(9)?)
+        // Queries for listings do not select this column.
+        .as_reply(row.get("is_reply").unwrap_or_default());
+    let turn = TurnId::existing(&lenient::text(row, 2)?);
     Ok(Some(Delivery::new(row.get(0)?, session, turn, content).with_attempts(row.get(7)?)))
 }

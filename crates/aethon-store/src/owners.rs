@@ -15,6 +15,7 @@ use rusqlite::params;
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 use crate::sessions;
 use crate::store::Store;
 use crate::turns;
@@ -168,8 +169,8 @@ fn ended_elsewhere(sql: &Sql<'_>, owner: Owner, after: Option<MessageId>) -> Res
     };
     let most = i64::try_from(MOST_ENDED).unwrap_or(i64::MAX);
     let ended = sql.all(ENDED, params![after.0, owner.id, most], |row| {
-        let turn = TurnId::existing(row.get_ref(2)?.as_str()?);
-        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, turn))
+        let turn = TurnId::existing(&lenient::text(row, 2)?);
+        Ok((row.get::<_, i64>(0)?, lenient::text(row, 1)?.into_owned(), turn))
     })?;
     let is_cut = ended.len() >= MOST_ENDED;
     let through = if is_cut { ended.last().map(|(id, ..)| MessageId(*id)) } else { newest };
@@ -186,7 +187,7 @@ fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Resu
     const TAKE: &str = "UPDATE turns SET owner = ?2 WHERE turn_key = ?1";
     let Some(session) = sessions::key(sql, session.as_str())? else { return Ok(Vec::new()) };
     let orphans = sql.all(ORPHANS, [session, owner.id, now], |row| {
-        Ok((row.get::<_, i64>(0)?, TurnId::existing(row.get_ref(1)?.as_str()?)))
+        Ok((row.get::<_, i64>(0)?, TurnId::existing(&lenient::text(row, 1)?)))
     })?;
     if orphans.is_empty() {
         return Ok(Vec::new());
@@ -194,11 +195,13 @@ fn take_over(sql: &Sql<'_>, owner: Owner, session: &SessionId, now: i64) -> Resu
     owner.sign_if_due(sql, now)?;
     let mut records = Vec::with_capacity(orphans.len());
     for (key, turn) in orphans {
-        // One that cannot be read stays as it is: nobody could do anything with it.
         match turns::record(sql, &turn) {
             Ok(record) => records.extend(record),
+            Err(error) if error.is_unavailable() => return Err(error),
+            // It can never be resumed, and would hold up its session for as long as it is open.
             Err(error) => {
-                tracing::error!(%error, "a stored turn cannot be read and is left out");
+                tracing::error!(%error, "a stored turn is damaged and is closed");
+                turns::end(sql, key, turns::NO_OUTCOME, None, now)?;
                 continue;
             }
         }

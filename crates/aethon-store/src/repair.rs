@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::db::{self, Settings, Sql, TableSalvage};
+use crate::db::{self, Sql, TableSalvage, VERSION, indexes};
 use crate::error::Error;
 use crate::memory;
+
+/// How many faults are named.
+const MAX_FAULTS: usize = 50;
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +44,7 @@ pub fn repair(path: &Path, target: &Path) -> Result<Repair, Error> {
     if faults.is_empty() {
         return Ok(Repair::Intact);
     }
-    if rebuild_indexes(&damaged).is_ok() && self::faults(&damaged).is_empty() {
+    if rebuild_indexes(&damaged, &faults).is_ok() && self::faults(&damaged).is_empty() {
         return Ok(Repair::Rebuilt(faults));
     }
     salvage(&damaged, target).map(Repair::Salvaged)
@@ -49,23 +52,27 @@ pub fn repair(path: &Path, target: &Path) -> Result<Repair, Error> {
 
 /// Returns what is wrong; empty if nothing is. Also compares every index with its table.
 fn faults(connection: &Connection) -> Vec<String> {
-    let check = || -> rusqlite::Result<Vec<String>> {
-        let mut check = connection.prepare("PRAGMA integrity_check(50)")?;
-        check.query_map([], |row| row.get(0))?.collect()
-    };
-    let mut faults = check().unwrap_or_else(|error| vec![error.to_string()]);
-    faults.retain(|fault| fault != "ok");
+    let found = indexes::faults(connection, "PRAGMA integrity_check(1000000)");
+    let mut faults = found.unwrap_or_else(|error| vec![error.to_string()]);
+    faults.truncate(MAX_FAULTS);
     faults
 }
 
-fn rebuild_indexes(connection: &Connection) -> Result<(), Error> {
+fn rebuild_indexes(connection: &Connection, faults: &[String]) -> Result<(), Error> {
+    for index in indexes::named_by(connection, faults)? {
+        indexes::rebuild(connection, &index)?;
+    }
     Ok(connection.execute_batch("REINDEX; PRAGMA wal_checkpoint(TRUNCATE)")?)
 }
 
 fn salvage(damaged: &Connection, target: &Path) -> Result<Salvaged, Error> {
-    let settings = Settings::alone(target);
-    let new = db::open(&settings)?.connection;
+    let new = db::create_alone(target)?;
+    // The new file has the tables and columns of the old one until all of its rows are there.
+    let known: i64 = damaged.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let version = if (1..=VERSION).contains(&known) { known } else { VERSION };
+    db::create_at(&new, version)?;
     let tables = db::salvage(damaged, &new)?;
+    db::finish(&new, version)?;
     let sql = Sql::new(&new);
     db::in_transaction(&sql, memory::index_all)?;
     drop(sql);

@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 
 /// Messages indexed per step: the most that a job may have to wait for.
 const STEP: i64 = 32;
@@ -92,7 +93,7 @@ pub(crate) fn sessions(sql: &Sql<'_>, words: &Words) -> Result<BTreeSet<i64>, Er
         sql.all(INDEXED, [words.for_index()], |row| row.get(0))?.into_iter().collect();
     let behind = sql.all(BEHIND, params![mark, words.plain()], |row| {
         let session: i64 = row.get(0)?;
-        Ok(words.are_in(&searchable(row.get_ref(1)?.as_str()?)).then_some(session))
+        Ok(words.are_in(&searchable(&lenient::text(row, 1)?)).then_some(session))
     })?;
     found.extend(behind.into_iter().flatten());
     Ok(found)
@@ -105,7 +106,7 @@ pub(crate) fn index_some(sql: &Sql<'_>) -> Result<bool, Error> {
     const MOVE: &str = "UPDATE search_mark SET indexed_through = ?1";
     let mark: i64 = sql.one(MARK, [], |row| row.get(0))?;
     let next = sql.all(NEXT, [mark, STEP], |row| {
-        let text = text_for_index(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        let text = text_for_index(&lenient::text(row, 1)?, &lenient::text(row, 2)?);
         Ok((row.get::<_, i64>(0)?, text))
     })?;
     let Some((last, _)) = next.last() else { return Ok(false) };

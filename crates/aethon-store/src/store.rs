@@ -11,7 +11,7 @@ use aethon_core::share::Share;
 use aethon_core::storage::{StorageHealth, Synchronous};
 use aethon_core::turn::Trust;
 
-use crate::db::{self, Haste, IdleTask, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
+use crate::db::{self, Haste, IdleTask, Opened, OwnTasks, Readers, Settings, Sql, Urgency, Writer};
 use crate::error::Error;
 use crate::memory::Sketches;
 use crate::oneshots::{self, Growth};
@@ -129,6 +129,8 @@ struct Inner {
     latest: AtomicI64,
     /// The day of the last refused reservation and its ceiling in USD.
     refused: Mutex<Option<(i64, f64)>>,
+    /// Why the file could not be opened for writing.
+    obstacle: Option<Error>,
     /// Sketches of the memory vectors.
     sketches: Sketches,
     /// How much of the file turns of strangers may fill, in bytes.
@@ -158,20 +160,19 @@ impl Store {
                 Upgrade::Allow => db::Upgrade::Allow(marks::begin_defaults_wait),
             },
             health: StorageHealth::default(),
+            reading: Arc::default(),
         };
-        let opened = db::open(&settings)?;
+        let mut opened = db::open_or_read(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
         let waits = marks::defaults_wait(&Sql::new(&opened.connection))?.is_some();
         if is_daemon {
             db::remove_partial_copies(path);
-            let sql = Sql::new(&opened.connection);
-            prove_writable(&sql, path, &settings.health)?;
-            // If nothing can be written now, leases expire and reservations get booked anyway, only later.
-            if settings.health.fault().is_none() {
-                write_off(&sql, day_at(&*options.clock))?;
-                owners::forget_daemons(&sql)?;
-                clock_jumps::undo_future_deliveries(&sql, to_millis(options.clock.now()))?;
-            }
+        }
+        let obstacle = opened.obstacle.as_ref().map(Error::for_another);
+        if let Some(obstacle) = &obstacle {
+            report(&settings.health, obstacle);
+        } else if is_daemon {
+            look_after(&mut opened, &settings, &*options.clock)?;
         }
         let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
         let identity = opened.identity.clone();
@@ -195,6 +196,7 @@ impl Store {
             health,
             latest: AtomicI64::new(i64::MIN),
             refused: Mutex::default(),
+            obstacle,
             sketches: Sketches::default(),
             of_strangers,
             oneshots,
@@ -239,7 +241,11 @@ impl Store {
         &self,
         work: impl FnOnce(&Sql<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        self.0.readers.run(work).await
+        let read = self.0.readers.run(work).await;
+        if let Err(error) = &read {
+            db::note_damage(&self.0.health, error);
+        }
+        read
     }
 
     /// Writes on behalf of a turn at `now`, and raises the latest mark if necessary.
@@ -267,6 +273,11 @@ impl Store {
     /// Returns the health of the storage.
     pub fn health(&self) -> StorageHealth {
         self.0.health.clone()
+    }
+
+    /// Returns why the file could not be opened for writing, if it was opened for reading instead.
+    pub fn obstacle(&self) -> Option<&Error> {
+        self.0.obstacle.as_ref()
     }
 
     /// Returns the current time in milliseconds.
@@ -332,13 +343,48 @@ impl Store {
     }
 }
 
+/// What a daemon does before anything else: checks the file, and ends what the daemon before it left. What is stored can
+/// be read even if the file is damaged, so that is no reason not to start.
+fn look_after(opened: &mut Opened, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
+    let health = &settings.health;
+    let done = db::mend_indexes(&mut opened.connection).and_then(|()| {
+        let sql = Sql::new(&opened.connection);
+        prove_writable(&sql, &settings.path, health)?;
+        // If nothing can be written now, leases expire and reservations get booked anyway, only later.
+        if health.fault().is_none() {
+            write_off(&sql, day_at(clock))?;
+            owners::forget_daemons(&sql)?;
+            clock_jumps::undo_future_deliveries(&sql, to_millis(clock.now()))?;
+        }
+        Ok(())
+    });
+    match done {
+        Err(error) if error.is_damaged() => {
+            db::note_damage(health, &error);
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Reports that nothing can be stored.
+fn report(health: &StorageHealth, fault: &Error) {
+    if health.failed(fault.to_string()) {
+        tracing::error!(
+            error = fault as &dyn std::error::Error,
+            "nothing can be stored; new messages are refused until it works again"
+        );
+    }
+}
+
 /// Checks that the database accepts writes. A file that is not writable is a reason not to start. A full disk is not:
 /// what is stored can be read, and everything else is refused until there is space.
 fn prove_writable(sql: &Sql<'_>, path: &Path, health: &StorageHealth) -> Result<(), Error> {
     match db::in_transaction(sql, |sql| db::mark(sql).and_then(|()| marks::probe(sql))) {
         Err(error) if error.is_unwritable() => Err(error.at_opening(path)),
+        Err(error) if error.is_damaged() => Err(error),
         Err(error) if error.is_unavailable() => {
-            health.failed(error.to_string());
+            report(health, &error);
             Ok(())
         }
         other => other.map(drop),

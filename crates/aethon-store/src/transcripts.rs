@@ -64,11 +64,19 @@ impl Transcripts for Store {
 
     async fn clear(&self, id: &SessionId, how: Clear) -> CoreResult<bool> {
         let (id, now) = (id.clone(), self.now());
-        let existed = self.write(move |sql| purge::detach(sql, id.as_str(), &how, now)).await?;
-        if let Err(error) = self.purge().await {
-            tracing::warn!(%error, "messages of a removed session are still in the file; idle moments will remove them");
+        let detached = self.write(move |sql| purge::detach(sql, id.as_str(), &how, now)).await?;
+        let Some(key) = detached else { return Ok(false) };
+        for _ in 0..purge::AWAITED_STEPS {
+            match self.write(move |sql| purge::purge_some_of(sql, key)).await {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "messages of a removed session are still in the file; idle moments will remove them");
+                    break;
+                }
+            }
         }
-        Ok(existed)
+        Ok(true)
     }
 
     async fn post(&self, id: &SessionId, key: &str, message: Message) -> CoreResult<Option<MessageId>> {

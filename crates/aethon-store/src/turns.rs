@@ -3,6 +3,8 @@
 //! If a session is removed while a turn's dedupe id is still valid, the turn stays as an empty shell (session 0): a
 //! redelivered message must not run again just because somebody tidied up, but its words must be gone.
 
+use std::borrow::Cow;
+
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Failure, Inbound, Reply, TurnEnd};
 use aethon_core::model::Usage;
@@ -12,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::db::Sql;
 use crate::error::Error;
+use crate::lenient;
 use crate::messages::{self, NewMessage};
 use crate::owners::Owner;
 use crate::time::{days, from_millis};
@@ -205,6 +208,9 @@ pub(crate) fn start(sql: &Sql<'_>, key: i64, first: i64, now: i64) -> Result<(),
     Ok(())
 }
 
+/// The outcome of a turn whose own is lost.
+pub(crate) const NO_OUTCOME: &str = r#"{"text":"","end":"stopped","model":""}"#;
+
 /// Stores the outcome of a turn.
 pub(crate) fn end(
     sql: &Sql<'_>,
@@ -231,7 +237,8 @@ pub(crate) fn hold(sql: &Sql<'_>, key: i64, outcome: &str, held: &str, now: i64)
 /// Notes that the messages of a turn that never began are in the transcript, starting with `first`.
 pub(crate) fn mark_placed(sql: &Sql<'_>, key: i64, first: Option<i64>) -> Result<(), Error> {
     const PLACE: &str =
-        "UPDATE turns SET phase = 2, first_message = ?2, outcome = json_remove(outcome, '$.held')
+        "UPDATE turns SET phase = 2, first_message = ?2, outcome = CASE WHEN json_valid(outcome)
+            THEN json_remove(outcome, '$.held') ELSE '{\"text\":\"\",\"end\":\"stopped\",\"model\":\"\"}' END
         WHERE turn_key = ?1";
     sql.execute(PLACE, params![key, first])?;
     Ok(())
@@ -246,14 +253,17 @@ const DUE: &str = "SELECT turn_key, id, outcome FROM turns INDEXED BY turns_open
 /// Returns the turns of a session whose messages need not wait any longer: every older turn is over.
 pub(crate) fn due(sql: &Sql<'_>, session: i64) -> Result<Vec<Due>, Error> {
     let rows = sql.all(DUE, [session], |row| {
-        Ok((row.get(0)?, TurnId::existing(row.get_ref(1)?.as_str()?), row.get::<_, String>(2)?))
+        Ok((row.get(0)?, TurnId::existing(&lenient::text(row, 1)?), lenient::text(row, 2)?.into_owned()))
     })?;
     let due = |(key, id, outcome): (i64, TurnId, String)| {
-        let outcome: Outcome = serde_json::from_str(&outcome).map_err(|error| unreadable(&id, error))?;
-        let held = outcome.held.unwrap_or(HeldMessages { messages: Vec::new(), title: String::new() });
-        Ok(Due { key, id, held })
+        let outcome: Option<Outcome> = serde_json::from_str(&outcome)
+            .inspect_err(|error| tracing::error!(%error, turn = %id, "the messages of a turn are damaged and left out"))
+            .ok();
+        let held = outcome.and_then(|outcome| outcome.held);
+        let held = held.unwrap_or(HeldMessages { messages: Vec::new(), title: String::new() });
+        Due { key, id, held }
     };
-    rows.into_iter().map(due).collect()
+    Ok(rows.into_iter().map(due).collect())
 }
 
 /// Returns a turn by its id.
@@ -302,7 +312,8 @@ pub(crate) fn forget(sql: &Sql<'_>, session: i64, which: Forget, now: i64) -> Re
         FROM turns INDEXED BY turns_open WHERE session_key = ?1 AND phase < 2 LIMIT ?3";
     const EMPTY: &str =
         "UPDATE turns SET session_key = 0, phase = 2, first_message = NULL, reply_message = NULL,
-        inbound = json_set(inbound, '$.text', '', '$.attachments', json('[]')),
+        inbound = CASE WHEN json_valid(inbound)
+            THEN json_set(inbound, '$.text', '', '$.attachments', json('[]')) ELSE '{}' END,
         outcome = '{\"text\":\"\",\"end\":\"stopped\",\"model\":\"\"}',
         dedupe_until = coalesce(dedupe_until, ?2) WHERE turn_key = ?1";
     const DELETE: &str = "DELETE FROM turns WHERE turn_key = ?1";
@@ -348,12 +359,12 @@ struct StoredTurn {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<StoredTurn> {
     Ok(StoredTurn {
-        id: TurnId::existing(row.get_ref(0)?.as_str()?),
-        inbound: row.get(1)?,
+        id: TurnId::existing(&lenient::text(row, 0)?),
+        inbound: lenient::text(row, 1)?.into_owned(),
         phase: phase_of(row.get(2)?),
         accepted_at: row.get(3)?,
         attempts: row.get(4)?,
-        outcome: row.get(5)?,
+        outcome: lenient::text_or_null(row, 5)?.map(Cow::into_owned),
         reply_message: row.get(6)?,
     })
 }

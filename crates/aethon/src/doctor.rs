@@ -19,6 +19,7 @@ use crate::builder::{Builder, Prepared};
 use crate::error::Error;
 use crate::quota::Quota;
 use crate::wiring;
+use crate::wiring::store::Trouble;
 
 /// How long a model service may take to answer the reachability probe.
 const MODEL_PATIENCE: Duration = Duration::from_secs(10);
@@ -74,8 +75,18 @@ impl Finding {
     }
 }
 
-/// Checks everything that a start needs.
-pub async fn examine(builder: Builder) -> Vec<Finding> {
+/// What the server that runs on the home says of itself. It knows best whether its storage works, and its database is left to
+/// it.
+#[derive(Debug, Clone)]
+pub struct RunningServer {
+    /// Its address.
+    pub address: String,
+    /// Why it takes no messages, or why it could not be asked.
+    pub trouble: Option<String>,
+}
+
+/// Checks everything that a start needs. `server` is what a server says that runs already.
+pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Finding> {
     let prepared = match builder.load() {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -103,7 +114,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
         true => Finding::note("reach", format!("open: {}", reach.sentence())),
         false => Finding::ok("reach", reach.sentence()),
     }));
-    findings.extend(database(&prepared).await);
+    findings.extend(database(&prepared, server.as_ref()).await);
     findings.push(crate::backup::finding(&prepared));
     findings.push(port(&prepared));
     let others = crate::other_accounts::warning(&prepared.config);
@@ -112,7 +123,7 @@ pub async fn examine(builder: Builder) -> Vec<Finding> {
     findings.extend(models(&prepared));
     findings.extend(embedding(&prepared).await);
     findings.extend(transcription(&prepared));
-    findings.push(memory(&prepared).await);
+    findings.push(memory(&prepared, server.as_ref()).await);
     findings.push(budget(&prepared));
     findings.push(self_protection());
     findings.extend(crate::places::findings(&prepared));
@@ -223,6 +234,10 @@ fn home(prepared: &Prepared) -> Vec<Finding> {
     let home = &prepared.home;
     if !home.path().exists() {
         let message = format!("{} does not exist yet", home.path().display());
+        if let Err(error) = can_be_made(home.path()) {
+            let fix = "choose another home with --home or AETHON_HOME, or let this user write there";
+            return vec![Finding::broken("home", format!("{message}, and cannot be made: {error}"), fix)];
+        }
         return vec![Finding::ok("home", format!("{message}; the first start makes it"))];
     }
     let mut findings = Vec::new();
@@ -245,6 +260,12 @@ fn home(prepared: &Prepared) -> Vec<Finding> {
     findings
 }
 
+/// Returns why a folder cannot be made: this user cannot write to the nearest one above it that exists.
+fn can_be_made(folder: &Path) -> std::io::Result<()> {
+    let above = folder.ancestors().skip(1).find(|above| above.exists());
+    above.map_or(Ok(()), |above| Ok(rustix::fs::access(above, rustix::fs::Access::WRITE_OK)?))
+}
+
 fn exposed(path: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(path).ok()?.permissions().mode() & 0o777;
     (mode & 0o077 != 0).then(|| {
@@ -254,7 +275,18 @@ fn exposed(path: &Path) -> Option<Finding> {
 }
 
 /// Reports whether the database is intact and current, and what upgrades have left and will do.
-async fn database(prepared: &Prepared) -> Vec<Finding> {
+async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Finding> {
+    if let Some(RunningServer { address, trouble }) = server {
+        let finding = match trouble {
+            None => Finding::ok("database", format!("aethon-server at {address} stores what it is sent")),
+            Some(why) => Finding::broken(
+                "database",
+                format!("aethon-server at {address} takes no messages: {why}"),
+                "do what the server says; GET /api/ready answers 200 once it takes messages again",
+            ),
+        };
+        return vec![finding];
+    }
     let path = prepared.home.database();
     if !path.exists() {
         return vec![Finding::ok("database", "there is none yet; the first start makes it")];
@@ -262,7 +294,7 @@ async fn database(prepared: &Prepared) -> Vec<Finding> {
     let finding = match crate::upgrade::finding(&prepared.home) {
         Ok(Some(due)) => due,
         Ok(None) => intact_database(prepared, &path).await,
-        Err(error) => broken_database(&path, &error),
+        Err(error) => broken_database(Trouble::of(&error)),
     };
     std::iter::once(finding).chain(crate::upgrade::copies_finding(&prepared.home)).collect()
 }
@@ -280,34 +312,13 @@ async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
             }
             None => Finding::ok("database", report),
         },
-        Err(error) => broken_database(path, &error),
+        Err(trouble) => broken_database(trouble),
     }
 }
 
-fn broken_database(path: &Path, error: &Error) -> Finding {
-    Finding::broken("database", error.to_string(), database_fix(path, error))
-}
-
-/// What helps depends on the cause; the words of most causes say it themselves.
-fn database_fix(path: &Path, error: &Error) -> String {
-    let cause =
-        std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<aethon_store::Error>());
-    match cause {
-        Some(cause) if cause.is_newer_version() => {
-            "start the newer aethon, or put the copy back that its upgrade made".to_owned()
-        }
-        Some(cause) if cause.is_busy() || cause.is_held() => {
-            "end the program that holds it, or try again when it is done".to_owned()
-        }
-        Some(cause) if cause.is_disk_full() || cause.is_no_space_for_copy() => "free some space".to_owned(),
-        Some(cause) if cause.is_unwritable() => {
-            format!("let your user write {} and its folder", path.display())
-        }
-        Some(cause) if cause.is_foreign_log() => "do what the message says; nothing was changed".to_owned(),
-        _ => format!(
-            "`aethon-cli doctor --repair` mends {} and keeps the damaged file; `aethon-cli restore` puts a backup or a copy back",
-            path.display()
-        ),
+fn broken_database(Trouble { problem, remedy }: Trouble) -> Finding {
+    let fix = remedy.unwrap_or_else(|| "the log of aethon-server has more".to_owned());
+    Finding::broken("database", problem, fix)
     }
 }
 
@@ -396,10 +407,10 @@ async fn able(prepared: &Prepared, provider: &dyn ModelProvider, answers: &str) 
 }
 
 /// Reports what the memory does, and how much it holds.
-async fn memory(prepared: &Prepared) -> Finding {
+async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding {
     let sentence = wiring::memory::sentence(prepared);
     let database = prepared.home.database();
-    if !prepared.config.memory.enabled || !database.exists() {
+    if server.is_some() || !prepared.config.memory.enabled || !database.exists() {
         return Finding::ok("memory", sentence);
     }
     // Otherwise the finding of the database says it.

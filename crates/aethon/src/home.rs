@@ -141,6 +141,11 @@ impl Home {
         };
         let open = |path: &Path| {
             private_file::open(path, OpenOptions::new().write(true))
+                .or_else(|error| match error.kind() {
+                    // On a read-only file system a file that is there can still be locked.
+                    io::ErrorKind::ReadOnlyFilesystem => File::open(path).map_err(|_| error),
+                    _ => Err(error),
+                })
                 .map_err(|source| refused(path, "opened", source))
         };
         let (path, alive_path) = (self.run().join("server.lock"), self.alive_file());
@@ -245,7 +250,7 @@ fn locked(file: &File, is_over: impl Fn(Instant) -> bool) -> std::result::Result
 
 /// Returns whether a daemon holds this lock. The probe is a shared lock, so that two of them do not take each other for a daemon.
 fn is_held(path: &Path) -> bool {
-    let Ok(file) = OpenOptions::new().write(true).open(path) else { return false };
+    let Ok(file) = File::open(path) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 

@@ -40,6 +40,9 @@ use crate::wiring;
 /// How long a start may spend removing containers left over from an earlier run.
 const LONGEST_REAP: Duration = Duration::from_secs(10);
 
+/// The pause between attempts to publish the address.
+const PUBLISH_PAUSE: Duration = Duration::from_secs(5);
+
 /// A started daemon.
 pub struct Service {
     aethon: Aethon,
@@ -54,10 +57,10 @@ pub struct Service {
     reloading: JoinHandle<()>,
     trigger: ShutdownTrigger,
     shutdown: Shutdown,
-    greeting: String,
+    greeting: Greeting,
     config: Live<Config>,
     setup: Setup,
-    _lock: HomeLock,
+    lock: Arc<HomeLock>,
 }
 
 impl Service {
@@ -98,7 +101,7 @@ impl Service {
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
         let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
-        let greeting = greeting(server.as_ref(), &lock)?;
+        let greeting = greeting(server.as_ref(), &lock);
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
@@ -125,7 +128,7 @@ impl Service {
             greeting,
             config,
             setup,
-            _lock: lock,
+            lock: Arc::new(lock),
         })
     }
 
@@ -137,7 +140,7 @@ impl Service {
 
     /// The line to print on standard output.
     pub fn greeting(&self) -> &str {
-        &self.greeting
+        &self.greeting.line
     }
 
     /// Serves until `stop` resolves, then shuts down in order: stops accepting, lets running turns finish within
@@ -145,8 +148,13 @@ impl Service {
     pub async fn run(self, stop: impl Future<Output = ()> + Send) -> Result<()> {
         let grace = Duration::from_secs(self.aethon.config.server.shutdown_grace);
         let serving = self.server.map(|server| tokio::spawn(server.serve(self.shutdown.clone())));
+        let publishing =
+            self.greeting.unpublished.map(|address| tokio::spawn(publish_later(self.lock.clone(), address)));
         stop.await;
         tracing::info!("stopping");
+        if let Some(publishing) = publishing {
+            publishing.abort();
+        }
         // At once: the listener and idle connections close, and busy ones end with the turns they wait for.
         self.trigger.trigger();
         self.aethon.engine.shutdown(grace).await;
@@ -238,21 +246,46 @@ fn tell_what_answers(aethon: &Aethon) {
 }
 
 /// Returns the line that announces the daemon and its address, and publishes the address under `run/`.
-fn greeting(server: Option<&Server>, lock: &HomeLock) -> Result<String> {
+/// What a started daemon says.
+struct Greeting {
+    /// The line to print.
+    line: String,
+    /// The address, if other programs could not be told it yet.
+    unpublished: Option<String>,
+}
+
+impl Greeting {
+    fn without_listener(version: &str) -> Self {
+        Self { line: format!("aethon {version} running without a listener"), unpublished: None }
+    }
+}
+
+fn greeting(server: Option<&Server>, lock: &HomeLock) -> Greeting {
     let version = env!("CARGO_PKG_VERSION");
-    let Some(server) = server else { return Ok(format!("aethon {version} running without a listener")) };
+    let Some(server) = server else { return Greeting::without_listener(version) };
     let address = match (server.local_addr(), server.socket_path()) {
         (Some(address), _) => format!("http://{address}"),
         (None, Some(path)) => format!("unix:{}", path.display()),
-        (None, None) => return Ok(format!("aethon {version} running without a listener")),
+        (None, None) => return Greeting::without_listener(version),
     };
     if let (Some(_), Some(path)) = (server.local_addr(), server.socket_path()) {
         tracing::info!(socket = %path.display(), "also serving on the Unix socket");
     }
-    lock.publish_address(&address).map_err(|error| {
-        Error::failed("the address cannot be written under the home's run/").because(error)
-    })?;
-    Ok(format!("aethon {version} listening on {address}"))
+    let unpublished = lock.publish_address(&address).err().map(|error| {
+        tracing::error!(
+            %error,
+            "the address cannot be written under the home's run/; until it can, terminals do not find this server"
+        );
+        address.clone()
+    });
+    Greeting { line: format!("aethon {version} listening on {address}"), unpublished }
+}
+
+/// Publishes the address once that is possible: a full disk may have room again.
+async fn publish_later(lock: Arc<HomeLock>, address: String) {
+    while lock.publish_address(&address).is_err() {
+        tokio::time::sleep(PUBLISH_PAUSE).await;
+    }
 }
 
 /// Runs the trial container of the docker sandbox, and logs what the owner should know.

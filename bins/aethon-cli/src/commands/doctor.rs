@@ -6,7 +6,7 @@ use aethon::Home;
 use aethon::config::Sources;
 use aethon::core::clock::{Clock, SystemClock};
 use aethon::core::visible::readable;
-use aethon::doctor::{Finding, Health};
+use aethon::doctor::{Finding, Health, RunningServer};
 use aethon::repair::Repaired;
 use anyhow::Result;
 use serde_json::json;
@@ -14,6 +14,7 @@ use serde_json::json;
 use super::{print, print_json};
 use crate::args::Common;
 use crate::chat::style;
+use crate::daemon::Daemon;
 
 /// Mends the database of the home.
 pub(crate) fn repair(common: &Common) -> Result<Repaired> {
@@ -31,7 +32,7 @@ pub(crate) async fn run(
     let builder = crate::builder(common);
     let findings = match attack {
         true => aethon::attack::examine(builder).await,
-        false => aethon::doctor::examine(builder).await,
+        false => aethon::doctor::examine(builder, running_server(common).await).await,
     };
     let worst = findings.iter().map(|finding| finding.health).max().unwrap_or(Health::Ok);
     let healthy = worst < if strict { Health::Warning } else { Health::Broken };
@@ -46,6 +47,31 @@ pub(crate) async fn run(
         print(&(repaired + &findings.iter().map(line).collect::<String>()))?;
     }
     Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Asks the server that runs on the home, if there is one.
+async fn running_server(common: &Common) -> Option<RunningServer> {
+    // What is wrong with the configuration is among the findings.
+    let prepared = crate::builder(common).load().ok()?;
+    match Daemon::find(&prepared, common.connect.as_deref()) {
+        Ok(Some(daemon)) => {
+            let trouble = daemon.get("/api/ready".into()).await.err().map(|error| format!("{error:#}"));
+            let degraded = storage_row(&daemon).await;
+            Some(RunningServer { address: daemon.base, trouble: trouble.or(degraded) })
+        }
+        Ok(None) if prepared.home().has_daemon() => {
+            let trouble = Some("it is still starting, or could not publish its address".to_owned());
+            Some(RunningServer { address: "this home".to_owned(), trouble })
+        }
+        Ok(None) | Err(_) => None,
+    }
+}
+
+/// What the server says of its storage, if that does not work.
+async fn storage_row(daemon: &Daemon) -> Option<String> {
+    let features = daemon.get("/api/features".into()).await.ok()?;
+    let row = features["features"].as_array()?.iter().find(|row| row["id"] == "storage")?;
+    (row["state"] != "on").then(|| row["detail"].as_str().unwrap_or_default().to_owned())
 }
 
 fn repair_lines(repaired: &Repaired) -> String {

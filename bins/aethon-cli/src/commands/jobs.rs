@@ -19,6 +19,9 @@ use crate::daemon::encoded;
 /// How often the daemon is asked whether a run has ended.
 const LOOK: Duration = Duration::from_millis(300);
 
+/// How many jobs are asked for at once.
+const PAGE: usize = 1000;
+
 /// How many runs are listed.
 const LISTED_RUNS: usize = 50;
 
@@ -94,7 +97,19 @@ impl<'s> TimedJobs<'s> {
 
     async fn list(&self) -> Result<Value> {
         match self.0 {
-            Source::Daemon(daemon) => daemon.get("/api/scheduler".into()).await,
+            Source::Daemon(daemon) => {
+                let mut list = daemon.get(format!("/api/scheduler?limit={PAGE}")).await?;
+                while let Some(cursor) = list["next_cursor"].as_str().map(encoded) {
+                    let mut page = daemon.get(format!("/api/scheduler?limit={PAGE}&cursor={cursor}")).await?;
+                    list["next_cursor"] = page["next_cursor"].take();
+                    if let (Some(jobs), Value::Array(more)) =
+                        (list["jobs"].as_array_mut(), page["jobs"].take())
+                    {
+                        jobs.extend(more);
+                    }
+                }
+                Ok(list)
+            }
             Source::Here(aethon) => {
                 let schedule = aethon.schedule();
                 let jobs = schedule.jobs().await.map_err(refused)?;

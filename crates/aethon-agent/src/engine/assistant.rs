@@ -24,8 +24,9 @@ use crate::services::Services;
 use crate::specialists::SpecialistSource;
 use crate::storage_log::log_storage;
 
-/// How long a stopped turn may take to store what it had, when the program ends.
-const STORE_GRACE: Duration = Duration::from_secs(5);
+/// How long stopped turns may take to store what they had when the program ends. With the default grace of eight seconds the
+/// program ends within the ten that supervisors wait before they kill it, also if the storage is broken.
+const STORE_GRACE: Duration = Duration::from_millis(1500);
 
 /// The assistant. Cheap to clone; clones are the same engine. It runs on the tokio runtime that calls it.
 #[derive(Clone)]
@@ -120,8 +121,10 @@ impl Engine {
         }
         self.0.watch.end().await;
         self.0.elsewhere.end().await;
-        if let Err(error) = self.0.services.owners.release().await {
-            log_storage("other programs wait for the end of this one's lease", &error);
+        match timeout(STORE_GRACE, self.0.services.owners.release()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => log_storage("other programs wait for the end of this one's lease", &error),
+            Err(_) => tracing::warn!("other programs wait for the end of this one's lease"),
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::control::{Cause, Interrupt};
 use crate::dispatcher::Job;
 use crate::meter::in_words;
 use crate::outbox::expiry;
-use crate::patience::until_stored;
+use crate::patience::{until_read, until_stored};
 use crate::storage_log::log_storage;
 
 /// How a turn ends, and why.
@@ -240,7 +240,8 @@ impl Shared {
     /// nothing is announced.
     pub(super) async fn end_with_stored(&self, job: Job) {
         let read = || self.services.log.turn(&job.turn);
-        let reply = match until_stored("the outcome of a turn could not be read; trying again", read).await {
+        let unread = "the outcome of a turn could not be read; trying again";
+        let reply = match until_read(unread, &self.services.health, read).await {
             Ok(record) => record.and_then(|record| record.reply),
             Err(error) => return log_storage("the outcome of a turn could not be read", &error),
         };
@@ -278,10 +279,15 @@ pub(super) fn reply_if_not_stored(reply: Arc<Reply>, error: &Error) -> Option<Ar
     if error.is_busy() {
         return None;
     }
-    let sentence = "The answer could not be stored because of a fault in the program; the log has more.";
-    let failure = Some(Failure::new(EndReason::Storage, sentence));
+    let sentence = match error.is_damaged() {
+        true => format!("The answer could not be stored, because {error}."),
+        false => {
+            "The answer could not be stored because of a fault in the program; the log has more.".to_owned()
+        }
+    };
+    let failure = Some(Failure::new(EndReason::Storage, &sentence));
     let reply = Arc::unwrap_or_clone(reply);
-    Some(Arc::new(Reply { text: sentence.into(), end: TurnEnd::Error, failure, ..reply }))
+    Some(Arc::new(Reply { text: sentence, end: TurnEnd::Error, failure, ..reply }))
 }
 
 /// Where the outside content that a turn worked on came from: the sender of the message, and anything else that a model

@@ -25,7 +25,7 @@ use super::shared::Shared;
 use crate::admission::admit;
 use crate::caught::caught;
 use crate::dispatcher::{Job, Stage, TurnHandle};
-use crate::patience::until_stored;
+use crate::patience::{until_read, until_stored};
 use crate::storage_log::log_storage;
 use crate::window::missing_results;
 
@@ -203,7 +203,7 @@ impl Shared {
             }
         } else {
             let window = || log.window(session, self.options.window_messages);
-            let stored = until_stored(CLOSING, window).await?;
+            let stored = until_read(CLOSING, &self.services.health, window).await?;
             let own = stored.iter().filter(|message| message.turn.as_ref() == Some(&record.turn));
             let unanswered = self.services.questions.left_by(&record.turn).await;
             messages.extend(missing_results(own, |call| unanswered.why(call, CUT_OFF), now));

@@ -15,7 +15,7 @@ use super::agents::RunningAgent;
 use super::calls::{CutOffCall, RESTARTED};
 use super::shared::Shared;
 use crate::dispatcher::{Job, Stage};
-use crate::patience::until_stored;
+use crate::patience::{until_read, until_stored};
 use crate::window::{ContextWindow, is_summary, missing_results, open_calls};
 
 /// How many messages are looked through at once for the one that started a turn.
@@ -149,7 +149,8 @@ impl Shared {
     async fn newest(&self, session: &SessionId) -> Result<(Vec<Message>, bool)> {
         let mut most = self.options.window_messages.saturating_add(1);
         loop {
-            let messages = until_stored(UNREAD, || self.services.log.window(session, most)).await?;
+            let messages =
+                until_read(UNREAD, &self.services.health, || self.services.log.window(session, most)).await?;
             let is_cut = messages.len() >= most;
             if !is_cut || !messages.iter().any(is_summary) {
                 return Ok((messages, is_cut));
@@ -162,7 +163,9 @@ impl Shared {
     async fn older_than(&self, job: &Job, messages: &mut Vec<Message>) -> Result<u64> {
         let first = messages.iter().position(|message| message.role == Role::User);
         messages.drain(..first.unwrap_or(0));
-        let session = until_stored(UNREAD, || self.services.transcripts.session(job.session())).await?;
+        let session =
+            until_read(UNREAD, &self.services.health, || self.services.transcripts.session(job.session()))
+                .await?;
         let all = session.map_or(0, |session| session.message_count);
         Ok(all.saturating_sub(messages.len() as u64))
     }
@@ -182,7 +185,7 @@ impl Shared {
         let mut before = first.id;
         for _ in 0..MOST_PAGES {
             let read = || self.services.transcripts.messages(job.session(), Some(before), PAGE);
-            let older = until_stored(UNREAD, read).await?;
+            let older = until_read(UNREAD, &self.services.health, read).await?;
             let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };
             let is_start = |message: &&Message| message.role == Role::User && message.turn == first.turn;
             if let Some(start) = older.iter().rev().find(is_start) {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aethon_core::error::Result;
+use aethon_core::error::{Error, Result};
 use aethon_core::hook::{AddedContext, OWN_CONTEXT, TurnContext};
 use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Block, EndReason, Handling, Message, Role, TurnEnd};
@@ -110,9 +110,7 @@ impl Shared {
             Err(error) if error.is_busy() => log_storage("a turn did not begin", &error),
             Err(error) => {
                 log_storage("a turn could not begin", &error);
-                let sentence =
-                    "The message could not be worked on, because the storage failed; the log has more.";
-                let outcome = TurnOutcome::fault(EndReason::Storage, sentence);
+                let outcome = TurnOutcome::fault(EndReason::Storage, &unworkable(&error));
                 let window = agent.new_window(&self.options);
                 let mut turn = Turn::new(self, agent, job, Opening::new(window, 0));
                 turn.conversation.is_whole = false;
@@ -333,10 +331,13 @@ impl<'e> Turn<'e> {
                 self.conversation.is_whole = false;
                 let sentence = if error.is_invalid() {
                     "Another program has taken this answer over; read the conversation anew to see it."
+                        .to_owned()
+                } else if error.is_damaged() {
+                    format!("The answer could not be stored, so the turn was ended: {error}.")
                 } else {
-                    "The answer could not be stored, so the turn was ended; the log has more."
+                    "The answer could not be stored, so the turn was ended; the log has more.".to_owned()
                 };
-                Err(TurnOutcome::fault(EndReason::Storage, sentence))
+                Err(TurnOutcome::fault(EndReason::Storage, &sentence))
             }
         }
     }
@@ -470,6 +471,14 @@ impl<'e> Turn<'e> {
             self.shared.windows.put(session, (&self.context.agent, ids.last().copied()), window);
         }
     }
+}
+
+/// The sentence for a turn that could not begin.
+fn unworkable(error: &Error) -> String {
+    if error.is_damaged() {
+        return format!("The message could not be worked on, because {error}.");
+    }
+    "The message could not be worked on, because the storage failed; the log has more.".to_owned()
 }
 
 /// The outcome of a turn whose model has nothing more to do.

@@ -18,7 +18,7 @@ use super::beside::{SIGNS, Watchers};
 use super::recover::stage_of;
 use super::shared::Shared;
 use crate::dispatcher::Job;
-use crate::patience::until_stored;
+use crate::patience::until_read;
 use crate::storage_log::log_storage;
 
 /// How late a sign of life may come.
@@ -113,8 +113,12 @@ impl Shared {
     /// The open turns of a session in the order in which they were stored.
     async fn order_of(&self, session: &SessionId) -> Vec<TurnId> {
         let pending = || self.services.transcripts.pending(session);
-        let pending =
-            until_stored("the order of waiting turns could not be read; trying again", pending).await;
+        let pending = until_read(
+            "the order of waiting turns could not be read; trying again",
+            &self.services.health,
+            pending,
+        )
+        .await;
         let pending =
             pending.inspect_err(|error| log_storage("the order of waiting turns is unknown", error));
         pending.unwrap_or_default().into_iter().map(|record| record.turn).collect()

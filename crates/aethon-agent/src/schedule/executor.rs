@@ -97,8 +97,8 @@ impl RunExecutor {
         };
         match self.submit(inbound).await {
             Ok(reply) => outcome(&reply),
-            // The program is shutting down or about to. The run stays open for its successor.
-            Err(error) if error.is_busy() => Outcome::Open,
+            // The program is shutting down or about to, or cannot store the outcome. The run stays open for its successor.
+            Err(error) if error.is_busy() || error.is_damaged() => Outcome::Open,
             Err(error) => Outcome::NotBegun(error.to_string()),
         }
     }

@@ -258,7 +258,7 @@ impl WorkRunner {
         let submitted = loop {
             match self.assistant.submit(inbound.clone(), Arc::new(Unattended)).await {
                 Ok(submitted) => break submitted,
-                Err(error) if error.is_busy() => sleep(PAUSE).await,
+                Err(error) if error.is_busy() || error.is_damaged() => sleep(PAUSE).await,
                 Err(error) => return Attempt::Refused(error.to_string()),
             }
         };

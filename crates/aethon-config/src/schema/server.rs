@@ -30,7 +30,7 @@ impl Default for Server {
             max_connections: 4096,
             header_timeout_seconds: 10,
             body_timeout_seconds: 30,
-            shutdown_grace: 10,
+            shutdown_grace: 8,
             webhook_timeout_seconds: 600,
             trusted_proxies: Vec::new(),
         }

@@ -9,21 +9,40 @@ use serde::{Serialize, Serializer};
 /// How many upcoming runs are listed.
 const AHEAD: usize = 5;
 
-/// All jobs.
+/// A page of the jobs.
 #[derive(Debug, Serialize)]
 pub struct Jobs<'j> {
     /// Whether the scheduler runs jobs.
     pub enabled: bool,
     /// The jobs, by name.
     pub jobs: Vec<ListedJob<'j>>,
-    /// How many there are.
+    /// How many there are on all pages.
     pub count: usize,
+    /// Where the next page begins.
+    pub next_cursor: Option<&'j str>,
 }
 
 impl<'j> Jobs<'j> {
-    /// Lists these jobs in their order.
+    /// Lists all of these jobs in their order.
     pub fn of(enabled: bool, records: &'j [JobRecord]) -> Self {
-        Self { enabled, jobs: records.iter().map(ListedJob::of).collect(), count: records.len() }
+        Self {
+            enabled,
+            jobs: records.iter().map(ListedJob::of).collect(),
+            count: records.len(),
+            next_cursor: None,
+        }
+    }
+
+    /// Lists at most `limit` of these jobs, which are ordered by their names, from behind the name `after`.
+    pub fn page(enabled: bool, records: &'j [JobRecord], after: Option<&str>, limit: usize) -> Self {
+        let name = |record: &'j JobRecord| record.job.job_id.as_str();
+        let start = after.map_or(0, |after| {
+            records.iter().position(|record| name(record) > after).unwrap_or(records.len())
+        });
+        let (count, rest) = (records.len(), &records[start..]);
+        let page = &rest[..limit.min(rest.len())];
+        let next_cursor = page.last().filter(|_| page.len() < rest.len()).map(name);
+        Self { enabled, jobs: page.iter().map(ListedJob::of).collect(), count, next_cursor }
     }
 }
 

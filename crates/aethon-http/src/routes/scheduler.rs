@@ -18,10 +18,12 @@ struct Runs {
     runs: Vec<RunRecord>,
 }
 
-/// `GET /api/scheduler`, and `/api/scheduler/jobs`: by name.
-pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResult {
-    let jobs = workflows.schedule.jobs().await.map_err(refused)?;
-    response::json(&Jobs::of(workflows.schedule.is_enabled(), &jobs))
+/// `GET /api/scheduler?limit&cursor`, and `/api/scheduler/jobs`: by name.
+pub(super) async fn list(workflows: Workflows, request: Request) -> HandlerResult {
+    let (limit, after) = (request.number("limit", 200, 1..=1000)?, request.query("cursor"));
+    let mut jobs = workflows.schedule.jobs().await.map_err(refused)?;
+    jobs.sort_by(|one, other| one.job.job_id.as_str().cmp(other.job.job_id.as_str()));
+    response::json(&Jobs::page(workflows.schedule.is_enabled(), &jobs, after.as_deref(), limit))
 }
 
 /// `POST /api/scheduler/jobs`.

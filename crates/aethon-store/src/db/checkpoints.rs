@@ -18,6 +18,10 @@ use crate::error::Error;
 /// Pages (of 4 KiB) the log may grow by before it is checkpointed under load.
 const LOG_PAGES: u32 = 4096;
 
+/// Length of the log at which work that nobody waits for pauses until the log has been emptied: 48 MiB. A step of such work
+/// adds a few more.
+const MAX_LOG_PAGES: u32 = 3 * LOG_PAGES;
+
 /// Tracks the size of the log and decides when to checkpoint.
 pub(super) struct Checkpoints {
     settings: Settings,
@@ -48,6 +52,38 @@ impl Checkpoints {
         } else if pages >= self.due_at && self.running.is_none() {
             self.begin_beside();
         }
+    }
+
+    /// Called after each step of work that nobody waits for. Returns whether the next step may follow: if the log is too long,
+    /// it is emptied first, which readers can delay.
+    pub(super) fn after_step(&mut self, sql: &Sql<'_>) -> bool {
+        if self.pages.load(Ordering::Relaxed) < MAX_LOG_PAGES {
+            self.after_commit(sql);
+            return true;
+        }
+        self.join();
+        if self.empty(sql) {
+            self.due_at = LOG_PAGES;
+            return true;
+        }
+        false
+    }
+
+    /// Empties the log without waiting for readers. Returns whether that succeeded.
+    fn empty(&self, sql: &Sql<'_>) -> bool {
+        const EMPTY: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let connection = sql.connection();
+        let tried = connection
+            .busy_timeout(Duration::ZERO)
+            .and_then(|()| sql.first(EMPTY, [], |row| row.get::<_, bool>(0)));
+        let is_empty = matches!(tried, Ok(Some(false)));
+        if is_empty {
+            self.pages.store(0, Ordering::Relaxed);
+        }
+        if let Err(error) = tried.and_then(|_| connection.busy_timeout(self.settings.busy_timeout)) {
+            tracing::warn!(%error, "a checkpoint failed; the log of the database grows until one succeeds");
+        }
+        is_empty
     }
 
     /// Called when idle: also truncates the log, so that no trace of a removed message is left in it.

@@ -7,6 +7,7 @@ use aethon_core::storage::StorageHealth;
 
 use super::capacity::Capacity;
 use super::file_identity::FileIdentity;
+use super::open::Opened;
 use super::sql::Sql;
 use super::writer::{IdleTask, Job, OwnTasks, Relief};
 use crate::error::Error;
@@ -23,6 +24,8 @@ pub(super) struct Commits {
     /// The largest size of the file, and what makes room once it is reached.
     capacity: Option<Capacity>,
     relief: Relief,
+    /// Why nothing can be written, if the connection only reads.
+    obstacle: Option<Error>,
 }
 
 /// Result of running a group of jobs.
@@ -58,12 +61,18 @@ enum Attempt {
 
 impl Commits {
     pub(super) fn new(
-        identity: Arc<FileIdentity>,
+        opened: &Opened,
+        obstacle: Option<Error>,
         health: StorageHealth,
         own_tasks: &OwnTasks,
-        capacity: Option<Capacity>,
     ) -> Self {
-        Self { identity, health, probe: own_tasks.probe, capacity, relief: own_tasks.relief }
+        let (identity, capacity) = (opened.identity.clone(), opened.capacity);
+        Self { identity, health, probe: own_tasks.probe, capacity, relief: own_tasks.relief, obstacle }
+    }
+
+    /// Returns whether the connection only reads, and another has to take its place before anything can be written.
+    pub(super) fn only_reads(&self) -> bool {
+        self.obstacle.is_some()
     }
 
     /// Returns whether the last commit failed.
@@ -87,6 +96,9 @@ impl Commits {
 
     /// Tests whether the storage accepts writes again.
     pub(super) fn try_again(&self, sql: &Sql<'_>) {
+        if let Some(obstacle) = &self.obstacle {
+            return self.note(obstacle);
+        }
         let tried = self.identity.check().and_then(|()| in_transaction(sql, self.probe));
         match tried {
             Ok(_) => self.note_success(),
@@ -170,6 +182,9 @@ impl Commits {
         if let Err(error) = self.identity.check() {
             return Attempt::Failed(error);
         }
+        if let Some(obstacle) = &self.obstacle {
+            return Attempt::Failed(obstacle.for_another());
+        }
         if let Err(error) = sql.execute("BEGIN IMMEDIATE", []) {
             return Attempt::Failed(error.into());
         }
@@ -195,6 +210,9 @@ impl Commits {
     }
 
     fn note(&self, error: &Error) {
+        if error.is_damaged() {
+            return note_damage(&self.health, error);
+        }
         if error.is_unavailable() && self.health.failed(error.to_string()) {
             tracing::error!(
                 error = error as &dyn std::error::Error,
@@ -207,6 +225,16 @@ impl Commits {
         if self.health.recovered() {
             tracing::info!("the storage works again");
         }
+    }
+}
+
+/// Reports that the database is damaged to all who use it, and to the log once.
+pub(crate) fn note_damage(health: &StorageHealth, error: &Error) {
+    if error.is_damaged() && health.damaged(error.to_string()) {
+        tracing::error!(
+            error = error as &dyn std::error::Error,
+            "the database is damaged; new messages are refused until it is mended and aethon started again"
+        );
     }
 }
 

@@ -13,8 +13,8 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
-use super::file;
 use super::migrate::{APPLICATION_ID, VERSION};
+use super::{file, indexes};
 use crate::copy::{CopyFacts, Progress};
 use crate::error::Error;
 
@@ -94,10 +94,8 @@ pub(crate) fn verify(path: &Path) -> Result<CopyFacts, Error> {
     if version > VERSION {
         return Err(Error::newer(path, version, VERSION));
     }
-    let mut check = copy.prepare("PRAGMA quick_check(20)")?;
-    let mut problems: Vec<String> =
-        check.query_map([], |row| row.get(0))?.collect::<Result<_, rusqlite::Error>>()?;
-    problems.retain(|problem| problem != "ok");
+    let mut problems = indexes::faults(&copy, "PRAGMA quick_check(1000000)")?;
+    problems.truncate(20);
     Ok(CopyFacts { version, problems })
 }
 

@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::log_link;
 use super::migrate::{APPLICATION_ID, VERSION};
-use crate::error::Error;
+use crate::error::{Error, Obstacle};
 
 /// The first bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
@@ -25,7 +25,7 @@ pub(super) fn prepare(path: &Path) -> Result<i64, Error> {
     }
     // Without this check SQLite would fall back to read-only mode and fail only at the first write.
     let opened = OpenOptions::new().read(true).write(true).open(path);
-    opened.map_err(|error| Error::unwritable(path, error))?;
+    opened.map_err(|error| Error::unwritable(path, Obstacle::of(&error)))?;
     for file in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
         restrict_to_owner(&file)?;
     }
@@ -45,7 +45,7 @@ pub(super) fn create_private(path: &Path) -> Result<(), Error> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         file.set_permissions(Permissions::from_mode(0o600))
     };
-    open().map_err(|error| Error::file("could not create", path, error))
+    open().map_err(|error| Error::unwritable(path, Obstacle::of(&error)))
 }
 
 /// Validates the file without changing it. Returns its version; `None` if there is none yet, or nothing in it.

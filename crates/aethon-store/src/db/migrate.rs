@@ -62,7 +62,7 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Err
         newer if newer > VERSION => return Err(Error::newer(path, newer, VERSION)),
         older => return Err(Error::older(path, older, VERSION)),
     }
-    run(&transaction, 0).map_err(|(step, cause)| Error::migration(path, (0, step, VERSION), None, cause))?;
+    run(&transaction, 0, VERSION).map_err(|(step, cause)| Error::migration(path, (0, step, VERSION), None, cause))?;
     log_link::mark(&Sql::new(&transaction))?;
     let commit = transaction.commit();
     commit.map_err(|cause| Error::migration(path, (0, VERSION, VERSION), None, cause))?;
@@ -70,13 +70,29 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Err
     write_header(connection)
 }
 
-/// Runs the migrations behind version `from`. The transaction is the caller's. A failure names its step.
-pub(super) fn run(connection: &Connection, from: i64) -> Result<(), (i64, rusqlite::Error)> {
-    for (step, migration) in (1..).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
+/// Returns whether the database has [`VERSION`].
+pub(super) fn is_current(connection: &Connection) -> Result<bool, Error> {
+    Ok(version(connection)? == VERSION)
+}
+
+/// Makes an empty database of an earlier version.
+pub(crate) fn create_at(connection: &Connection, version: i64) -> Result<(), Error> {
+    Ok(run(connection, 0, version).map_err(|(_, cause)| cause)?)
+}
+
+/// Brings a database that nothing else uses from an earlier version to [`VERSION`], without a copy.
+pub(crate) fn finish(connection: &Connection, from: i64) -> Result<(), Error> {
+    run(connection, from, VERSION).map_err(|(_, cause)| cause)?;
+    log_link::mark(&Sql::new(connection))
+}
+
+/// Runs the migrations between two versions and records the second. An error comes with the number of its step.
+pub(super) fn run(connection: &Connection, from: i64, to: i64) -> Result<(), (i64, rusqlite::Error)> {
+    for (step, migration) in (1..=to).zip(MIGRATIONS).filter(|(step, _)| *step > from) {
         connection.execute_batch(migration).map_err(|cause| (step, cause))?;
     }
-    let mark = format!("PRAGMA user_version = {VERSION}; PRAGMA application_id = {APPLICATION_ID};");
-    connection.execute_batch(&mark).map_err(|cause| (VERSION, cause))
+    let mark = format!("PRAGMA user_version = {to}; PRAGMA application_id = {APPLICATION_ID};");
+    connection.execute_batch(&mark).map_err(|cause| (to, cause))
 }
 
 /// Checkpoints so that the version reaches the header of the main file, which the next start reads first.

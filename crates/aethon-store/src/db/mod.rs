@@ -10,6 +10,7 @@ mod copy;
 mod file;
 mod file_identity;
 mod idle_tasks;
+pub(crate) mod indexes;
 mod log_link;
 mod migrate;
 mod open;
@@ -18,18 +19,20 @@ mod plans;
 mod readers;
 mod salvage;
 mod sql;
+mod start_check;
 mod upgrade;
 mod writer;
 
 pub(crate) use capacity::{free_pages, used_bytes};
-pub(crate) use commits::in_transaction;
+pub(crate) use commits::{in_transaction, note_damage};
 pub(crate) use copy::{copy, inspect, is_open_elsewhere, verify};
 pub(crate) use log_link::mark;
-pub(crate) use migrate::VERSION;
-pub(crate) use open::{Settings, Upgrade, open};
+pub(crate) use migrate::{VERSION, create_at, finish};
+pub(crate) use open::{Opened, Settings, Upgrade, create_alone, open_or_read};
 pub(crate) use readers::Readers;
 pub(crate) use salvage::{TableSalvage, salvage};
 pub(crate) use sql::Sql;
+pub(crate) use start_check::mend_indexes;
 pub(crate) use upgrade::{
     copies_of_upgrades, copy_name, free_space, remove_partial_copies, space_for_upgrade,
 };

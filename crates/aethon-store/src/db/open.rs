@@ -1,7 +1,9 @@
 //! Opens and configures connections.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use aethon_core::storage::{StorageHealth, Synchronous};
@@ -32,20 +34,23 @@ pub(crate) struct Settings {
     pub(crate) upgrade: Upgrade,
     /// Where failures and recoveries of the storage are reported.
     pub(crate) health: StorageHealth,
+    /// How connections that only read are opened.
+    pub(crate) reading: Arc<Reading>,
 }
 
-impl Settings {
-    /// Settings for a file that only this process has open, for a moment.
-    pub(crate) fn alone(path: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-            synchronous: Synchronous::Full,
-            busy_timeout: Duration::from_secs(5),
-            max_bytes: None,
-            is_limited: |_| Ok(true),
-            upgrade: Upgrade::Refuse,
-            health: StorageHealth::default(),
-        }
+/// How connections that only read are opened. Clones of [`Settings`] share it.
+#[derive(Debug, Default)]
+pub(crate) struct Reading(AtomicBool);
+
+impl Reading {
+    /// Returns whether the file is read as one that never changes. Then it needs no index of the log, for which a full or
+    /// read-only disk has no room.
+    pub(super) fn is_of_a_fixed_file(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self, is_fixed: bool) {
+        self.0.store(is_fixed, Ordering::Release);
     }
 }
 
@@ -58,12 +63,14 @@ pub(crate) enum Upgrade {
     Allow(fn(&Sql<'_>, i64) -> Result<(), Error>),
 }
 
-/// The database, open for writing.
+/// The database, open for writing, or for reading only.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) identity: Arc<FileIdentity>,
     /// Its largest size, if it has one.
     pub(crate) capacity: Option<Capacity>,
+    /// Why nothing can be written. Then the connection only reads.
+    pub(crate) obstacle: Option<Error>,
 }
 
 /// Checks the file, creates or migrates it, and opens the writing connection.
@@ -73,7 +80,41 @@ pub(crate) fn open(settings: &Settings) -> Result<Opened, Error> {
         .and_then(|()| open_writer(settings));
     let (connection, capacity) = opened.map_err(|error| error.at_opening(&settings.path))?;
     let identity = Arc::new(FileIdentity::of(&settings.path)?);
-    Ok(Opened { connection, identity, capacity })
+    settings.reading.set(false);
+    Ok(Opened { connection, identity, capacity, obstacle: None })
+}
+
+/// Like [`open`], but a database of this version on a full or read-only disk is opened for reading.
+pub(crate) fn open_or_read(settings: &Settings) -> Result<Opened, Error> {
+    match open(settings) {
+        Err(error) if error.leaves_it_readable() => open_fixed(settings, error),
+        other => other,
+    }
+}
+
+/// Opens a database that cannot be written, because of this error. A log that still holds commits needs its index, which a
+/// crash leaves behind; without one there is nothing but the file.
+fn open_fixed(settings: &Settings, error: Error) -> Result<Opened, Error> {
+    let log = std::fs::metadata(file::beside(&settings.path, "-wal"));
+    settings.reading.set(log.map_or(true, |log| log.len() == 0));
+    let opened = open_reader(settings).and_then(|connection| {
+        let is_current = migrate::is_current(&connection)?;
+        Ok((connection, is_current))
+    });
+    match opened {
+        Ok((connection, true)) => {
+            let identity = Arc::new(FileIdentity::of(&settings.path)?);
+            Ok(Opened { connection, identity, capacity: None, obstacle: Some(error) })
+        }
+        _ => Err(error),
+    }
+}
+
+/// Creates an empty file that only this process uses.
+pub(crate) fn create_alone(path: &Path) -> Result<Connection, Error> {
+    file::create_private(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    connect(path, flags, Duration::ZERO)
 }
 
 fn bring_up_to_date(settings: &Settings, version: i64) -> Result<(), Error> {
@@ -112,10 +153,28 @@ fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Er
 
 /// Opens a read-only connection.
 pub(super) fn open_reader(settings: &Settings) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = connect(&settings.path, flags, settings.busy_timeout)?;
+    let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = if settings.reading.is_of_a_fixed_file() {
+        flags |= OpenFlags::SQLITE_OPEN_URI;
+        connect(Path::new(&fixed(&settings.path)), flags, settings.busy_timeout)?
+    } else {
+        connect(&settings.path, flags, settings.busy_timeout)?
+    };
     connection.execute_batch("PRAGMA cache_size = -256;")?;
     Ok(connection)
+}
+
+/// The address of a file that SQLite reads without locks and without a log.
+fn fixed(path: &Path) -> String {
+    let mut address = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => address.push(char::from(*byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(*byte)),
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    address + "?immutable=1"
 }
 
 pub(super) fn connect(path: &Path, flags: OpenFlags, busy_timeout: Duration) -> Result<Connection, Error> {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::file_identity::FileIdentity;
@@ -126,24 +127,40 @@ impl Pool {
     }
 
     fn serve(&self) {
-        // The file at this path may have been replaced by another one.
-        match self.identity.check().and_then(|()| open_reader(&self.settings)) {
-            Ok(connection) => {
-                let sql = Sql::new(&connection);
-                while let Some(job) = self.next() {
-                    job(Ok(&sql));
+        let mut first = None;
+        loop {
+            // The file at this path may have been replaced by another one.
+            match self.identity.check().and_then(|()| open_reader(&self.settings)) {
+                Ok(connection) => match self.serve_on(&connection, first) {
+                    Some(job) => first = Some(job),
+                    None => return,
+                },
+                Err(error) => {
+                    // Without a connection this thread is of no use: it fails the queued jobs and ends.
+                    let jobs = {
+                        let mut workload = self.lock();
+                        workload.running -= 1;
+                        std::mem::take(&mut workload.jobs)
+                    };
+                    first.into_iter().chain(jobs).for_each(|job| job(Err(error.for_another())));
+                    return;
                 }
             }
-            Err(error) => {
-                // Without a connection this thread is of no use: it fails the queued jobs and ends.
-                let jobs = {
-                    let mut workload = self.lock();
-                    workload.running -= 1;
-                    std::mem::take(&mut workload.jobs)
-                };
-                jobs.into_iter().for_each(|job| job(Err(error.for_another())));
-            }
         }
+    }
+
+    /// Runs jobs on this connection until the thread should end. Returns a job for which the file has to be opened anew.
+    fn serve_on(&self, connection: &Connection, mut first: Option<Job>) -> Option<Job> {
+        let reading = &self.settings.reading;
+        let is_fixed = reading.is_of_a_fixed_file();
+        let sql = Sql::new(connection);
+        while let Some(job) = first.take().or_else(|| self.next()) {
+            if reading.is_of_a_fixed_file() != is_fixed {
+                return Some(job);
+            }
+            job(Ok(&sql));
+        }
+        None
     }
 
     /// Returns the next job; `None` if the thread should end.

@@ -55,7 +55,7 @@ pub(super) fn upgrade(
     connection.execute_batch("PRAGMA synchronous = FULL;")?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let failed = |(step, cause)| Error::migration(path, (from, step, VERSION), Some(copied.clone()), cause);
-    migrate::run(&transaction, from).map_err(failed)?;
+    migrate::run(&transaction, from, VERSION).map_err(failed)?;
     // Otherwise a log that follows could pass for that of the copy.
     log_link::mark(&Sql::new(&transaction))?;
     afterwards(&Sql::new(&transaction), from)?;

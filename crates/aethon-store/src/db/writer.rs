@@ -32,7 +32,7 @@ use super::checkpoints::Checkpoints;
 use super::commits::{Commits, Committed, DiskSpace, in_transaction};
 use super::idle_tasks::IdleTasks;
 use super::log_link::{LogMarks, MarkJob, mark};
-use super::open::{Opened, Settings};
+use super::open::{Opened, Settings, open};
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -99,25 +99,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread on this connection.
-    pub(crate) fn start(
-        Opened { mut connection, identity, capacity }: Opened,
-        settings: Settings,
-        own_tasks: OwnTasks,
-    ) -> Result<Self, Error> {
+    pub(crate) fn start(opened: Opened, settings: Settings, own_tasks: OwnTasks) -> Result<Self, Error> {
         let (queue, jobs) = channel();
-        let log_pages = Arc::new(AtomicU32::new(0));
-        let counter = log_pages.clone();
-        connection.wal_hook(Some(move |_: &mut Wal, pages| {
-            counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
-            Ok(())
-        }))?;
-        let commits = Commits::new(identity.clone(), settings.health.clone(), &own_tasks, capacity);
-        let marks = LogMarks::new(&settings.path);
-        let checkpoints = Checkpoints::new(settings, identity, log_pages);
-        let idle_tasks = IdleTasks::new(own_tasks.idle_tasks, checkpoints, capacity);
         let background = Arc::<BackgroundQueue>::default();
         let shared = background.clone();
-        let work = move || serve(connection, (&jobs, shared), idle_tasks, (commits, marks));
+        let work = move || serve(opened, (&jobs, shared), &settings, &own_tasks);
         let thread =
             std::thread::Builder::new().name("store-writer".into()).spawn(work).map_err(Error::thread)?;
         Ok(Self {
@@ -313,6 +299,7 @@ impl Drop for PendingCount {
 /// State of the writer thread.
 struct WriterState<'s> {
     sql: Sql<'s>,
+    settings: &'s Settings,
     idle_tasks: IdleTasks,
     commits: Commits,
     marks: LogMarks,
@@ -325,20 +312,54 @@ struct WriterState<'s> {
 }
 
 fn serve(
-    connection: Connection,
+    mut opened: Opened,
     (jobs, background): (&Receiver<WriterMessage>, Arc<BackgroundQueue>),
-    idle_tasks: IdleTasks,
-    (commits, marks): (Commits, LogMarks),
+    settings: &Settings,
+    own_tasks: &OwnTasks,
 ) {
-    let sql = Sql::new(&connection);
-    let (kept, probe_delay) = (Vec::new(), MIN_PROBE_DELAY);
-    let mut state = WriterState { sql, idle_tasks, commits, marks, background, kept, probe_delay };
-    state.run(jobs);
-    drop(state);
-    // The last connection to close checkpoints the log and removes it.
-    if let Err((_, error)) = connection.close() {
-        tracing::warn!(%error, "the database could not be closed; nothing is lost");
+    let mut kept = Vec::new();
+    loop {
+        let obstacle = opened.obstacle.take();
+        let log_pages = count_log_pages(&mut opened.connection);
+        let commits = Commits::new(&opened, obstacle, settings.health.clone(), own_tasks);
+        let checkpoints = Checkpoints::new(settings.clone(), opened.identity.clone(), log_pages);
+        let (health, capacity) = (settings.health.clone(), opened.capacity);
+        let mut state = WriterState {
+            sql: Sql::new(&opened.connection),
+            settings,
+            idle_tasks: IdleTasks::new(own_tasks.idle_tasks, checkpoints, capacity, health),
+            commits,
+            marks: LogMarks::new(&settings.path),
+            background: background.clone(),
+            kept,
+            probe_delay: MIN_PROBE_DELAY,
+        };
+        let next = state.run(jobs);
+        kept = std::mem::take(&mut state.kept);
+        drop(state);
+        // The last connection to close checkpoints the log and removes it.
+        if let Err((_, error)) = opened.connection.close() {
+            tracing::warn!(%error, "the database could not be closed; nothing is lost");
+        }
+        match next {
+            Some(next) => opened = next,
+            None => return,
+        }
     }
+}
+
+/// Keeps track of the length of the log after each commit.
+fn count_log_pages(connection: &mut Connection) -> Arc<AtomicU32> {
+    let log_pages = Arc::new(AtomicU32::new(0));
+    let counter = log_pages.clone();
+    let counted = connection.wal_hook(Some(move |_: &mut Wal, pages| {
+        counter.store(u32::try_from(pages).unwrap_or(0), Ordering::Relaxed);
+        Ok(())
+    }));
+    if let Err(error) = counted {
+        tracing::warn!(%error, "the length of the log is not known; only idle moments shorten it");
+    }
+    log_pages
 }
 
 /// Returns the first job and those queued behind it. Waits a moment for one that is awaited if none of them is.
@@ -359,7 +380,9 @@ fn gather(first: WriterMessage, jobs: &Receiver<WriterMessage>) -> Vec<Box<dyn J
 }
 
 impl WriterState<'_> {
-    fn run(&mut self, jobs: &Receiver<WriterMessage>) {
+    /// Runs jobs until the storage is closed, or until the database can be written that could not be when it was opened:
+    /// returns it then, opened anew.
+    fn run(&mut self, jobs: &Receiver<WriterMessage>) -> Option<Opened> {
         loop {
             match jobs.recv_timeout(self.pause()) {
                 Ok(WriterMessage::WakeUp) => {}
@@ -370,7 +393,12 @@ impl WriterState<'_> {
                     group.extend(arrived);
                     self.commit(group);
                 }
-                Err(RecvTimeoutError::Timeout) => self.on_timeout(),
+                Err(RecvTimeoutError::Timeout) => {
+                    let reopened = self.on_timeout();
+                    if reopened.is_some() {
+                        return reopened;
+                    }
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -383,6 +411,7 @@ impl WriterState<'_> {
         for job in self.kept.drain(..) {
             job.answer(Err(Error::closed()));
         }
+        None
     }
 
     /// Returns how long to wait for a job.
@@ -403,8 +432,13 @@ impl WriterState<'_> {
         group
     }
 
-    fn on_timeout(&mut self) {
+    fn on_timeout(&mut self) -> Option<Opened> {
         let was_failing = self.commits.is_failing();
+        if self.commits.only_reads()
+            && let Ok(reopened) = open(self.settings)
+        {
+            return Some(reopened);
+        }
         let background = self.take_background();
         if !background.is_empty() {
             self.commit(background);
@@ -427,6 +461,7 @@ impl WriterState<'_> {
         } else {
             MIN_PROBE_DELAY
         };
+        None
     }
 
     fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {

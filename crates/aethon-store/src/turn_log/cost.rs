@@ -17,9 +17,12 @@ fn a_turn_costs_the_same_however_long_its_session_is() {
         synchronous: Synchronous::Normal,
         busy_timeout: Duration::ZERO,
         health: StorageHealth::default(),
-        ..Settings::alone(&folder.path().join("aethon.db"))
+        max_bytes: None,
+        is_limited: |_| Ok(true),
+        upgrade: db::Upgrade::Refuse,
+        reading: std::sync::Arc::default(),
     };
-    let connection = db::open(&settings).unwrap().connection;
+    let connection = db::open_or_read(&settings).unwrap().connection;
     let sql = Sql::new(&connection);
     let cost = || {
         let before = sql.steps.get();

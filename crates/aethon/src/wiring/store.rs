@@ -113,18 +113,47 @@ pub(crate) async fn memory(path: &Path) -> Result<String> {
     amount
 }
 
-/// Describes whether the database is intact, and what limits will do that wait since an upgrade, for `doctor`.
-pub(crate) async fn check(path: &Path, quota: &Quota) -> Result<(String, Option<String>)> {
-    let store = open(path, options(&unlimited(), Arc::new(SystemClock)))?;
+/// What is wrong with the database, and what to do about it.
+pub(crate) struct Trouble {
+    pub(crate) problem: String,
+    pub(crate) remedy: Option<String>,
+}
+
+impl Trouble {
+    /// What is wrong, and the remedy where the storage knows one.
+    pub(crate) fn of(error: &Error) -> Self {
+        let cause =
+            std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<aethon_store::Error>());
+        cause.map_or_else(|| Self { problem: error.to_string(), remedy: None }, Self::from)
+    }
+}
+
+impl From<&aethon_store::Error> for Trouble {
+    fn from(error: &aethon_store::Error) -> Self {
+        Self { problem: error.problem(), remedy: error.remedy() }
+    }
+}
+
+/// Describes whether the database is intact and can be written, and what limits will do that wait since an upgrade, for
+/// `doctor`.
+pub(crate) async fn check(path: &Path, quota: &Quota) -> Result<(String, Option<String>), Trouble> {
+    let store = Store::open(path, options(&unlimited(), Arc::new(SystemClock)));
+    let store = store.map_err(|error| Trouble::from(&error))?;
     let health = store.check().await;
     let outlook = quota.outlook(&store).await;
     store.close().await;
-    let failed = |error: aethon_store::Error| Error::failed(error.to_string()).because(error);
-    let health = health.map_err(failed)?;
-    if health.problems.is_empty() {
-        let report = format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version);
-        Ok((report, outlook?))
-    } else {
-        Err(Error::failed(format!("the database is damaged: {}", health.problems.join("; "))))
+    if let Some(obstacle) = store.obstacle() {
+        return Err(obstacle.into());
+    }
+    let health = health.map_err(|error| Trouble::from(&error))?;
+    match health.damage() {
+        None => {
+            let report = format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version);
+            Ok((report, outlook.map_err(|error| Trouble::of(&error))?))
+        }
+        Some(damage) => {
+            let Trouble { problem, remedy } = Trouble::from(&damage);
+            Err(Trouble { problem: format!("{problem} ({})", health.problems.join("; ")), remedy })
+        }
     }
 }

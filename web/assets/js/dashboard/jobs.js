@@ -11,7 +11,18 @@ import { asShown } from "./as-shown.js";
 /** @import { Context } from "./context.js" */
 /** @import { MenuItem } from "../shared/menu.js" */
 
-export const jobsPath = "/api/scheduler";
+export const jobsPath = "/api/scheduler?limit=1000";
+
+/** Loads the jobs of all further pages. @param {Context} context @param {string | null | undefined} cursor */
+export async function furtherJobs(context, cursor) {
+  const jobs = /** @type {any[]} */ ([]);
+  while (cursor) {
+    const page = await context.request(`${jobsPath}&cursor=${encodeURIComponent(cursor)}`);
+    jobs.push(...page.jobs);
+    cursor = page.next_cursor;
+  }
+  return jobs;
+}
 
 /** @param {string} id @param {string} [rest] */
 export const jobPath = (id, rest = "") => `/api/scheduler/jobs/${encodeURIComponent(id)}${rest}`;

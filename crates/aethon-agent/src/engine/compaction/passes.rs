@@ -15,7 +15,7 @@ use super::summarised::Summarised;
 use super::summariser::Summariser;
 use crate::control::{Control, Interrupt};
 use crate::engine::shared::Shared;
-use crate::patience::until_stored;
+use crate::patience::until_read;
 use crate::storage_log::log_storage;
 use crate::window::{Summary, Transcript, digest};
 
@@ -139,7 +139,7 @@ async fn pages(shared: &Shared, session: &SessionId, before: MessageId) -> Vec<M
 /// Reads the messages that precede one. Unreadable messages have not been shown to a model and are not counted.
 async fn read(shared: &Shared, session: &SessionId, before: MessageId) -> Vec<Arc<Message>> {
     let page = || shared.services.transcripts.messages(session, Some(before), PAGE);
-    match until_stored("older messages could not be read; trying again", page).await {
+    match until_read("older messages could not be read; trying again", &shared.services.health, page).await {
         Ok(messages) => messages.into_iter().map(Arc::new).collect(),
         Err(error) => {
             log_storage("older messages could not be read for a summary", &error);

@@ -20,7 +20,7 @@ import { gathered } from "../gathered.js";
 /** The minimum interval between announcements. */
 const calmMs = 5000;
 /** The requests when the panel opens; some routes may be missing in a build. */
-const questions = { status: "/api/status", channels: "/api/channels", agents: "/api/agents", approvals: "/api/approvals", sessions: "/api/sessions?limit=100", scheduler: "/api/scheduler" };
+const questions = { status: "/api/status", channels: "/api/channels", agents: "/api/agents", approvals: "/api/approvals", sessions: "/api/sessions?limit=100", scheduler: "/api/scheduler?limit=1000" };
 
 /** @type {import("../panels.js").Mount} */
 export function mount(root, context) {

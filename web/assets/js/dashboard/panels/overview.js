@@ -20,7 +20,7 @@ export const paths = {
   usage: "/api/usage?days=14",
   ready: "/api/ready",
   features: "/api/features",
-  jobs: "/api/scheduler",
+  jobs: "/api/scheduler?limit=1000",
   sessions: "/api/sessions?limit=50",
   sops: "/api/sops",
   outbox: "/api/outbox?state=failed&limit=1",

@@ -10,7 +10,7 @@ import { timeElement } from "../../shared/time.js";
 import { visible, visibleText } from "../../shared/visible.js";
 import { schedulerWords as words } from "../../texts/scheduler.js";
 import { jobDrawer } from "../job-drawer.js";
-import { jobActions, jobsPath, statusBadge, whatWords, whenWords } from "../jobs.js";
+import { furtherJobs, jobActions, jobsPath, statusBadge, whatWords, whenWords } from "../jobs.js";
 import { hrefOf } from "../route.js";
 
 /** @type {import("../panels.js").Mount} */
@@ -20,7 +20,10 @@ export function mount(root, context) {
   const drawer = jobDrawer(context, { changed, closed: () => location.hash !== "#/scheduler" && context.go() });
   const list = jobTable(context, changed);
   const body = make("div", {});
-  const show = (/** @type {any} */ { jobs = [], enabled }) => {
+  const show = (/** @type {any} */ answer) => {
+    const { jobs = [], enabled, next_cursor: next } = answer;
+    // Further pages follow as soon as the first is shown; if they fail, the next refresh asks again.
+    if (next) furtherJobs(context, next).then((more) => view.element.isConnected && show({ jobs: [...jobs, ...more], enabled }), () => {});
     fill(top, !enabled && note({ text: words.off, tone: "warn", icon: "pause" }));
     const shown = jobs.length > 0 ? list.show(jobs) : state({ icon: "clock", title: words.emptyTitle, text: words.empty });
     if (body.firstChild !== shown) fill(body, shown);

@@ -1,0 +1,224 @@
+//! What an error says: the problem, and what to do about it.
+//!
+//! This is the only place that chooses them, by the cause. The server and the terminal print both as one sentence; `doctor`
+//! shows the remedy apart.
+
+use std::fmt;
+use std::path::Path;
+
+use super::{Error, FailedMigration, NoSpaceForCopy, Obstacle, Reason};
+
+/// What to do about a damaged database.
+const MEND: &str = "stop aethon, and mend it with `aethon-cli doctor --repair`, or restore a backup with `aethon-cli restore`";
+
+/// What an error says.
+struct Words {
+    /// What is wrong.
+    problem: String,
+    /// What to do about it.
+    remedy: Option<String>,
+}
+
+impl Words {
+    fn new(problem: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { problem: problem.into(), remedy: Some(remedy.into()) }
+    }
+
+    fn without_remedy(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), remedy: None }
+    }
+}
+
+impl Error {
+    /// Returns what is wrong, in lower case.
+    pub fn problem(&self) -> String {
+        self.0.words().problem
+    }
+
+    /// Returns what to do about it, if something can be done.
+    pub fn remedy(&self) -> Option<String> {
+        self.0.words().remedy
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Words { problem, remedy } = self.words();
+        f.write_str(&problem)?;
+        remedy.map_or(Ok(()), |remedy| write!(f, ": {remedy}"))
+    }
+}
+
+impl std::error::Error for Reason {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::File { source, .. } | Self::Thread(source) => Some(source),
+            Self::InUse(cause)
+            | Self::DiskFull(cause)
+            | Self::Damaged(cause)
+            | Self::Disk(cause)
+            | Self::Failed(cause) => Some(cause),
+            Self::Migration(failed) => Some(&failed.source),
+            Self::Refused(refusal) => std::error::Error::source(refusal),
+            _ => None,
+        }
+    }
+}
+
+impl Reason {
+    fn words(&self) -> Words {
+        match self {
+            Self::Older { .. } | Self::Held { .. } | Self::NoSpaceForCopy(_) | Self::CopyFailed { .. } => {
+                self.about_an_upgrade()
+            }
+            Self::Newer { .. } | Self::ForeignLog { .. } | Self::Foreign { .. } | Self::Moved { .. } => {
+                self.about_the_file()
+            }
+            Self::Unwritable { path, obstacle } => unwritable(path, obstacle),
+            Self::File { what, path, source } => {
+                Words::without_remedy(format!("{what} {}: {source}", path.display()))
+            }
+            Self::Migration(failed) => migration(failed),
+            Self::InUse(_) => {
+                Words::new("the database is in use by another program", "try again in a moment")
+            }
+            Self::DiskFull(_) => {
+                Words::new("the disk is full, so nothing more can be stored", "free some space")
+            }
+            Self::AtCapacity { bytes } => Words::new(
+                format!(
+                    "the database has reached its largest size ({} MiB, `storage.max_mb`), so this cannot be stored",
+                    bytes >> 20
+                ),
+                "remove conversations, or raise the limit",
+            ),
+            Self::Damaged(_) => Words::new("the database is damaged", MEND),
+            Self::Disk(_) => Words::new(
+                "the disk or its file system fails, so nothing can be stored",
+                "look after it; the log has the cause",
+            ),
+            Self::Failed(_) => Words::without_remedy("the database could not do this"),
+            Self::Thread(_) => Words::without_remedy("the storage could not start a thread"),
+            Self::Panicked => Words::without_remedy("a job of the storage panicked; it was rolled back"),
+            Self::Closed => Words::without_remedy("the storage is closed"),
+            Self::Refused(refusal) => Words::without_remedy(refusal.to_string()),
+        }
+    }
+
+    /// The words for a file of an older version, which is not upgraded, or not now.
+    fn about_an_upgrade(&self) -> Words {
+        match self {
+            Self::Older { path, found, known } => Words::new(
+                format!("{} has database format {found}, and this program needs format {known}", path.display()),
+                "stop every aethon program of this home, and run `aethon-cli upgrade`, or start the new aethon-server, which \
+                 does the same. The database is copied first; until then nothing is changed",
+            ),
+            Self::Held { path } => Words::new(
+                format!(
+                    "{} is not brought to the new format while another program has it open",
+                    path.display()
+                ),
+                "end it first, such as a chat in a terminal, or an editor that runs aethon-mcp. Nothing was changed",
+            ),
+            Self::NoSpaceForCopy(lack) => {
+                let NoSpaceForCopy { path, from, to, needed, free } = &**lack;
+                Words::new(
+                    format!(
+                        "bringing {} from format {from} to {to} copies it first and needs {} MiB there, but only {} MiB are \
+                         free",
+                        path.display(),
+                        needed.div_ceil(1 << 20),
+                        free >> 20
+                    ),
+                    "free some space, and start again. Nothing was changed",
+                )
+            }
+            Self::CopyFailed { path, source } => Words {
+                problem: format!(
+                    "the copy {} could not be made, so the database was not changed: {}",
+                    path.display(),
+                    source.problem()
+                ),
+                remedy: source.remedy(),
+            },
+            _ => Words::without_remedy("the database could not do this"),
+        }
+    }
+
+    /// The words for a file that is not the one that belongs there.
+    fn about_the_file(&self) -> Words {
+        match self {
+            Self::Newer { path, found, known } => {
+                let path = path.display();
+                Words::new(
+                    format!(
+                        "{path} has format {found}, and this version of aethon knows formats up to {known}"
+                    ),
+                    format!(
+                        "start the newer aethon that wrote it, or let its `aethon-cli restore {path}.bak-v{known} --replace` \
+                         put the copy back that it left"
+                    ),
+                )
+            }
+            Self::ForeignLog { path } => {
+                let path = path.display();
+                Words::new(
+                    format!("{path}-wal does not belong to the database beside it"),
+                    format!(
+                        "it holds changes to another copy of {path}, and together they would be damaged. If you put a copy of \
+                         the database back, move {path}-wal and {path}-shm away and start again; otherwise put the database \
+                         back that belongs to the log. `aethon-cli restore FILE --replace` puts a backup or a copy back and \
+                         keeps all of this aside"
+                    ),
+                )
+            }
+            Self::Moved { what, path } => Words::new(
+                format!("{} was {what} while aethon ran, so nothing more is stored", path.display()),
+                "put it back, or restart aethon to go on with what is there now",
+            ),
+            Self::Foreign { path } => Words::new(
+                format!("{} is not a database of aethon", path.display()),
+                "move it away, or choose another home",
+            ),
+            _ => Words::without_remedy("the database could not do this"),
+        }
+    }
+}
+
+/// The words for a file that cannot be opened for writing.
+fn unwritable(path: &Path, obstacle: &Obstacle) -> Words {
+    let shown = path.display();
+    match obstacle {
+        Obstacle::Full => Words::new(
+            format!("the disk of {shown} is full, so nothing more can be stored"),
+            "free some space",
+        ),
+        Obstacle::ReadOnly => Words::new(
+            format!("the file system of {shown} is read-only, so nothing can be stored"),
+            "mount it for writing, or choose another home",
+        ),
+        Obstacle::NotPermitted(reason) => Words::new(
+            format!("the database {shown} cannot be written ({reason})"),
+            "let the user that runs aethon write this file and its folder, or choose another home",
+        ),
+        Obstacle::Other(reason) => Words::new(
+            format!("the database {shown} cannot be written ({reason})"),
+            "look at this file, its folder and its disk, or choose another home",
+        ),
+    }
+}
+
+fn migration(failed: &FailedMigration) -> Words {
+    let FailedMigration { path, from, to, step, copy, source } = failed;
+    let copied = copy
+        .as_ref()
+        .map(|copy| format!(" (the copy from before is {})", copy.display()))
+        .unwrap_or_default();
+    Words::new(
+        format!(
+            "bringing {} from format {from} to {to} failed at step {step}, and nothing of it was changed",
+            path.display()
+        ),
+        format!("{source}; mend that and start again{copied}"),
+    )
+}
