@@ -319,7 +319,6 @@ async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
 fn broken_database(Trouble { problem, remedy }: Trouble) -> Finding {
     let fix = remedy.unwrap_or_else(|| "the log of aethon-server has more".to_owned());
     Finding::broken("database", problem, fix)
-    }
 }
 
 fn port(prepared: &Prepared) -> Finding {
