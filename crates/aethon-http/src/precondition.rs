@@ -13,7 +13,6 @@ use serde_json::Value;
 use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
-use crate::routes::Route;
 
 /// Returns what a request expects to find. A weak tag never matches, and neither does what is no tag.
 pub(crate) fn expected(headers: &HeaderMap) -> Expected {
@@ -93,11 +92,10 @@ pub(crate) fn missing(request: &Request, unknown: Problem) -> Problem {
 }
 
 /// Refuses to change something that has no versions for a request that expects one: it cannot be what was seen.
-pub(crate) fn check_versioned(route: &Route, request: &Request) -> Result<(), Problem> {
+pub(crate) fn check_unversioned(request: &Request) -> Result<(), Problem> {
     let changes = matches!(request.head.method, Method::PUT | Method::PATCH | Method::DELETE);
-    let is_met = !changes
-        || route.has_versions()
-        || matches!(expected(&request.head.headers), Expected::Anything | Expected::Existing);
+    let is_met =
+        !changes || matches!(expected(&request.head.headers), Expected::Anything | Expected::Existing);
     if is_met {
         return Ok(());
     }

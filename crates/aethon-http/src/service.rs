@@ -272,7 +272,9 @@ fn admit(app: &App, rules: &Rules, request: &mut Request) -> Result<Next, Proble
         request.check_content_type(route.takes == Takes::Json)?;
         rules.origins.check_change(&request.head.headers, &host)?;
         request.check_length()?;
-        precondition::check_versioned(route, request)?;
+        if !route.has_versions() {
+            precondition::check_unversioned(request)?;
+        }
     }
     Ok(Next::Handler(route, params))
 }

@@ -53,6 +53,7 @@ mod tests {
     use super::{BTreeMap, SEEN};
     use crate::{OpenMode, Options, Store};
     use aethon_core::storage::{Retention, Upkeep};
+    use aethon_core::version::Expected;
 
     /// Statements that may read a whole table, by their beginnings: nobody waits for them, or the table is tiny.
     const MAY_SCAN: &[&str] = &[
