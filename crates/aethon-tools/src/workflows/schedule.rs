@@ -92,6 +92,11 @@ fn trimmed(text: Option<&str>) -> &str {
     text.unwrap_or_default().trim()
 }
 
+/// A model that has no name for a job may send an empty one.
+fn trimmed_name(name: Option<String>) -> Option<String> {
+    name.filter(|name| !name.trim().is_empty())
+}
+
 /// The name of a job that got none: that of the call that makes it, so that the same call makes it once.
 fn name_of_call(context: &ToolContext) -> Option<String> {
     context.call_key().map(|key| format!("job-{}", &key[key.len() - 12..]))
@@ -135,7 +140,7 @@ impl Tool for ScheduleTask {
         }
         check_destination(context, channel.as_deref(), recipient.as_deref())?;
         let request = JobRequest {
-            job_id: wanted.job_id.or_else(|| name_of_call(context)),
+            job_id: trimmed_name(wanted.job_id).or_else(|| name_of_call(context)),
             cron: wanted.cron,
             run_at: wanted.run_at,
             sop_name: wanted.sop_name,
