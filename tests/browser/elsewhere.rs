@@ -150,7 +150,7 @@ fn a_sop_that_was_deleted_elsewhere_can_be_kept_as_a_new_one() {
     assert_eq!(stored(&page, "/api/sops/tea", "content"), sop("Typed."));
     page.until("it is shown", "/Typed/.test(one('.sop-text')?.innerText)");
     put(&page, "DELETE", "/api/sops/tea", &json!({}));
-    page.until("who reads it is told as well", "/deleted elsewhere/.test(one('main').innerText)");
+    page.until("the page that shows it says so as well", "/deleted elsewhere/.test(one('main').innerText)");
     page.assert_clean();
 }
 
@@ -229,7 +229,7 @@ fn a_title_that_was_given_elsewhere_is_not_replaced_unseen() {
     assert_eq!(stored(&page, target, "title"), "Mine");
     put(&page, "DELETE", target, &json!({}));
     page.until(
-        "a deletion is told in the open conversation",
+        "the open conversation says that it was deleted",
         "/was deleted elsewhere/.test(one('.dock .note')?.innerText)",
     );
     page.assert_clean();

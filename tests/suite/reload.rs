@@ -91,7 +91,7 @@ fn open_dashboards_learn_which_keys_have_changed_and_no_values() {
     assert_eq!(news["channel"], "config");
     assert_eq!(
         news["data"],
-        json!({"taken_over": ["model.provider"], "needs_restart": ["agent.loop_limit"]})
+        json!({"taken_over": ["model.model_id", "model.provider"], "needs_restart": ["agent.loop_limit"]})
     );
     assert_eq!(get(&server, "/api/status", "").1["provider"], "fake", "what it says is in force");
 }

@@ -99,7 +99,7 @@ test("a new version that says the same is no conflict, but not sent for ever", a
   assert.ok(state.sent.length < 12);
 });
 
-test("what was deleted elsewhere is told as that, by 412 and by 404", async () => {
+test("what was deleted elsewhere is recognised by 412 and by 404", async () => {
   for (const tagged of [true, false]) {
     const { state, exchange } = server("one");
     const untagged = async (...call) => ({ ...(await exchange(...call)), etag: "" });

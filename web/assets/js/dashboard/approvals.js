@@ -18,7 +18,7 @@ const cards = new Map();
 export const hasKept = () => [...cards.values()].some((card) => card.isKept());
 
 /** Shows on a card that its question was decided, here or elsewhere. @param {any} data of the event */
-export function hearDecision(data) {
+export function noteDecision(data) {
   const card = data?.state === "done" ? cards.get(data.id) : undefined;
   if (!card || card.asked.decision) return;
   Object.assign(card.asked, { decision: data.decision, reason: data.reason, edited: data.edited !== undefined });
@@ -31,7 +31,7 @@ export function approvalList(store, list) {
     const open = new Set(approvals.map((/** @type {any} */ approval) => approval.id));
     for (const [id, card] of cards) {
       if (open.has(id)) continue;
-      // No event told how it was decided.
+      // No event said how it was decided.
       if (!card.asked.decision && !card.asked.sending) Object.assign(card.asked, { decision: "deny", reason: "elsewhere" });
       card.update();
       if (!card.isKept()) cards.delete(id);

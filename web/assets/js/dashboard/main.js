@@ -6,7 +6,7 @@ import { keepTimes } from "../shared/time.js";
 import { toast } from "../shared/toast.js";
 import { texts } from "../texts.js";
 import { followAddress } from "./address.js";
-import { hearDecision } from "./approvals.js";
+import { noteDecision } from "./approvals.js";
 import { approvalsPath } from "./approvals-path.js";
 import { buildFrame } from "./frame.js";
 import { PanelHost } from "./host.js";
@@ -60,7 +60,7 @@ function hear(store, frame, host) {
     if (topic === "refused") return void store.load(statusPath);
     if (topic === "config") for (const path of everywhere) void store.load(path);
     if (topic === "approvals") {
-      hearDecision(data);
+      noteDecision(data);
       store.soon(approvalsPath);
     }
     if (topic === "usage") store.soon(budgetPath);

@@ -8,7 +8,7 @@ import { promptDialog } from "./dialog.js";
 
 /**
  * @param {SharedItem} item read, with its title @param {{title: string, label: string, value?: string}} asked
- * @returns {Promise<{title: string, isGone: boolean} | null>} its title afterwards, whoever gave it that; null if nothing was done
+ * @returns {Promise<{title: string, isGone: boolean} | null>} its title afterwards; null if nothing was done
  */
 export async function renameShared(item, { title: heading, label, value = item.value.title ?? "" }) {
   let wanted = value;
