@@ -11,8 +11,8 @@ use aethon_core::ledger::{Ledger, LedgerEntry, WorkKind};
 use aethon_core::model::Usage;
 use aethon_core::session::{Transcripts, TurnLog};
 use aethon_core::storage::Upkeep;
-use aethon_store::{OpenMode, Options, Store, Upgrade};
 use aethon_core::version::Expected;
+use aethon_store::{OpenMode, Options, Store, Upgrade};
 use common::*;
 use rusqlite::Connection;
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
-use aethon_store::{Options, Store, Upgrade, copy};
 use aethon_core::version::Expected;
+use aethon_store::{Options, Store, Upgrade, copy};
 use common::*;
 use rusqlite::Connection;
 use tempfile::TempDir;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use aethon_core::embed::EmbeddingCache;
 use aethon_core::ledger::{Claim, DaySpend, Ledger};
 use aethon_core::session::{SessionQuery, Transcripts, TurnLog};
-use aethon_store::{Options, Store, Upgrade};
 use aethon_core::version::Expected;
+use aethon_store::{Options, Store, Upgrade};
 use common::*;
 use rusqlite::Connection;
 

@@ -139,8 +139,11 @@ impl ManageMemory {
     async fn forget(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
         let id = needed(arguments.id.as_deref(), "id", "forget")?;
         let id = parsed(id)?;
-        let is_forgotten =
-            self.memory.forget(&Reach::of(&context.person), id, Expected::Anything).await.map_err(to_tool_error)?;
+        let is_forgotten = self
+            .memory
+            .forget(&Reach::of(&context.person), id, Expected::Anything)
+            .await
+            .map_err(to_tool_error)?;
         // A number is never given twice, so what this call finds gone, it has removed before.
         if is_forgotten || context.is_again() {
             Ok(format!("Memory {id} is forgotten, with its history."))

@@ -22,12 +22,13 @@ use aethon_core::schedule::{
 };
 use aethon_core::sop::{
     BrokenSop, Sop, SopCatalog, SopFault, SopName, SopOrigin, SopRefusal, SopRun, SopRunState, SopRuns,
-    SopStep,
+    SopStep, SopVersion,
 };
 use aethon_core::surface::Unattended;
 use aethon_core::testkit::{ManualClock, MemoryStore};
 use aethon_core::tool::{Tool, ToolContext};
 use aethon_core::turn::TurnContext;
+use aethon_core::version::Expected;
 use aethon_tools::{Needs, Options, sets, tools, workflow_tools};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -92,14 +93,19 @@ impl Schedule for Jobs {
         Ok(jobs.last().unwrap().clone())
     }
 
-    async fn remove(&self, id: &str) -> Result<(), JobRefusal> {
+    async fn remove(&self, id: &str, _expected: Expected) -> Result<(), JobRefusal> {
         let mut jobs = self.0.lock().unwrap();
         let before = jobs.len();
         jobs.retain(|record| record.job.job_id.as_str() != id);
         if jobs.len() < before { Ok(()) } else { Err(JobRefusal::unknown(id)) }
     }
 
-    async fn set_paused(&self, id: &str, _is_paused: bool) -> Result<JobRecord, JobRefusal> {
+    async fn set_paused(
+        &self,
+        id: &str,
+        _is_paused: bool,
+        _expected: Expected,
+    ) -> Result<JobRecord, JobRefusal> {
         Err(JobRefusal::unknown(id))
     }
 
@@ -142,12 +148,21 @@ impl SopCatalog for OneSop {
         Vec::new()
     }
 
-    async fn save(&self, name: &SopName, _content: &str) -> Result<Arc<Sop>, SopRefusal> {
+    async fn save(
+        &self,
+        name: &SopName,
+        _content: &str,
+        _expected: Expected,
+    ) -> Result<Arc<Sop>, SopRefusal> {
         Err(SopRefusal::Unknown(name.clone()))
     }
 
-    async fn remove(&self, name: &SopName) -> Result<(), SopRefusal> {
+    async fn remove(&self, name: &SopName, _expected: Expected) -> Result<(), SopRefusal> {
         Err(SopRefusal::Unknown(name.clone()))
+    }
+
+    async fn versions(&self, _name: &SopName) -> Result<Vec<SopVersion>> {
+        Ok(Vec::new())
     }
 }
 

@@ -16,7 +16,6 @@ use aethon_tools::{Protection, PullPolicy};
 use serde::Serialize;
 
 use crate::builder::{Builder, Prepared};
-use crate::error::Error;
 use crate::quota::Quota;
 use crate::wiring;
 use crate::wiring::store::Trouble;

@@ -47,7 +47,7 @@ async fn there_is_no_embedder_unless_one_is_configured() {
 async fn doctor_tells_how_the_embedder_is() {
     let home = tempfile::tempdir().unwrap();
     let check = async |provider: &str, setting: &str, expected: Option<(Health, &str)>| {
-        let findings = examine(builder(home.path(), provider).set(setting)).await;
+        let findings = examine(builder(home.path(), provider).set(setting), None).await;
         let found = findings.iter().find(|finding| finding.area == "embedding");
         assert_eq!(found.map(|finding| finding.health), expected.map(|(health, _)| health), "{found:?}");
         if let (Some(found), Some((_, word))) = (found, expected) {

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{print, print_json};
 use crate::args::Common;
 use crate::chat::style;
-use crate::daemon::Daemon;
+use crate::daemon::{Daemon, Finder};
 
 /// Mends the database of the home.
 pub(crate) fn repair(common: &Common) -> Result<Repaired> {
@@ -53,7 +53,7 @@ pub(crate) async fn run(
 async fn running_server(common: &Common) -> Option<RunningServer> {
     // What is wrong with the configuration is among the findings.
     let prepared = crate::builder(common).load().ok()?;
-    match Daemon::find(&prepared, common.connect.as_deref()) {
+    match Finder::new(&prepared, None).find() {
         Ok(Some(daemon)) => {
             let trouble = daemon.get("/api/ready".into()).await.err().map(|error| format!("{error:#}"));
             let degraded = storage_row(&daemon).await;

@@ -108,7 +108,8 @@ impl ApprovalPrompt {
     ) -> (Answer, Resolution, &'static str) {
         let context = question.context;
         request.preview = preview(question).await;
-        let Some(mut ticket) = self.approvals.questions.pending.open_for(context.trust(), request.clone()) else {
+        let Some(mut ticket) = self.approvals.questions.pending.open_for(context.trust(), request.clone())
+        else {
             let resolution = Resolution { decision: Decision::Deny, reason: ResolutionReason::Timeout };
             return (Answer::new(Decision::Deny), resolution, CROWDED);
         };

@@ -62,7 +62,8 @@ pub(super) fn create(connection: &mut Connection, path: &Path) -> Result<(), Err
         newer if newer > VERSION => return Err(Error::newer(path, newer, VERSION)),
         older => return Err(Error::older(path, older, VERSION)),
     }
-    run(&transaction, 0, VERSION).map_err(|(step, cause)| Error::migration(path, (0, step, VERSION), None, cause))?;
+    run(&transaction, 0, VERSION)
+        .map_err(|(step, cause)| Error::migration(path, (0, step, VERSION), None, cause))?;
     log_link::mark(&Sql::new(&transaction))?;
     let commit = transaction.commit();
     commit.map_err(|cause| Error::migration(path, (0, VERSION, VERSION), None, cause))?;

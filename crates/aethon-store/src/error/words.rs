@@ -109,7 +109,10 @@ impl Reason {
     fn about_an_upgrade(&self) -> Words {
         match self {
             Self::Older { path, found, known } => Words::new(
-                format!("{} has database format {found}, and this program needs format {known}", path.display()),
+                format!(
+                    "{} has database format {found}, and this program needs format {known}",
+                    path.display()
+                ),
                 "stop every aethon program of this home, and run `aethon-cli upgrade`, or start the new aethon-server, which \
                  does the same. The database is copied first; until then nothing is changed",
             ),

@@ -149,7 +149,8 @@ pub(crate) async fn check(path: &Path, quota: &Quota) -> Result<(String, Option<
     match health.damage() {
         None => {
             let report = format!("{} KiB, format {}, sound", health.size.div_ceil(1024), health.version);
-            Ok((report, outlook.map_err(|error| Trouble::of(&error))?))
+            let outlook = outlook.map_err(|error| Trouble { problem: error.to_string(), remedy: None })?;
+            Ok((report, outlook))
         }
         Some(damage) => {
             let Trouble { problem, remedy } = Trouble::from(&damage);
