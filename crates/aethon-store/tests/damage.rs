@@ -10,6 +10,7 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::Block;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Clear, SessionQuery, Transcripts, TurnLog, TurnLookup};
+use aethon_core::version::Expected;
 use aethon_store::repair::{Repair, repair};
 use aethon_store::{OpenMode, Options, Store};
 use common::*;
@@ -123,7 +124,7 @@ async fn damage_met_by_one_reader_is_known_to_all_callers_from_then_on() {
     assert!(refusal.is_damaged());
     assert_eq!(refusal.to_string(), first.to_string());
     // Writes elsewhere in the file succeed, and end nothing of it.
-    assert!(store.rename(&session("webchat:s0"), "z").await.unwrap());
+    assert!(store.rename(&session("webchat:s0"), "z", Expected::Anything).await.unwrap());
     assert!(store.health().check().is_err());
     store.close().await;
 }

@@ -63,16 +63,8 @@ mod tests {
         "DELETE FROM outbox WHERE settled_at IS NOT NULL AND session", // a week of deliveries, when a session goes
         "SELECT id, session, turn, channel, recipient, text, expires_at, attempts, attachments, outside, is_reply\n    FROM outbox\n    WHERE id IN", // what is due, by recipient
         "SELECT id FROM outbox WHERE turn = ?1", // a week of deliveries, when a call runs again after a crash
-<<<<<<< HEAD
         "DELETE FROM posted",                    // once a day
         "SELECT session_key FROM purges",
-||||||| f79fd1fb
-        "DELETE FROM posted", // once a day
-        "SELECT session_key, cut_at FROM purges",
-=======
-        "DELETE FROM posted",                    // once a day
-        "SELECT session_key, cut_at FROM purges",
->>>>>>> memory
         "SELECT id,\n        (SELECT coalesce(sum(octet_length(content)), 0)", // all one-shot sessions, four times an hour
         "SELECT id FROM sessions WHERE is_oneshot AND NOT EXISTS",             // when the database is full
         "SELECT indexed_through FROM search_mark",
