@@ -68,6 +68,7 @@ fn two_editors_of_one_sop_lose_nothing_to_each_other() {
     switch(&page, &second);
     browser.click("//form//button[normalize-space()='Save']");
     page.until("it asks", ASKS);
+    assert!(browser.is("/tea was changed just now/.test(one('dialog.conflict').innerText)"), "and says when");
     assert_eq!(stored(&page, "/api/sops/tea", "content"), sop("By P."), "nothing is overwritten");
     assert!(browser.is("document.activeElement.closest('dialog.conflict')"), "the focus is in it");
     press(&page, "Show");

@@ -13,11 +13,12 @@ import { lookAgain } from "./look-again.js";
 /**
  * @template Written
  * @param {{item: SharedItem, name: string, signal: AbortSignal, written: () => Written, write: (text: Written) => void,
- *   read: (value: any) => Written, asText: (text: Written) => string, isGone?: (present: any) => boolean, gone: () => void}} options
+ *   read: (value: any) => Written, asText: (text: Written) => string, isGone?: (present: any) => boolean, gone: () => void,
+ *   changedAt?: () => Promise<string>}} options
  *   `written` is what the fields say and `write` fills them; `read` takes the same out of an answer; `gone` is called when the
- *   user lets go of what was deleted
+ *   user lets go of what was deleted; `changedAt` finds out when it was changed, if what stands there does not say
  */
-export function sharedForm({ item, name, signal, written, write, read, asText, isGone = () => false, gone }) {
+export function sharedForm({ item, name, signal, written, write, read, asText, isGone = () => false, gone, changedAt }) {
   const notice = make("div", { class: "conflict-notice", role: "status" });
   const end = new AbortController();
   signal.addEventListener("abort", () => end.abort());
@@ -25,8 +26,14 @@ export function sharedForm({ item, name, signal, written, write, read, asText, i
   let base = text(item.value);
   /** Whether it was deleted, and is saved as something new. */ let isNew = false;
 
+  /** What stands there now with the time of its change, if that is known; null if it was deleted. @param {any} present */
+  const dated = async (present) => {
+    if (!present || isGone(present)) return null;
+    const at = await changedAt?.().catch(() => "");
+    return at ? { ...present, updated_at: at } : present;
+  };
   const ask = async (/** @type {any} */ present) => {
-    const there = present && !isGone(present) ? present : null;
+    const there = await dated(present);
     const mine = written();
     const show = there && (() => compared({ base, theirs: text(there), mine: asText(mine) }));
     const choice = await askWhatCounts({ name, present: there, show });
@@ -47,8 +54,8 @@ export function sharedForm({ item, name, signal, written, write, read, asText, i
   const isSame = (/** @type {any} */ present) => !isGone(present) && [base, asText(written())].includes(text(present));
 
   /** Says what has become of it, with a way to look at it before saving. @param {import("../shared/shared-item.js").Answer | null} answer */
-  const say = (answer) => {
-    const present = answer && !isGone(answer.data) ? answer.data : null;
+  const say = async (answer) => {
+    const present = await dated(answer?.data);
     const look = button({ label: words.look, look: "button-small", press: async () => {
       const choice = await ask(answer?.data ?? null);
       if (answer && choice !== "stay") item.take(answer);
@@ -63,7 +70,7 @@ export function sharedForm({ item, name, signal, written, write, read, asText, i
     if (now === seen || isNew) return;
     seen = now;
     if (answer && !item.isOther(answer)) return;
-    if (!answer || !isSame(answer.data)) say(answer);
+    if (!answer || !isSame(answer.data)) await say(answer);
     if (!answer) end.abort();
   }, end.signal);
 

@@ -86,7 +86,14 @@ function edit(context, element, { sop, item, back }) {
     control.dispatchEvent(new Event("input", { bubbles: true }));
   };
   const isGone = (/** @type {any} */ present) => sop.type === "custom" && present.type !== "custom";
-  const shared = item && sharedForm({ item, name: sop.name, signal: context.signal, written: () => control.value, write, read: (value) => String(value.content ?? ""), asText: (text) => text, isGone, gone: () => context.go([]) });
+  const openedAt = Date.now();
+  // The file has no time of its own; the version that the change replaced has one.
+  const changedAt = async () => {
+    const { versions = [] } = await context.request(`${sopPath(sop.name)}/versions`);
+    const at = versions[0]?.replaced_at ?? "";
+    return Date.parse(at) > openedAt - 1000 ? at : "";
+  };
+  const shared = item && sharedForm({ item, name: sop.name, signal: context.signal, written: () => control.value, write, read: (value) => String(value.content ?? ""), asText: (text) => text, isGone, changedAt, gone: () => context.go([]) });
   const send = async () => {
     const name = fields.name.control.value.trim();
     const change = { method: "PUT", body: { content: control.value } };
