@@ -20,6 +20,12 @@ pub(crate) fn nearest(unknown: &KeyPath, known: &[String]) -> Option<String> {
     best.map(|(_, candidate)| candidate.to_string())
 }
 
+/// Returns whether `unknown` may be a slip of the pen for a key: at least half of it is right.
+pub(crate) fn is_near(unknown: &KeyPath, key: &str) -> bool {
+    let wanted = unknown.to_string();
+    2 * distance_to(&wanted, key) <= wanted.chars().count()
+}
+
 fn spelled(steps: &[&str], unknown: &KeyPath) -> KeyPath {
     KeyPath::of(steps.iter().enumerate().map(|(index, step)| match unknown.steps().get(index) {
         Some(Step::Key(name)) if *step == NAME => name.as_str(),
@@ -72,6 +78,16 @@ mod tests {
         check("prot", "port", 1);
         check("provder", "provider", 1);
         check("kitten", "sitting", 3);
+    }
+
+    #[test]
+    fn a_slip_is_near_and_another_word_is_not() {
+        let near = |unknown: &str, key: &str| is_near(&KeyPath::parse(unknown).unwrap(), key);
+        assert!(near("dashbord.auth_token", "dashboard.auth_token"));
+        assert!(near("auth_token", "dashboard.auth_token"));
+        assert!(near("budgets", "budget"));
+        assert!(!near("\"Plans for the garden\"", "dashboard"));
+        assert!(!near("greeting", "webhook"));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! `[dashbord] auth_token = "..."` would start without a token if it were ignored. So where the nearest known key lies in a
 //! section that protects the owner or their money, or where the unknown key stands in such a section itself, it is a problem
-//! like a wrong value. The same goes for an environment variable that lacks the second underscore after its section: it looks
-//! like a key and sets none.
+//! like a wrong value. A word that resembles no key is no slip. The same goes for an environment variable that lacks the second
+//! underscore after its section: it looks like a key and sets none.
 
 use crate::hint;
 use crate::json_schema::known_keys;
@@ -43,7 +43,8 @@ impl UnknownKeys {
     fn judge_key(&mut self, layers: &Layers, key: &KeyPath, known: &[String]) {
         let nearest = hint::nearest(key, known).unwrap_or_default();
         let place = layers.place(key);
-        if protects(&nearest) || protects(&key.to_string()) {
+        let is_a_slip = protects(&nearest) && hint::is_near(key, &nearest);
+        if is_a_slip || protects(&key.to_string()) {
             self.problems.push(refused(place, key, &nearest, ""));
         } else {
             let message = format!("unknown key, ignored; the nearest known key is {nearest}");
