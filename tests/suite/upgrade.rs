@@ -103,6 +103,9 @@ fn a_start_of_the_server_upgrades_and_begins_what_only_waited() {
             first.contains("aethon-server starts") && first.contains(&format!("database_format={CURRENT}")),
             "{first}"
         );
+        let beside_the_server = text(&cli(&home, &["doctor"]));
+        assert!(beside_the_server.contains("--remove-copies"), "{beside_the_server}");
+        server.terminate();
         let doctor = text(&cli(&home, &["doctor"]));
         assert!(doctor.contains("default limits hold that came with the upgrade"), "{doctor}");
         assert!(doctor.contains("--remove-copies"), "{doctor}");

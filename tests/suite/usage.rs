@@ -179,9 +179,9 @@ fn a_call_that_a_crash_cut_off_before_its_first_word_counts_as_a_usual_answer() 
     let told = usage(&server);
     let cut = told["rows"].as_array().unwrap().iter().find(|row| row["kind"] == "interrupted");
     let cut = cut.unwrap_or_else(|| panic!("{told}"));
-    assert_eq!(
-        (&cut["requests"], &cut["failed"], amount(&cut["cost_usd"])),
-        (&json!(1), &json!(1), reserved)
-    );
-    assert!(amount(&told["budget"]["spent_usd"]) >= reserved);
+    assert_eq!((&cut["requests"], &cut["failed"]), (&json!(1), &json!(1)));
+    // What was set aside has a margin above the estimate.
+    let cost = amount(&cut["cost_usd"]);
+    assert!(cost > 0.5 * reserved && cost <= reserved, "{cost} of {reserved}");
+    assert!(amount(&told["budget"]["spent_usd"]) >= cost);
 }

@@ -20,6 +20,9 @@ use crate::quota::Quota;
 use crate::wiring;
 use crate::wiring::store::Trouble;
 
+/// What to do about default limits that will hold soon.
+const SET_LIMITS: &str = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";
+
 /// How long a model service may take to answer the reachability probe.
 const MODEL_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -82,6 +85,8 @@ pub struct RunningServer {
     pub address: String,
     /// Why it takes no messages, or why it could not be asked.
     pub trouble: Option<String>,
+    /// What limits will do that came with an upgrade and do not hold yet.
+    pub outlook: Option<String>,
 }
 
 /// Checks everything that a start needs. `server` is what a server says that runs already.
@@ -275,16 +280,19 @@ fn exposed(path: &Path) -> Option<Finding> {
 
 /// Reports whether the database is intact and current, and what upgrades have left and will do.
 async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Finding> {
-    if let Some(RunningServer { address, trouble }) = server {
-        let finding = match trouble {
-            None => Finding::ok("database", format!("aethon-server at {address} stores what it is sent")),
-            Some(why) => Finding::broken(
+    if let Some(RunningServer { address, trouble, outlook }) = server {
+        let finding = match (trouble, outlook) {
+            (None, None) => {
+                Finding::ok("database", format!("aethon-server at {address} stores what it is sent"))
+            }
+            (None, Some(outlook)) => Finding::warning("database", outlook.clone(), SET_LIMITS),
+            (Some(why), _) => Finding::broken(
                 "database",
                 format!("aethon-server at {address} takes no messages: {why}"),
                 "do what the server says; GET /api/ready answers 200 once it takes messages again",
             ),
         };
-        return vec![finding];
+        return std::iter::once(finding).chain(crate::upgrade::copies_finding(&prepared.home)).collect();
     }
     let path = prepared.home.database();
     if !path.exists() {
@@ -302,8 +310,7 @@ async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
     let quota = Quota::of(&prepared.config, &prepared.home, prepared.shared.limits_set);
     match wiring::store::check(path, &quota).await {
         Ok((report, Some(outlook))) => {
-            let fix = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";
-            Finding::warning("database", format!("{report}; {outlook}"), fix)
+            Finding::warning("database", format!("{report}; {outlook}"), SET_LIMITS)
         }
         Ok((report, None)) => match quota.database_warning() {
             Some(warning) => {

@@ -71,7 +71,10 @@ mod tests {
             ("crates/aethon-agent/Cargo.toml", agent),
             ("crates/aethon-agent/src/lib.rs", source),
             ("crates/aethon-agent/src/large.rs", &large),
-            ("crates/aethon-agent/src/engine/one.rs", "use super::two::Two; use std::fs::File;"),
+            (
+                "crates/aethon-agent/src/engine/one.rs",
+                "use super::two::Two; use std::fs::File; fn f() { private_file::write(p); }",
+            ),
             ("crates/aethon-agent/src/engine/two.rs", "use super::one::One;"),
         ]);
         tree.locked.push(Locked { package: "a 1.0.0".to_owned(), licence: Some("Secret".to_owned()) });

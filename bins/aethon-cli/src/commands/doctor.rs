@@ -56,22 +56,24 @@ async fn running_server(common: &Common) -> Option<RunningServer> {
     match Finder::new(&prepared, None).find() {
         Ok(Some(daemon)) => {
             let trouble = daemon.get("/api/ready".into()).await.err().map(|error| format!("{error:#}"));
-            let degraded = storage_row(&daemon).await;
-            Some(RunningServer { address: daemon.base, trouble: trouble.or(degraded) })
+            let [degraded, outlook] = rows(&daemon, ["storage", "limits"]).await;
+            Some(RunningServer { address: daemon.base, trouble: trouble.or(degraded), outlook })
         }
         Ok(None) if prepared.home().has_daemon() => {
             let trouble = Some("it is still starting, or could not publish its address".to_owned());
-            Some(RunningServer { address: "this home".to_owned(), trouble })
+            Some(RunningServer { address: "this home".to_owned(), trouble, outlook: None })
         }
         Ok(None) | Err(_) => None,
     }
 }
 
-/// What the server says of its storage, if that does not work.
-async fn storage_row(daemon: &Daemon) -> Option<String> {
-    let features = daemon.get("/api/features".into()).await.ok()?;
-    let row = features["features"].as_array()?.iter().find(|row| row["id"] == "storage")?;
-    (row["state"] != "on").then(|| row["detail"].as_str().unwrap_or_default().to_owned())
+/// What the server says of these features, where they do not simply work.
+async fn rows<const N: usize>(daemon: &Daemon, ids: [&str; N]) -> [Option<String>; N] {
+    let features = daemon.get("/api/features".into()).await.unwrap_or_default();
+    ids.map(|id| {
+        let row = features["features"].as_array()?.iter().find(|row| row["id"] == id)?;
+        (row["state"] != "on").then(|| row["detail"].as_str().unwrap_or_default().to_owned())
+    })
 }
 
 fn repair_lines(repaired: &Repaired) -> String {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_core::channel::{Channel, ChannelState, ChannelStatus, Delivery, DeliveryError};
+use aethon_core::clock::{Clock as _, SystemClock};
 use aethon_core::ledger::WorkKind;
 use aethon_core::telemetry::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 use async_trait::async_trait;
@@ -161,7 +162,7 @@ async fn each_cache_says_what_it_takes_and_the_process_what_it_uses() {
         }
         let started = metrics["process_start_time_seconds"][0].1;
         // The kernel knows its own start to a second only.
-        let ago = Timestamp::now().as_second() as f64 - started;
+        let ago = SystemClock.now().as_second() as f64 - started;
         assert!((-2.0..3_600.0).contains(&ago), "{started} {ago}");
     }
 }
