@@ -12,13 +12,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The formats of which a home is kept in `tests/homes`.
-const FORMATS: [u32; 2] = [5, 17];
+pub(crate) const FORMATS: [u32; 2] = [5, 17];
 
 /// The format of this version.
 const CURRENT: u32 = 18;
 
 /// A home as the release with this format left it.
-fn released(format: u32) -> Arc<TempDir> {
+pub(crate) fn released(format: u32) -> Arc<TempDir> {
     let home = home();
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("homes/format{format}.db.gz"));
     let mut database = Vec::new();
@@ -53,11 +53,17 @@ fn format_of(home: &TempDir) -> u64 {
     plan["plan"]["from"].as_u64().unwrap_or(CURRENT.into())
 }
 
-/// Checks that everything is there that the home of a format held.
+/// Checks that everything is there that the home of a format held, and nothing else.
 #[track_caller]
 fn assert_complete(home: &TempDir, format: u32) {
     let sessions = json_of(home, &["sessions", "list", "--json"]);
     assert_eq!(sessions["count"], 3, "{sessions}");
+    assert_kept(home, format);
+}
+
+/// Checks that everything is there that the home of a format held.
+#[track_caller]
+pub(crate) fn assert_kept(home: &TempDir, format: u32) {
     let shown = text(&cli(home, &["sessions", "show", "webchat:default"]));
     for words in ["an armadillo", "It has a shell.", "and where?", "In the south."] {
         assert!(shown.contains(words), "{words} is not in {shown}");

@@ -11,11 +11,13 @@ mod check;
 mod clients;
 mod clock;
 mod configuration;
+mod damage;
 mod jobs;
 mod messengers;
 mod people;
 mod soak;
 mod steady;
+mod upgrade;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
