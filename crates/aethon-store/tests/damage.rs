@@ -10,6 +10,7 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::Block;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Clear, SessionQuery, Transcripts, TurnLog, TurnLookup};
+use aethon_core::storage::Upkeep;
 use aethon_core::version::Expected;
 use aethon_store::repair::{Repair, repair};
 use aethon_store::{OpenMode, Options, Store};
@@ -218,6 +219,7 @@ async fn a_damaged_database_of_an_older_format_is_salvaged_with_the_columns_it_h
         let kept = store.window(&session(S), 10_000).await.unwrap().len();
         assert!((360..400).contains(&kept), "{kept} of 400 are left, format {version}");
         assert_eq!(store.session(&session(S)).await.unwrap().unwrap().title, "A title");
+        assert!(store.marks().await.unwrap().defaults_wait.is_some(), "new limits wait as after an upgrade");
         store.close().await;
     }
 }
