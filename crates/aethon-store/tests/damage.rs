@@ -164,6 +164,32 @@ async fn a_daemon_starts_on_a_damaged_table_and_refuses_messages() {
     store.close().await;
 }
 
+#[tokio::test]
+async fn a_daemon_starts_on_whatever_part_of_the_file_is_damaged() {
+    // The index of a constraint cannot be built again without its table; marks are read before the file is checked.
+    for name in ["sqlite_autoindex_marks_1", "sqlite_autoindex_sessions_1", "marks", "turns", "owners"] {
+        let home = filled().await;
+        let pages = pages(&home.path(), name);
+        for page in &pages {
+            destroy(&home.path(), *page);
+        }
+        if pages.is_empty() {
+            continue;
+        }
+        let options = as_daemon().with(|options| {
+            (options.max_bytes, options.defaults.file) = (Some(64 << 20), true);
+        });
+        let store = Store::open(&home.path(), options).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(store.health().check().unwrap_err().is_damaged(), "{name}");
+        assert_eq!(
+            store.window(&session("webchat:s1"), 5).await.is_ok(),
+            !name.contains("sessions"),
+            "{name}"
+        );
+        store.close().await;
+    }
+}
+
 /// The schema of before there was a link to the log.
 const FORMER: [&str; 17] = [
     include_str!("../src/db/migrations/0001_conversations.sql"),
