@@ -190,6 +190,19 @@ async fn a_daemon_starts_on_whatever_part_of_the_file_is_damaged() {
     }
 }
 
+#[tokio::test]
+async fn work_of_idle_moments_goes_on_beside_damage() {
+    let mut home = filled().await;
+    for page in pages(&home.path(), "memories") {
+        destroy(&home.path(), page);
+    }
+    home.reopen_as(OpenMode::Daemon).await;
+    assert!(home.store.health().check().unwrap_err().is_damaged());
+    assert!(home.store.clear(&session("webchat:s1"), Clear::Delete).await.unwrap());
+    until_zero(&home, "SELECT count(*) FROM purges");
+    home.store.close().await;
+}
+
 /// The schema of before there was a link to the log.
 const FORMER: [&str; 17] = [
     include_str!("../src/db/migrations/0001_conversations.sql"),
