@@ -176,10 +176,9 @@ impl Store {
             look_after(&mut opened, &settings, &*options.clock)?;
         }
         let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
-        let identity = opened.identity.clone();
         let writer = Writer::start(opened, settings.clone(), own_tasks)?;
         let health = settings.health.clone();
-        let readers = Readers::new(settings, identity);
+        let readers = Readers::new(settings);
         let owner = Owner::fresh(is_daemon, options.lease);
         let max_bytes = options.max_bytes.filter(|_| !(waits && options.defaults.file));
         let of_strangers = max_bytes.map(|bytes| Share::of(bytes).of_strangers());

@@ -2,6 +2,7 @@
 //! health accordingly.
 
 use std::cell::Cell;
+use std::path::Path;
 use std::sync::Arc;
 
 use aethon_core::storage::StorageHealth;
@@ -11,7 +12,7 @@ use super::file_identity::FileIdentity;
 use super::open::Opened;
 use super::sql::Sql;
 use super::writer::{IdleTask, Job, OwnTasks, Relief};
-use crate::error::Error;
+use crate::error::{Error, Obstacle};
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
 const MOST_KEPT: usize = 512;
@@ -78,6 +79,11 @@ impl Commits {
     /// Returns whether the connection only reads, and another has to take its place before anything can be written.
     pub(super) fn only_reads(&self) -> bool {
         self.obstacle.is_some()
+    }
+
+    /// Returns whether the database could only be read so far and can perhaps be written by now.
+    pub(super) fn may_be_opened_anew(&self, path: &Path) -> bool {
+        self.only_reads() && self.identity.is_in_place() && Obstacle::seems_gone(path)
     }
 
     /// Returns whether the last commit failed, so that the next may succeed. Damage stays, and is no reason to let everything
@@ -186,11 +192,11 @@ impl Commits {
     }
 
     fn attempt(&self, sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
-        if let Err(error) = self.identity.check() {
-            return Attempt::Failed(error);
-        }
         if let Some(obstacle) = &self.obstacle {
             return Attempt::Failed(obstacle.for_another());
+        }
+        if let Err(error) = self.identity.check() {
+            return Attempt::Failed(error);
         }
         if let Err(error) = sql.execute("BEGIN IMMEDIATE", []) {
             return Attempt::Failed(error.into());
