@@ -22,6 +22,19 @@ fn destroy_pages_with(home: &Path, text: &str) {
     assert!(found > 0, "{text:?} is not in the file");
 }
 
+/// Overwrites the first page of a table, which its row of the schema names: type, name, table, page, statement.
+fn destroy_table(home: &Path, table: &str) {
+    let path = home.join("aethon.db");
+    let bytes = std::fs::read(&path).expect("the database");
+    let position = |text: &str| bytes.windows(text.len()).position(|window| window == text.as_bytes());
+    let row = format!("table{table}{table}");
+    let number =
+        position(&row).expect("a row") + row.len()..position(&format!("CREATE TABLE {table} ")).expect("SQL");
+    let page = bytes[number].iter().fold(0, |page, byte| (page << 8) | u64::from(*byte));
+    let file = std::fs::OpenOptions::new().write(true).open(&path).expect("the database");
+    file.write_all_at(&[0x5a; PAGE], (page - 1) * PAGE as u64).expect("it can be written");
+}
+
 /// Waits until everything is in the main file.
 fn until_checkpointed(home: &Path) {
     eventually("the log is empty", || {
@@ -91,4 +104,20 @@ fn a_turn_that_meets_damage_ends_and_all_callers_are_told() {
     let server = Server::start_in(home, &[]);
     assert_eq!(server.get("/api/ready").status, 200);
     assert!(server.said("webchat:default").len() > 12, "most of it is there");
+}
+
+#[test]
+fn a_server_starts_on_damaged_marks_and_turns_and_says_so() {
+    for table in ["marks", "turns"] {
+        let (server, _) = with_conversation();
+        let home = server.home();
+        server.terminate();
+        destroy_table(home.path(), table);
+        let server = Server::start_in(home, &[]);
+        let unready = server.get("/api/ready");
+        assert_eq!(unready.status, 503, "{table}");
+        assert!(unready.text().contains("the database is damaged"), "{table}: {}", unready.text());
+        assert_eq!(server.get("/api/sessions").json()["count"], 1, "{table}");
+        server.terminate();
+    }
 }

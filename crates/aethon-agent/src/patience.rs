@@ -5,8 +5,8 @@
 //! session's queue, and new messages are refused meanwhile, so the number of waiters is bounded by the number of open
 //! turns.
 //!
-//! No wait mends a damaged storage, so damage is returned at once. A read that fails again and again while everything
-//! else works has met a part of the disk that cannot be read, and counts as damage as well ([`until_read`]).
+//! No wait mends a damaged storage, so damage is returned at once. A part of the disk that fails to be read again and again
+//! while everything else works counts as damage as well ([`until_read`]).
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// fix.
 const MOST_FAULTS: usize = 4;
 
-/// How many times in a row a read may fail while the storage is healthy otherwise: with the pauses, some six seconds.
+/// How many times in a row the disk may fail to read while the storage is healthy otherwise: with the pauses, some six seconds.
 const MAX_LONE_FAILURES: usize = 8;
 
 /// Repeats a read until it succeeds. If it alone keeps failing, the storage is damaged.
@@ -44,7 +44,9 @@ where
         let read = attempt();
         async move {
             let error = match read.await {
-                Err(error) if error.is_unavailable() && health.fault().is_none() => error,
+                // Only the disk itself says something about the file. A lack of descriptors or threads, or a program that
+                // holds the file for long, passes.
+                Err(error) if error.is_unreadable() && health.fault().is_none() => error,
                 outcome => {
                     lone_failures.store(0, Ordering::Relaxed);
                     return outcome;
@@ -140,7 +142,7 @@ mod tests {
         let (health, tried) = (StorageHealth::default(), Cell::new(0));
         let attempt = || async {
             tried.set(tried.get() + 1);
-            Err::<(), _>(Error::unavailable("the disk fails"))
+            Err::<(), _>(Error::unreadable("the disk fails"))
         };
         let error = until_read("a test", &health, attempt).await.unwrap_err();
         assert!(error.is_damaged() && error.to_string().contains("the disk fails"), "{error}");
@@ -149,12 +151,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_read_that_fails_for_long_for_lack_of_something_is_no_damage() {
+        let (health, tried) = (StorageHealth::default(), Cell::new(0));
+        let attempt = || async {
+            tried.set(tried.get() + 1);
+            if tried.get() < 100 { Err(Error::unavailable("no thread could be started")) } else { Ok(()) }
+        };
+        until_read("a test", &health, attempt).await.unwrap();
+        assert!(health.check_damage().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_read_waits_while_the_whole_storage_fails() {
         let (health, tried) = (StorageHealth::default(), Cell::new(0));
         health.failed("the disk is full");
         let attempt = || async {
             tried.set(tried.get() + 1);
-            if tried.get() < 100 { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+            if tried.get() < 100 { Err(Error::unreadable("the disk fails")) } else { Ok(()) }
         };
         until_read("a test", &health, attempt).await.unwrap();
         assert!(health.check_damage().is_ok());

@@ -25,6 +25,7 @@ enum Kind {
     Mismatch,
     Full,
     Unavailable,
+    Unreadable,
     Damaged,
     NoRoom,
     ShuttingDown,
@@ -64,6 +65,12 @@ impl Error {
     /// call succeeds once it works again.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Self::of(Kind::Unavailable, message)
+    }
+
+    /// The disk failed to read a part of the storage. Like [`Self::unavailable`]; but if it fails again and again while everything
+    /// else works, that part is lost.
+    pub fn unreadable(message: impl Into<String>) -> Self {
+        Self::of(Kind::Unreadable, message)
     }
 
     /// The storage is damaged. Nothing was changed, and the same call fails again until the storage is mended.
@@ -132,14 +139,24 @@ impl Error {
     pub fn is_busy(&self) -> bool {
         matches!(
             self.kind,
-            Kind::Full | Kind::Unavailable | Kind::NoRoom | Kind::ShuttingDown | Kind::Elsewhere
+            Kind::Full
+                | Kind::Unavailable
+                | Kind::Unreadable
+                | Kind::NoRoom
+                | Kind::ShuttingDown
+                | Kind::Elsewhere
         )
     }
 
     /// Returns whether the storage (or something else that everything needs) does not work, be it for the moment or
     /// for good.
     pub fn is_unavailable(&self) -> bool {
-        matches!(self.kind, Kind::Unavailable | Kind::Damaged)
+        matches!(self.kind, Kind::Unavailable | Kind::Unreadable | Kind::Damaged)
+    }
+
+    /// Returns whether the disk failed to read a part of the storage.
+    pub fn is_unreadable(&self) -> bool {
+        self.kind == Kind::Unreadable
     }
 
     /// Returns whether the storage is damaged, so that waiting does not help.

@@ -304,6 +304,21 @@ impl Error {
         matches!(self.0, Reason::Damaged(_))
     }
 
+    /// Returns whether the disk failed to read a part of the file, which says something about the file. A lack of memory,
+    /// descriptors or threads says nothing.
+    pub fn is_unreadable(&self) -> bool {
+        use rusqlite::ffi;
+        const READING: [i32; 5] = [
+            ffi::SQLITE_IOERR,
+            ffi::SQLITE_IOERR_READ,
+            ffi::SQLITE_IOERR_SHORT_READ,
+            ffi::SQLITE_IOERR_CORRUPTFS,
+            ffi::SQLITE_IOERR_DATA,
+        ];
+        let Reason::Disk(rusqlite::Error::SqliteFailure(cause, _)) = &self.0 else { return false };
+        READING.contains(&cause.extended_code)
+    }
+
     /// Returns whether the storage was already closed.
     pub fn is_closed(&self) -> bool {
         matches!(self.0, Reason::Closed)
@@ -348,8 +363,32 @@ impl From<Error> for aethon_core::error::Error {
             Reason::Refused(refusal) => refusal,
             Reason::Closed => Self::shutting_down(),
             Reason::Damaged(_) => Self::damaged(error.to_string()).because(error),
+            _ if error.is_unreadable() => Self::unreadable(error.to_string()).because(error),
             _ if error.is_unavailable() => Self::unavailable(error.to_string()).because(error),
             _ => Self::internal(error.to_string()).because(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::*;
+
+    #[test]
+    fn only_a_disk_that_fails_to_read_makes_the_file_unreadable() {
+        let of = |code| {
+            let error = Error::from(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+            aethon_core::error::Error::from(error)
+        };
+        for code in [ffi::SQLITE_IOERR_READ, ffi::SQLITE_IOERR_CORRUPTFS] {
+            assert!(of(code).is_unreadable() && of(code).is_unavailable() && of(code).is_busy(), "{code}");
+        }
+        for code in [ffi::SQLITE_CANTOPEN, ffi::SQLITE_BUSY, ffi::SQLITE_IOERR_NOMEM, ffi::SQLITE_FULL] {
+            assert!(of(code).is_unavailable() && !of(code).is_unreadable(), "{code}");
+        }
+        let thread = aethon_core::error::Error::from(Error::thread(std::io::ErrorKind::WouldBlock.into()));
+        assert!(thread.is_unavailable() && !thread.is_unreadable());
     }
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::db::{self, Sql, TableSalvage, VERSION, indexes};
 use crate::error::Error;
-use crate::memory;
+use crate::{marks, memory};
 
 /// How many faults are named.
 const MAX_FAULTS: usize = 50;
@@ -74,6 +74,8 @@ fn salvage(damaged: &Connection, target: &Path) -> Result<Salvaged, Error> {
     let tables = db::salvage(damaged, &new)?;
     db::finish(&new, version)?;
     let sql = Sql::new(&new);
+    // As an upgrade does: default limits that the old format did not have must not remove anything unannounced.
+    marks::begin_defaults_wait(&sql, version)?;
     db::in_transaction(&sql, memory::index_all)?;
     drop(sql);
     let remaining = faults(&new);

@@ -152,7 +152,8 @@ impl Store {
             busy_timeout: options.busy_timeout,
             max_bytes: options.max_bytes,
             is_limited: match options.defaults.file {
-                true => |sql| Ok(marks::defaults_wait(sql)?.is_none()),
+                // What cannot be read is noted below, and is no reason to refuse anything.
+                true => |sql| Ok(marks::defaults_wait(sql).is_ok_and(|left| left.is_none())),
                 false => |_| Ok(true),
             },
             upgrade: match options.upgrade {
@@ -164,7 +165,7 @@ impl Store {
         };
         let mut opened = db::open_or_read(&settings)?;
         let is_daemon = options.mode == OpenMode::Daemon;
-        let waits = marks::defaults_wait(&Sql::new(&opened.connection))?.is_some();
+        let waits = do_defaults_wait(&Sql::new(&opened.connection), &settings.health)?;
         if is_daemon {
             db::remove_partial_copies(path);
         }
@@ -175,10 +176,9 @@ impl Store {
             look_after(&mut opened, &settings, &*options.clock)?;
         }
         let own_tasks = OwnTasks { idle_tasks: IDLE_TASKS, probe: marks::probe, relief: oneshots::free };
-        let identity = opened.identity.clone();
         let writer = Writer::start(opened, settings.clone(), own_tasks)?;
         let health = settings.health.clone();
-        let readers = Readers::new(settings, identity);
+        let readers = Readers::new(settings);
         let owner = Owner::fresh(is_daemon, options.lease);
         let max_bytes = options.max_bytes.filter(|_| !(waits && options.defaults.file));
         let of_strangers = max_bytes.map(|bytes| Share::of(bytes).of_strangers());
@@ -343,27 +343,51 @@ impl Store {
     }
 }
 
+/// Returns whether default limits wait. If the file does not say because it is damaged, they do: then they remove nothing.
+fn do_defaults_wait(sql: &Sql<'_>, health: &StorageHealth) -> Result<bool, Error> {
+    match marks::defaults_wait(sql) {
+        Err(error) if error.is_damaged() || error.is_unreadable() => {
+            note(health, &error);
+            Ok(true)
+        }
+        other => other.map(|left| left.is_some()),
+    }
+}
+
 /// What a daemon does before anything else: checks the file, and ends what the daemon before it left. What is stored can
-/// be read even if the file is damaged, so that is no reason not to start.
+/// be read even if a part of the file is damaged or cannot be read, so that is no reason not to start.
 fn look_after(opened: &mut Opened, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
     let health = &settings.health;
-    let done = db::mend_indexes(&mut opened.connection).and_then(|()| {
-        let sql = Sql::new(&opened.connection);
-        prove_writable(&sql, &settings.path, health)?;
-        // If nothing can be written now, leases expire and reservations get booked anyway, only later.
-        if health.fault().is_none() {
-            write_off(&sql, day_at(clock))?;
-            owners::forget_daemons(&sql)?;
-            clock_jumps::undo_future_deliveries(&sql, to_millis(clock.now()))?;
-        }
-        Ok(())
-    });
-    match done {
-        Err(error) if error.is_damaged() => {
-            db::note_damage(health, &error);
+    if let Err(error) = db::mend_indexes(&mut opened.connection) {
+        note(health, &error);
+        return Ok(());
+    }
+    match end_former(&Sql::new(&opened.connection), settings, clock) {
+        Err(error) if error.is_damaged() || error.is_unreadable() => {
+            note(health, &error);
             Ok(())
         }
         other => other,
+    }
+}
+
+/// Ends what an earlier daemon left.
+fn end_former(sql: &Sql<'_>, settings: &Settings, clock: &dyn Clock) -> Result<(), Error> {
+    prove_writable(sql, &settings.path, &settings.health)?;
+    // If nothing can be written now, leases expire and reservations get booked anyway, only later.
+    if settings.health.fault().is_none() {
+        write_off(sql, day_at(clock))?;
+        owners::forget_daemons(sql)?;
+        clock_jumps::undo_future_deliveries(sql, to_millis(clock.now()))?;
+    }
+    Ok(())
+}
+
+/// Makes known what is wrong with the file.
+fn note(health: &StorageHealth, error: &Error) {
+    match error.is_damaged() {
+        true => db::note_damage(health, error),
+        false => report(health, error),
     }
 }
 

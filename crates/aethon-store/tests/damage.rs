@@ -10,6 +10,7 @@ use aethon_core::ids::TurnId;
 use aethon_core::message::Block;
 use aethon_core::owner::Owners;
 use aethon_core::session::{Clear, SessionQuery, Transcripts, TurnLog, TurnLookup};
+use aethon_core::storage::Upkeep;
 use aethon_core::version::Expected;
 use aethon_store::repair::{Repair, repair};
 use aethon_store::{OpenMode, Options, Store};
@@ -163,6 +164,45 @@ async fn a_daemon_starts_on_a_damaged_table_and_refuses_messages() {
     store.close().await;
 }
 
+#[tokio::test]
+async fn a_daemon_starts_on_whatever_part_of_the_file_is_damaged() {
+    // The index of a constraint cannot be built again without its table; marks are read before the file is checked.
+    for name in ["sqlite_autoindex_marks_1", "sqlite_autoindex_sessions_1", "marks", "turns", "owners"] {
+        let home = filled().await;
+        let pages = pages(&home.path(), name);
+        for page in &pages {
+            destroy(&home.path(), *page);
+        }
+        if pages.is_empty() {
+            continue;
+        }
+        let options = as_daemon().with(|options| {
+            (options.max_bytes, options.defaults.file) = (Some(64 << 20), true);
+        });
+        let store = Store::open(&home.path(), options).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(store.health().check().unwrap_err().is_damaged(), "{name}");
+        assert_eq!(
+            store.window(&session("webchat:s1"), 5).await.is_ok(),
+            !name.contains("sessions"),
+            "{name}"
+        );
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn work_of_idle_moments_goes_on_beside_damage() {
+    let mut home = filled().await;
+    for page in pages(&home.path(), "memories") {
+        destroy(&home.path(), page);
+    }
+    home.reopen_as(OpenMode::Daemon).await;
+    assert!(home.store.health().check().unwrap_err().is_damaged());
+    assert!(home.store.clear(&session("webchat:s1"), Clear::Delete).await.unwrap());
+    until_zero(&home, "SELECT count(*) FROM purges");
+    home.store.close().await;
+}
+
 /// The schema of before there was a link to the log.
 const FORMER: [&str; 17] = [
     include_str!("../src/db/migrations/0001_conversations.sql"),
@@ -218,6 +258,7 @@ async fn a_damaged_database_of_an_older_format_is_salvaged_with_the_columns_it_h
         let kept = store.window(&session(S), 10_000).await.unwrap().len();
         assert!((360..400).contains(&kept), "{kept} of 400 are left, format {version}");
         assert_eq!(store.session(&session(S)).await.unwrap().unwrap().title, "A title");
+        assert!(store.marks().await.unwrap().defaults_wait.is_some(), "new limits wait as after an upgrade");
         store.close().await;
     }
 }

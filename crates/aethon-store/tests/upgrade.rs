@@ -119,7 +119,9 @@ async fn an_incomplete_copy_is_removed_at_the_next_start() {
     }
     upgraded(&path).unwrap().close().await;
     assert_eq!(names(folder.path()), ["aethon.db", "aethon.db.bak-v17"]);
-    fs::write(folder.path().join("aethon.db.bak-v17.partial"), "half").unwrap();
+    for name in ["aethon.db.bak-v17.partial", "aethon.db.bak-v17.partial-journal"] {
+        fs::write(folder.path().join(name), "half").unwrap();
+    }
     open(&path, |options| options.mode = OpenMode::Daemon).unwrap().close().await;
     assert_eq!(names(folder.path()), ["aethon.db", "aethon.db.bak-v17"]);
     let copies = copy::of_upgrades(&path);

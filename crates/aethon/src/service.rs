@@ -91,8 +91,7 @@ impl Service {
             .map_err(|error| Error::refused(error.to_string()).because(error))?;
         aethon.deliveries.channels.set(channels.clone());
         // Recovery starts before new messages are accepted; whoever reopens the chat can watch it.
-        let (watch, theirs) = (hub.clone(), channels.clone());
-        aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await?;
+        recover(&aethon, &hub, &channels).await?;
         aethon.engine.tell(hub.clone());
         let config = Live::new(aethon.config.clone());
         let (reload, reloads) = crate::view::reload_requests();
@@ -311,6 +310,19 @@ async fn remove_stale_containers(docker: &DockerSandbox) {
 }
 
 /// Creates the scheduler with the jobs of the configuration.
+/// Looks after the turns that an earlier daemon left. What cannot be read is looked for again later; everything else is there to
+/// be read, and to say what is wrong.
+async fn recover(aethon: &Aethon, hub: &Arc<Hub>, channels: &Channels) -> Result<()> {
+    let (watch, theirs) = (hub.clone(), channels.clone());
+    match aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await {
+        Err(error) if error.is_unavailable() => {
+            tracing::error!(%error, "interrupted turns could not be looked for; trying again later");
+        }
+        recovered => drop(recovered?),
+    }
+    Ok(())
+}
+
 async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
     // A full disk must not prevent the start: the stored jobs run, and the next start syncs the new ones.
     if let Err(error) = aethon.take_over_jobs().await {

@@ -72,15 +72,15 @@ impl Engine {
 
     /// Looks after the turns that an earlier process left: takes up those that nobody can send again, closes the others
     /// as interrupted. `surface` says who watches a turn that goes on. Returns how many go on. From then on the engine
-    /// [watches](Self::watch).
+    /// [watches](Self::watch), even if this fails.
     pub async fn recover(
         &self,
         surface: impl Fn(&TurnRecord) -> Arc<dyn Surface> + Send + Sync + 'static,
     ) -> Result<usize> {
         let surface: Arc<Watchers> = Arc::new(surface);
-        let going_on = self.0.recover(&*surface).await?;
+        let going_on = self.0.recover(&*surface).await;
         self.0.watch(surface);
-        Ok(going_on)
+        going_on
     }
 
     /// Says to other programs on the same storage that this one lives, and looks after the turns of those that are gone,

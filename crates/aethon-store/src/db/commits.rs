@@ -1,6 +1,8 @@
 //! Runs a group of jobs in one transaction, decides what becomes of each when something fails, and updates the storage
 //! health accordingly.
 
+use std::cell::Cell;
+use std::path::Path;
 use std::sync::Arc;
 
 use aethon_core::storage::StorageHealth;
@@ -10,7 +12,7 @@ use super::file_identity::FileIdentity;
 use super::open::Opened;
 use super::sql::Sql;
 use super::writer::{IdleTask, Job, OwnTasks, Relief};
-use crate::error::Error;
+use crate::error::{Error, Obstacle};
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
 const MOST_KEPT: usize = 512;
@@ -26,6 +28,8 @@ pub(super) struct Commits {
     relief: Relief,
     /// Why nothing can be written, if the connection only reads.
     obstacle: Option<Error>,
+    /// Whether the last attempt met a fault that may pass. The health does not say that once it reports damage.
+    is_failing: Cell<bool>,
 }
 
 /// Result of running a group of jobs.
@@ -67,7 +71,9 @@ impl Commits {
         own_tasks: &OwnTasks,
     ) -> Self {
         let (identity, capacity) = (opened.identity.clone(), opened.capacity);
-        Self { identity, health, probe: own_tasks.probe, capacity, relief: own_tasks.relief, obstacle }
+        let is_failing = Cell::new(health.fault().is_some_and(|fault| !fault.is_permanent()));
+        let (probe, relief) = (own_tasks.probe, own_tasks.relief);
+        Self { identity, health, probe, capacity, relief, obstacle, is_failing }
     }
 
     /// Returns whether the connection only reads, and another has to take its place before anything can be written.
@@ -75,9 +81,15 @@ impl Commits {
         self.obstacle.is_some()
     }
 
-    /// Returns whether the last commit failed.
+    /// Returns whether the database could only be read so far and can perhaps be written by now.
+    pub(super) fn may_be_opened_anew(&self, path: &Path) -> bool {
+        self.only_reads() && self.identity.is_in_place() && Obstacle::seems_gone(path)
+    }
+
+    /// Returns whether the last commit failed, so that the next may succeed. Damage stays, and is no reason to let everything
+    /// else wait: what can be written still is.
     pub(super) fn is_failing(&self) -> bool {
-        self.health.fault().is_some()
+        self.only_reads() || self.is_failing.get()
     }
 
     /// Runs jobs in one transaction and answers them.
@@ -118,7 +130,7 @@ impl Commits {
                     committed.space = DiskSpace::Lacking;
                 }
                 for job in group {
-                    if job.is_to_be_kept() && error.is_unavailable() && committed.kept.len() < MOST_KEPT {
+                    if job.is_to_be_kept() && may_pass(&error) && committed.kept.len() < MOST_KEPT {
                         committed.kept.push(job);
                     } else {
                         job.answer(Err(error.for_another()));
@@ -135,12 +147,13 @@ impl Commits {
                 // A job that failed on its own is answered with its own error.
                 for job in group {
                     let failed = job.failure().filter(|error| error.is_unavailable());
+                    let may_pass = failed.is_some_and(may_pass);
                     if let Some(error) = failed
                         && !self.is_just_too_large(sql, error)
                     {
                         self.note(error);
                     }
-                    if failed.is_some() && job.is_to_be_kept() && committed.kept.len() < MOST_KEPT {
+                    if may_pass && job.is_to_be_kept() && committed.kept.len() < MOST_KEPT {
                         committed.kept.push(job);
                     } else {
                         job.answer(Ok(()));
@@ -179,11 +192,11 @@ impl Commits {
     }
 
     fn attempt(&self, sql: &Sql<'_>, group: &mut [Box<dyn Job>]) -> Attempt {
-        if let Err(error) = self.identity.check() {
-            return Attempt::Failed(error);
-        }
         if let Some(obstacle) = &self.obstacle {
             return Attempt::Failed(obstacle.for_another());
+        }
+        if let Err(error) = self.identity.check() {
+            return Attempt::Failed(error);
         }
         if let Err(error) = sql.execute("BEGIN IMMEDIATE", []) {
             return Attempt::Failed(error.into());
@@ -210,6 +223,9 @@ impl Commits {
     }
 
     fn note(&self, error: &Error) {
+        if error.is_unavailable() {
+            self.is_failing.set(may_pass(error));
+        }
         if error.is_damaged() {
             return note_damage(&self.health, error);
         }
@@ -222,10 +238,16 @@ impl Commits {
     }
 
     fn note_success(&self) {
+        self.is_failing.set(false);
         if self.health.recovered() {
             tracing::info!("the storage works again");
         }
     }
+}
+
+/// Returns whether the same job can succeed later, while the program runs.
+fn may_pass(error: &Error) -> bool {
+    error.is_unavailable() && !error.is_damaged()
 }
 
 /// Reports that the database is damaged to all who use it, and to the log once.

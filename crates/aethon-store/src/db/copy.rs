@@ -5,7 +5,7 @@
 //! a write-ahead log a held snapshot would stop all writers, so there the copy proceeds in steps and starts over after
 //! each write.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::time::Duration;
 
@@ -109,9 +109,10 @@ pub(crate) fn inspect(path: &Path) -> Result<Option<i64>, Error> {
 
 /// Returns whether another process has the database open. Takes no lock. As with [`inspect`], never for an own database.
 pub(crate) fn is_open_elsewhere(path: &Path) -> bool {
-    let Ok(shared) = OpenOptions::new().read(true).write(true).open(file::beside(path, "-shm")) else {
-        return false;
-    };
+    let shared = file::beside(path, "-shm");
+    // A lock can be looked for without being able to write.
+    let opened = OpenOptions::new().read(true).write(true).open(&shared).or_else(|_| File::open(&shared));
+    let Ok(shared) = opened else { return false };
     let mut lock = Flock::from(FlockType::WriteLock);
     (lock.start, lock.length, lock.offset_type) = (CONNECTED as _, 1, FlockOffsetType::Set);
     matches!(fcntl_getlk(&shared, &lock), Ok(Some(_)))

@@ -18,6 +18,8 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// Makes sure that the file exists, is ours, has a known version, and is accessible to its owner only. Returns its version; 0
 /// is a new one.
+///
+/// No connection of this process may have it open: closing a file drops the locks that the process holds on it.
 pub(super) fn prepare(path: &Path) -> Result<i64, Error> {
     let version = check(path)?.unwrap_or_default();
     if !path.exists() {
@@ -26,10 +28,16 @@ pub(super) fn prepare(path: &Path) -> Result<i64, Error> {
     // Without this check SQLite would fall back to read-only mode and fail only at the first write.
     let opened = OpenOptions::new().read(true).write(true).open(path);
     opened.map_err(|error| Error::unwritable(path, Obstacle::of(&error)))?;
+    close_to_others(path)?;
+    Ok(version)
+}
+
+/// Makes sure that the database and what is beside it are accessible to its owner only. Does not open them.
+pub(super) fn close_to_others(path: &Path) -> Result<(), Error> {
     for file in [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")] {
         restrict_to_owner(&file)?;
     }
-    Ok(version)
+    Ok(())
 }
 
 /// Returns the path of a sibling file: the database's name with a suffix.
@@ -37,6 +45,11 @@ pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
+}
+
+/// Returns whether no commits are in a log beside the database.
+pub(super) fn has_empty_log(path: &Path) -> bool {
+    fs::metadata(beside(path, "-wal")).map_or(true, |log| log.len() == 0)
 }
 
 /// Creates an empty file that only its owner can read. SQLite gives `-wal` and `-shm` the same mode.
@@ -63,7 +76,7 @@ pub(super) fn check(path: &Path) -> Result<Option<i64>, Error> {
     let mut version = field(60);
     check_header(path, version, field(68))?;
     // Commits that are still in the log may have raised the version.
-    if fs::metadata(beside(path, "-wal")).is_ok_and(|wal| wal.len() > 0) {
+    if !has_empty_log(path) {
         log_link::check(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;

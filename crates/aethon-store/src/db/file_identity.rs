@@ -46,6 +46,11 @@ impl FileIdentity {
         Ok(identity)
     }
 
+    /// Returns whether the database itself is still at its place, whatever became of the log.
+    pub(super) fn is_in_place(&self) -> bool {
+        inode_at(&self.path).is_ok_and(|now| now == Some(self.main))
+    }
+
     /// Fails if one of the files was replaced or removed.
     pub(super) fn check(&self) -> Result<(), Error> {
         check_same(&self.path, self.main, inode_at(&self.path)?)?;

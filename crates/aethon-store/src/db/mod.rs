@@ -17,6 +17,7 @@ mod open;
 #[cfg(test)]
 mod plans;
 mod readers;
+mod reading;
 mod salvage;
 mod sql;
 mod start_check;

@@ -3,7 +3,6 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use aethon_core::storage::{StorageHealth, Synchronous};
@@ -11,7 +10,10 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::capacity::Capacity;
+use super::commits::note_damage;
+use super::copy::is_open_elsewhere;
 use super::file_identity::FileIdentity;
+use super::reading::{Access, ReadMode, Reading};
 use super::sql::Sql;
 use super::upgrade::upgrade;
 use super::{file, migrate};
@@ -34,24 +36,8 @@ pub(crate) struct Settings {
     pub(crate) upgrade: Upgrade,
     /// Where failures and recoveries of the storage are reported.
     pub(crate) health: StorageHealth,
-    /// How connections that only read are opened.
+    /// How it is read.
     pub(crate) reading: Arc<Reading>,
-}
-
-/// How connections that only read are opened. Clones of [`Settings`] share it.
-#[derive(Debug, Default)]
-pub(crate) struct Reading(AtomicBool);
-
-impl Reading {
-    /// Returns whether the file is read as one that never changes. Then it needs no index of the log, for which a full or
-    /// read-only disk has no room.
-    pub(super) fn is_of_a_fixed_file(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn set(&self, is_fixed: bool) {
-        self.0.store(is_fixed, Ordering::Release);
-    }
 }
 
 /// What happens to a database of an older version.
@@ -73,38 +59,72 @@ pub(crate) struct Opened {
     pub(crate) obstacle: Option<Error>,
 }
 
-/// Checks the file, creates or migrates it, and opens the writing connection.
-pub(crate) fn open(settings: &Settings) -> Result<Opened, Error> {
+/// Checks the file, creates or migrates it, and opens the writing connection. A database of this version on a full or read-only
+/// disk is opened for reading.
+pub(crate) fn open_or_read(settings: &Settings) -> Result<Opened, Error> {
+    let mut access = settings.reading.alone();
+    let (opened, mode) = match open(settings) {
+        Err(error) if error.leaves_it_readable() => open_for_reading(settings, error)?,
+        opened => (opened?, ReadMode::Lasting),
+    };
+    *access = Access::new(mode, opened.identity.clone());
+    Ok(opened)
+}
+
+/// Closes a database that could only be read, and opens it for writing. If that fails, its readers go on, and the obstacle
+/// stays.
+pub(super) fn open_anew(settings: &Settings, former: Opened) -> Opened {
+    let Opened { connection, identity, capacity, obstacle } = former;
+    let placeholder = match Connection::open_in_memory() {
+        Ok(placeholder) => placeholder,
+        Err(error) => {
+            tracing::warn!(%error, "no connection could be made");
+            return Opened { connection, identity, capacity, obstacle };
+        }
+    };
+    let mut access = settings.reading.alone();
+    if let Err((_, error)) = connection.close() {
+        tracing::warn!(%error, "the database could not be closed before it is opened again");
+    }
+    // It was checked when it was opened for reading. What else opens the file might drop the locks of a copy that is made.
+    let opened = file::close_to_others(&settings.path).and_then(|()| open_writer(settings));
+    match opened.and_then(|writer| Ok((writer, FileIdentity::of(&settings.path)?))) {
+        Ok(((connection, capacity), identity)) => {
+            let identity = Arc::new(identity);
+            *access = Access::new(ReadMode::Lasting, identity.clone());
+            Opened { connection, identity, capacity, obstacle: None }
+        }
+        Err(error) => {
+            note_damage(&settings.health, &error);
+            tracing::debug!(error = &error as &dyn std::error::Error, "the database cannot be written yet");
+            // The obstacle keeps everything from the placeholder.
+            Opened { connection: placeholder, identity, capacity, obstacle }
+        }
+    }
+}
+
+fn open(settings: &Settings) -> Result<Opened, Error> {
     let opened = file::prepare(&settings.path)
         .and_then(|version| bring_up_to_date(settings, version))
         .and_then(|()| open_writer(settings));
     let (connection, capacity) = opened.map_err(|error| error.at_opening(&settings.path))?;
     let identity = Arc::new(FileIdentity::of(&settings.path)?);
-    settings.reading.set(false);
     Ok(Opened { connection, identity, capacity, obstacle: None })
 }
 
-/// Like [`open`], but a database of this version on a full or read-only disk is opened for reading.
-pub(crate) fn open_or_read(settings: &Settings) -> Result<Opened, Error> {
-    match open(settings) {
-        Err(error) if error.leaves_it_readable() => open_fixed(settings, error),
-        other => other,
-    }
-}
-
 /// Opens a database that cannot be written, because of this error. A log that still holds commits needs its index, which a
-/// crash leaves behind; without one there is nothing but the file.
-fn open_fixed(settings: &Settings, error: Error) -> Result<Opened, Error> {
-    let log = std::fs::metadata(file::beside(&settings.path, "-wal"));
-    settings.reading.set(log.map_or(true, |log| log.len() == 0));
-    let opened = open_reader(settings).and_then(|connection| {
+/// crash leaves behind; without one there is nothing but the file. Another program that has it open may write all the same.
+fn open_for_reading(settings: &Settings, error: Error) -> Result<(Opened, ReadMode), Error> {
+    let is_fixed = file::has_empty_log(&settings.path) && !is_open_elsewhere(&settings.path);
+    let mode = if is_fixed { ReadMode::BriefAndFixed } else { ReadMode::Brief };
+    let opened = open_reader(settings, mode).and_then(|connection| {
         let is_current = migrate::is_current(&connection)?;
         Ok((connection, is_current))
     });
     match opened {
         Ok((connection, true)) => {
             let identity = Arc::new(FileIdentity::of(&settings.path)?);
-            Ok(Opened { connection, identity, capacity: None, obstacle: Some(error) })
+            Ok((Opened { connection, identity, capacity: None, obstacle: Some(error) }, mode))
         }
         _ => Err(error),
     }
@@ -152,9 +172,11 @@ fn open_writer(settings: &Settings) -> Result<(Connection, Option<Capacity>), Er
 }
 
 /// Opens a read-only connection.
-pub(super) fn open_reader(settings: &Settings) -> Result<Connection, Error> {
+pub(super) fn open_reader(settings: &Settings, mode: ReadMode) -> Result<Connection, Error> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = if settings.reading.is_of_a_fixed_file() {
+    // A log that fills tells of a program that writes by now.
+    let is_fixed = mode == ReadMode::BriefAndFixed && file::has_empty_log(&settings.path);
+    let connection = if is_fixed {
         flags |= OpenFlags::SQLITE_OPEN_URI;
         connect(Path::new(&fixed(&settings.path)), flags, settings.busy_timeout)?
     } else {

@@ -9,11 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::file_identity::FileIdentity;
-use super::open::{Settings, open_reader};
+use super::open::Settings;
+use super::reading::ReadMode;
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -37,7 +36,6 @@ pub(crate) struct Readers {
 /// State shared by the threads.
 struct Pool {
     settings: Settings,
-    identity: Arc<FileIdentity>,
     workload: Mutex<Workload>,
     job_added: Condvar,
 }
@@ -52,8 +50,8 @@ struct Workload {
 }
 
 impl Readers {
-    pub(crate) fn new(settings: Settings, identity: Arc<FileIdentity>) -> Self {
-        let pool = Pool { settings, identity, workload: Mutex::default(), job_added: Condvar::new() };
+    pub(crate) fn new(settings: Settings) -> Self {
+        let pool = Pool { settings, workload: Mutex::default(), job_added: Condvar::new() };
         Self { slots: Semaphore::new(QUEUE_CAPACITY), pool: Arc::new(pool) }
     }
 
@@ -127,40 +125,44 @@ impl Pool {
     }
 
     fn serve(&self) {
-        let mut first = None;
-        loop {
-            // The file at this path may have been replaced by another one.
-            match self.identity.check().and_then(|()| open_reader(&self.settings)) {
-                Ok(connection) => match self.serve_on(&connection, first) {
-                    Some(job) => first = Some(job),
-                    None => return,
-                },
+        while let Some(job) = self.next() {
+            let access = self.settings.reading.access();
+            match access.open(&self.settings) {
+                Ok(connection) if access.mode == ReadMode::Lasting => {
+                    drop(access);
+                    return self.serve_on(&Sql::new(&connection), job);
+                }
+                Ok(connection) => {
+                    job(Ok(&Sql::new(&connection)));
+                    // Before the database can be opened for writing.
+                    drop(connection);
+                    drop(access);
+                }
                 Err(error) => {
-                    // Without a connection this thread is of no use: it fails the queued jobs and ends.
-                    let jobs = {
-                        let mut workload = self.lock();
-                        workload.running -= 1;
-                        std::mem::take(&mut workload.jobs)
-                    };
-                    first.into_iter().chain(jobs).for_each(|job| job(Err(error.for_another())));
-                    return;
+                    drop(access);
+                    return self.fail(job, &error);
                 }
             }
         }
     }
 
-    /// Runs jobs on this connection until the thread should end. Returns a job for which the file has to be opened anew.
-    fn serve_on(&self, connection: &Connection, mut first: Option<Job>) -> Option<Job> {
-        let reading = &self.settings.reading;
-        let is_fixed = reading.is_of_a_fixed_file();
-        let sql = Sql::new(connection);
-        while let Some(job) = first.take().or_else(|| self.next()) {
-            if reading.is_of_a_fixed_file() != is_fixed {
-                return Some(job);
-            }
-            job(Ok(&sql));
+    /// Runs jobs on a connection that stays open, until the thread should end.
+    fn serve_on(&self, sql: &Sql<'_>, first: Job) {
+        let mut next = Some(first);
+        while let Some(job) = next {
+            job(Ok(sql));
+            next = self.next();
         }
-        None
+    }
+
+    /// Fails the queued jobs and ends the thread, which is of no use without a connection.
+    fn fail(&self, first: Job, error: &Error) {
+        let jobs = {
+            let mut workload = self.lock();
+            workload.running -= 1;
+            std::mem::take(&mut workload.jobs)
+        };
+        std::iter::once(first).chain(jobs).for_each(|job| job(Err(error.for_another())));
     }
 
     /// Returns the next job; `None` if the thread should end.

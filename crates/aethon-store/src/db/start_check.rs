@@ -35,11 +35,18 @@ pub(crate) fn mend_indexes(connection: &mut Connection) -> Result<(), Error> {
         return Ok(());
     }
     let damaged = indexes::named_by(connection, &faults)?;
-    for index in &damaged {
-        indexes::rebuild(connection, index)?;
+    let mut rebuilt = Vec::new();
+    for index in damaged {
+        match indexes::rebuild(connection, &index) {
+            Ok(()) => rebuilt.push(index),
+            // The index of a constraint, or a table that cannot be read either. What is left of the faults is returned below.
+            Err(error) => {
+                tracing::warn!(%error, index, "a damaged index of the database could not be rebuilt")
+            }
+        }
     }
-    if !damaged.is_empty() {
-        let indexes = damaged.join(", ");
+    if !rebuilt.is_empty() {
+        let indexes = rebuilt.join(", ");
         tracing::warn!(indexes, "indexes of the database were damaged and are rebuilt; nothing is lost");
     }
     match find(connection)?.as_slice() {

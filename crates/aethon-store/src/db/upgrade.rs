@@ -138,9 +138,9 @@ pub(crate) fn copies_of_upgrades(path: &Path) -> Vec<OldCopy> {
     copies
 }
 
-/// Removes copies that were never completed.
+/// Removes copies that were never completed, and the journals that SQLite had beside them.
 pub(crate) fn remove_partial_copies(path: &Path) {
-    for (partial, _) in all_copies(path).into_iter().filter(|(_, rest)| rest.ends_with(PARTIAL)) {
+    for (partial, _) in all_copies(path).into_iter().filter(|(_, rest)| rest.contains(PARTIAL)) {
         match fs::remove_file(&partial) {
             Ok(()) => {
                 tracing::info!(file = %partial.display(), "an incomplete copy of an earlier upgrade was removed")

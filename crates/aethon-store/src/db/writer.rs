@@ -32,7 +32,7 @@ use super::checkpoints::Checkpoints;
 use super::commits::{Commits, Committed, DiskSpace, in_transaction};
 use super::idle_tasks::IdleTasks;
 use super::log_link::{LogMarks, MarkJob, mark};
-use super::open::{Opened, Settings, open};
+use super::open::{Opened, Settings, open_anew};
 use super::sql::Sql;
 use crate::error::Error;
 
@@ -309,6 +309,16 @@ struct WriterState<'s> {
     kept: Vec<Box<dyn Job>>,
     /// How long to wait for a job before probing a failing storage.
     probe_delay: Duration,
+    /// When it was last looked whether a database that only reads can be opened anew.
+    looked_at: Instant,
+}
+
+/// Why the writer no longer runs on a connection.
+enum RunEnd {
+    /// The storage was closed.
+    Closed,
+    /// The database could only be read, and can perhaps be written by now.
+    MayBeWritable,
 }
 
 fn serve(
@@ -317,9 +327,9 @@ fn serve(
     settings: &Settings,
     own_tasks: &OwnTasks,
 ) {
-    let mut kept = Vec::new();
+    let (mut kept, mut probe_delay) = (Vec::new(), MIN_PROBE_DELAY);
     loop {
-        let obstacle = opened.obstacle.take();
+        let obstacle = opened.obstacle.as_ref().map(Error::for_another);
         let log_pages = count_log_pages(&mut opened.connection);
         let commits = Commits::new(&opened, obstacle, settings.health.clone(), own_tasks);
         let checkpoints = Checkpoints::new(settings.clone(), opened.identity.clone(), log_pages);
@@ -332,19 +342,24 @@ fn serve(
             marks: LogMarks::new(&settings.path),
             background: background.clone(),
             kept,
-            probe_delay: MIN_PROBE_DELAY,
+            probe_delay,
+            looked_at: Instant::now(),
         };
-        let next = state.run(jobs);
-        kept = std::mem::take(&mut state.kept);
+        let end = state.run(jobs);
+        (kept, probe_delay) = (std::mem::take(&mut state.kept), state.probe_delay);
         drop(state);
+        if let RunEnd::MayBeWritable = end {
+            opened = open_anew(settings, opened);
+            if opened.obstacle.is_none() {
+                probe_delay = MIN_PROBE_DELAY;
+            }
+            continue;
+        }
         // The last connection to close checkpoints the log and removes it.
         if let Err((_, error)) = opened.connection.close() {
             tracing::warn!(%error, "the database could not be closed; nothing is lost");
         }
-        match next {
-            Some(next) => opened = next,
-            None => return,
-        }
+        return;
     }
 }
 
@@ -380,10 +395,14 @@ fn gather(first: WriterMessage, jobs: &Receiver<WriterMessage>) -> Vec<Box<dyn J
 }
 
 impl WriterState<'_> {
-    /// Runs jobs until the storage is closed, or until the database can be written that could not be when it was opened:
-    /// returns it then, opened anew.
-    fn run(&mut self, jobs: &Receiver<WriterMessage>) -> Option<Opened> {
+    /// Runs jobs until the storage is closed, or until the database can perhaps be written that could not be when it was
+    /// opened.
+    fn run(&mut self, jobs: &Receiver<WriterMessage>) -> RunEnd {
         loop {
+            // A storm of jobs must not keep it from being looked for.
+            if self.is_due_to_be_opened_anew(MAX_PROBE_DELAY) {
+                return RunEnd::MayBeWritable;
+            }
             match jobs.recv_timeout(self.pause()) {
                 Ok(WriterMessage::WakeUp) => {}
                 Ok(first) => {
@@ -394,10 +413,10 @@ impl WriterState<'_> {
                     self.commit(group);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    let reopened = self.on_timeout();
-                    if reopened.is_some() {
-                        return reopened;
+                    if self.is_due_to_be_opened_anew(Duration::ZERO) {
+                        return RunEnd::MayBeWritable;
                     }
+                    self.on_timeout();
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -411,7 +430,21 @@ impl WriterState<'_> {
         for job in self.kept.drain(..) {
             job.answer(Err(Error::closed()));
         }
-        None
+        RunEnd::Closed
+    }
+
+    /// Looks whether the database can be opened anew, if the last look is as old as this.
+    fn is_due_to_be_opened_anew(&mut self, age: Duration) -> bool {
+        if !self.commits.only_reads() || self.looked_at.elapsed() < age {
+            return false;
+        }
+        self.looked_at = Instant::now();
+        let is_due = self.commits.may_be_opened_anew(&self.settings.path);
+        if is_due {
+            // It may fail, and is not to be tried in vain all the time.
+            self.probe_delay = (self.probe_delay * 2).min(MAX_PROBE_DELAY);
+        }
+        is_due
     }
 
     /// Returns how long to wait for a job.
@@ -432,13 +465,8 @@ impl WriterState<'_> {
         group
     }
 
-    fn on_timeout(&mut self) -> Option<Opened> {
+    fn on_timeout(&mut self) {
         let was_failing = self.commits.is_failing();
-        if self.commits.only_reads()
-            && let Ok(reopened) = open(self.settings)
-        {
-            return Some(reopened);
-        }
         let background = self.take_background();
         if !background.is_empty() {
             self.commit(background);
@@ -461,7 +489,6 @@ impl WriterState<'_> {
         } else {
             MIN_PROBE_DELAY
         };
-        None
     }
 
     fn commit(&mut self, mut group: Vec<Box<dyn Job>>) {
@@ -471,6 +498,9 @@ impl WriterState<'_> {
         }
         let Committed { space, kept } = self.commits.run(&self.sql, group);
         self.kept.extend(kept);
+        if self.commits.only_reads() {
+            return;
+        }
         match space {
             DiskSpace::Enough => self.idle_tasks.after_commit(&self.sql),
             DiskSpace::Lacking => self.idle_tasks.make_room(&self.sql),

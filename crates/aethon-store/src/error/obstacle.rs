@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use rusqlite::ErrorCode;
+use rustix::fs::{Access, access};
 
 /// Bytes that opening a database takes on the disk: its index of the log has this size.
 const NEEDED: usize = 32 << 10;
@@ -37,7 +38,14 @@ impl Obstacle {
         }
     }
 
-    /// Finds the obstacle to opening the database at `path`, which failed with this error.
+    /// Returns whether a database that could only be read so far can perhaps be written by now. Does not open it, because
+    /// closing it drops the locks of those connections that have it open.
+    pub(crate) fn seems_gone(path: &Path) -> bool {
+        access(path, Access::WRITE_OK).is_ok() && write_beside(path).is_ok()
+    }
+
+    /// Finds the obstacle to opening the database at `path`, which failed with this error. No other connection of this process
+    /// may have it open.
     pub(super) fn find(path: &Path, cause: &rusqlite::Error) -> Self {
         if cause.sqlite_error_code() == Some(ErrorCode::DiskFull) {
             return Self::Full;
@@ -53,7 +61,8 @@ impl Obstacle {
 fn write_beside(path: &Path) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".trial-{}", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&name)?;
+    // One that a crash left may have the same number.
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&name)?;
     let written = file.write_all(&[1; NEEDED]).and_then(|()| file.sync_all());
     fs::remove_file(&name)?;
     written
