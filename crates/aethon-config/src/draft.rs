@@ -69,21 +69,11 @@ impl Draft {
             _ => failed(error),
         })?;
         let (path, base_path) = (file.with_extension("toml.edit"), file.with_extension("toml.edit-base"));
-        let now = held::read(&file).map_err(failed)?.unwrap_or_default();
-        let earlier = held::read(&path).map_err(failed)?;
-        let base = held::read(&base_path).map_err(failed)?;
-        let (opened, resumed) = match earlier {
-            None => (now.clone(), Resumed::Nothing),
-            Some(earlier) => match base.and_then(|base| merged(&base, &earlier, &now).ok()) {
-                Some(text) => (text, Resumed::Earlier),
-                None => {
-                    let kept = private_file::write_numbered(&file, "refused", earlier.as_bytes());
-                    (now.clone(), Resumed::SetAside(kept.map_err(failed)?))
-                }
-            },
-        };
-        private_file::write(&base_path, now.as_bytes()).map_err(failed)?;
-        private_file::write(&path, opened.as_bytes()).map_err(failed)?;
+        let beginning = Beginning::of(&file, &path, &base_path).map_err(failed)?;
+        for step in beginning.steps(&path, &base_path) {
+            step.take().map_err(failed)?;
+        }
+        let Beginning { now, opened, resumed } = beginning;
         Ok(Self { path, base_path, base: now, opened, resumed, _lock: lock })
     }
 
@@ -147,6 +137,63 @@ impl Draft {
     }
 }
 
+/// With what a draft begins.
+struct Beginning {
+    /// The text of the file.
+    now: String,
+    /// The text of the draft.
+    opened: String,
+    resumed: Resumed,
+}
+
+/// One file that is written or removed.
+enum FileStep<'a> {
+    Write(&'a Path, &'a str),
+    Remove(&'a Path),
+}
+
+impl Beginning {
+    /// Reads the file, and a draft that was left beside it. One that does not go on is kept in a file of its own.
+    fn of(file: &Path, path: &Path, base_path: &Path) -> io::Result<Self> {
+        let now = held::read(file)?.unwrap_or_default();
+        let (earlier, base) = (held::read(path)?, held::read(base_path)?);
+        let (opened, resumed) = match earlier {
+            None => (now.clone(), Resumed::Nothing),
+            Some(earlier) => match base.and_then(|base| merged(&base, &earlier, &now).ok()) {
+                Some(text) => (text, Resumed::Earlier),
+                None => {
+                    let kept = private_file::write_numbered(file, "refused", earlier.as_bytes())?;
+                    (now.clone(), Resumed::SetAside(kept))
+                }
+            },
+        };
+        Ok(Self { now, opened, resumed })
+    }
+
+    /// What to write, in this order: the program may end after each step, and then no change of others may look like one that the
+    /// draft takes back.
+    fn steps<'a>(&'a self, path: &'a Path, base_path: &'a Path) -> Vec<FileStep<'a>> {
+        let (draft, base) = (FileStep::Write(path, &self.opened), FileStep::Write(base_path, &self.now));
+        match self.resumed {
+            // The merged draft has what others have changed, so it may lie beside the base of before. The earlier draft lacks
+            // it, so it must not lie beside the new base.
+            Resumed::Earlier => vec![draft, base],
+            // A new draft has nothing to do with the base of before; and without a draft, a base means nothing.
+            Resumed::Nothing => vec![base, draft],
+            Resumed::SetAside(_) => vec![FileStep::Remove(path), base, draft],
+        }
+    }
+}
+
+impl FileStep<'_> {
+    fn take(&self) -> io::Result<()> {
+        match self {
+            Self::Write(path, text) => private_file::write(path, text.as_bytes()),
+            Self::Remove(path) => fs::remove_file(path),
+        }
+    }
+}
+
 /// A draft that does not fit what others wrote meanwhile.
 fn refused(file: &Path, conflict: &Conflict, difference: &str, kept: &Path) -> Error {
     let what = match conflict.keys.is_empty() {
@@ -163,4 +210,57 @@ fn refused(file: &Path, conflict: &Conflict, difference: &str, kept: &Path) -> E
         kept.display()
     );
     Error::one(file.display(), what, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &str = "[agent]\nloop_limit = 4\n";
+    /// The draft changes one key and others another one.
+    const DRAFT: &str = "[agent]\nloop_limit = \"many\"\n";
+    const NOW: &str = "[agent]\nloop_limit = 4\n\n[budget]\ndaily_usd = 7\n";
+
+    /// Ends the program after so many steps of opening a draft, then others write `later`. Returns what the next draft begins with.
+    fn reopened(base: &str, draft: Option<&str>, steps: usize, later: &str) -> (Resumed, String) {
+        let home = tempfile::tempdir().unwrap();
+        let (file, path) = (home.path().join("config.toml"), home.path().join("config.toml.edit"));
+        let base_path = home.path().join("config.toml.edit-base");
+        fs::write(&file, NOW).unwrap();
+        fs::write(&base_path, base).unwrap();
+        if let Some(draft) = draft {
+            fs::write(&path, draft).unwrap();
+        }
+        let beginning = Beginning::of(&file, &path, &base_path).unwrap();
+        beginning.steps(&path, &base_path).iter().take(steps).for_each(|step| step.take().unwrap());
+        fs::write(&file, later).unwrap();
+        let draft = Draft::open(&Sources { home: home.path().to_owned(), ..Sources::default() }).unwrap();
+        let text = fs::read_to_string(draft.path()).unwrap();
+        (draft.resumed().clone(), text)
+    }
+
+    #[test]
+    fn a_program_that_ends_while_it_goes_on_with_a_draft_undoes_no_change_of_others() {
+        for steps in 0..=2 {
+            for later in [NOW, "[agent]\nloop_limit = 4\n\n[budget]\ndaily_usd = 7\nmonthly_usd = 50\n"] {
+                let (resumed, text) = reopened(BASE, Some(DRAFT), steps, later);
+                assert_eq!(resumed, Resumed::Earlier, "{steps} {later}");
+                assert_eq!(text, later.replace('4', "\"many\""), "{steps} {later}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_program_that_ends_while_it_begins_a_draft_undoes_no_change_of_others() {
+        // The earlier draft changes what others have changed too; without one, its base may still be there.
+        let conflicting = "[agent]\nloop_limit = 4\n\n[budget]\ndaily_usd = 0\n";
+        for draft in [None, Some(conflicting)] {
+            for steps in 0..=3 {
+                // Others go back to what the earlier base says.
+                let (_, text) = reopened(BASE, draft, steps, BASE);
+                let is_earlier = draft.is_some() && steps == 0;
+                assert_eq!(text, if is_earlier { conflicting } else { BASE }, "{draft:?} {steps}");
+            }
+        }
+    }
 }

@@ -164,6 +164,7 @@ impl Layers {
     }
 
     /// The variables that begin like those of keys and name none, because they lack the separator: `AETHON_HOME`, and slips.
+    /// Without those that describe services.
     pub(crate) fn incomplete_variables(&self) -> &[String] {
         &self.incomplete_variables
     }
@@ -175,6 +176,23 @@ impl Layers {
             _ => None,
         })
     }
+}
+
+/// Returns whether a variable, without the prefix, is one of those with which Kubernetes describes a service to every container
+/// beside it. A service called `aethon-dashboard` makes `AETHON_DASHBOARD_PORT_80_TCP`, which no owner wrote as a key.
+fn describes_service(name: &str, text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
+        return true;
+    }
+    // The port of a key is a number, that of a service is an address.
+    if name.ends_with("_PORT") && text.contains("://") {
+        return true;
+    }
+    let part = ["_PROTO", "_PORT", "_ADDR"].iter().find_map(|ending| name.strip_suffix(ending));
+    let name = part.unwrap_or(name);
+    let port = ["_TCP", "_UDP", "_SCTP"].iter().find_map(|ending| name.strip_suffix(ending));
+    port.and_then(|name| name.rsplit_once("_PORT_")).is_some_and(|(_, number)| is_number(number))
 }
 
 /// The layers in order before merging.
@@ -208,7 +226,9 @@ impl Gathered {
             .filter(|(name, _)| name.starts_with(PREFIX))
             // Variables without the separator are no configuration keys: AETHON_HOME, AETHON_LOG.
             .partition(|(name, _)| name[PREFIX.len()..].contains(SEPARATOR));
-        self.incomplete_variables = incomplete.into_iter().map(|(name, _)| name.clone()).collect();
+        let is_of_owner = |(name, text): &&(String, String)| !describes_service(&name[PREFIX.len()..], text);
+        self.incomplete_variables =
+            incomplete.into_iter().filter(is_of_owner).map(|(name, _)| name.clone()).collect();
         // Sorting puts a whole table before its keys, whatever the order of the environment.
         variables.sort();
         for (name, text) in variables {

@@ -36,9 +36,14 @@ pub fn write_numbered(path: &Path, ending: &str, content: &[u8]) -> io::Result<P
         let numbered = path.with_file_name(format!("{name}.{ending}-{number}"));
         match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&numbered) {
             Ok(mut file) => {
-                file.write_all(content)?;
-                file.sync_all()?;
-                return Ok(numbered);
+                return match file.write_all(content).and_then(|()| file.sync_all()) {
+                    Ok(()) => Ok(numbered),
+                    Err(error) => {
+                        // Half a text would pass for one that was kept.
+                        let _ = fs::remove_file(&numbered);
+                        Err(error)
+                    }
+                };
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

@@ -300,6 +300,38 @@ fn an_unknown_key_that_may_leave_something_unprotected_is_refused_with_the_neare
 }
 
 #[test]
+fn variables_that_describe_a_service_are_no_slips_of_keys() {
+    let of_service = |service: &str| {
+        [
+            ("SERVICE_HOST", "10.96.0.7"),
+            ("SERVICE_PORT", "80"),
+            ("SERVICE_PORT_HTTP", "80"),
+            ("PORT", "tcp://10.96.0.7:80"),
+            ("PORT_80_TCP", "tcp://10.96.0.7:80"),
+            ("PORT_80_TCP_PROTO", "tcp"),
+            ("PORT_80_TCP_PORT", "80"),
+            ("PORT_80_TCP_ADDR", "10.96.0.7"),
+            ("PORT_53_UDP", "udp://10.96.0.7:53"),
+        ]
+        .map(|(ending, value)| (format!("AETHON_{service}_{ending}"), value))
+    };
+    for service in ["DASHBOARD", "WEBHOOK", "DASHBOARD_INTERNAL", "MODEL", "PORT"] {
+        for (name, value) in of_service(service) {
+            let loaded = Home::with("").environment(&[(&name, value)]).load();
+            assert!(loaded.is_ok_and(|loaded| loaded.warnings.is_empty()), "{name}");
+        }
+    }
+    for (name, value) in [
+        ("AETHON_DASHBOARD_PORT", "8080"),
+        ("AETHON_DASHBOARD_HOST", "0.0.0.0"),
+        ("AETHON_DASHBOARD_AUTH_TOKEN", "tcp://10.96.0.7:80"),
+        ("AETHON_DASHBOARD_PORT_HTTP_TCP", "80"),
+    ] {
+        assert!(Home::with("").environment(&[(name, value)]).load().is_err(), "{name}");
+    }
+}
+
+#[test]
 fn what_stands_where_a_table_of_secrets_belongs_is_not_repeated() {
     for set in [
         "mcp.servers.x.env=hunter",

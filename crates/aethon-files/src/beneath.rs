@@ -50,6 +50,11 @@ pub fn readable(handle: impl AsFd, name: &OsStr) -> io::Result<File> {
     Ok(File::from(openat(handle, name, OFlags::RDONLY.union(FILE), Mode::empty())?))
 }
 
+/// Opens an existing entry of a directory for writing, whatever it is.
+pub(crate) fn writable(handle: impl AsFd, name: &OsStr) -> io::Result<File> {
+    Ok(File::from(openat(handle, name, OFlags::WRONLY.union(FILE), Mode::empty())?))
+}
+
 /// Creates a new file in a directory.
 pub fn created(handle: impl AsFd, name: &OsStr, mode: Mode) -> io::Result<File> {
     let flags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(FILE);

@@ -5,7 +5,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::io;
 use std::os::fd::AsFd;
@@ -45,7 +45,7 @@ pub fn create(directory: impl AsFd, mode: Mode) -> io::Result<(File, OsString)> 
         };
         fchmod(&file, mode)?;
         // A file system without locks keeps abandoned files, and nothing else.
-        let _ = file.lock();
+        while file.lock().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
         // Another writer may have taken it for an abandoned one before it was locked.
         if fstat(&file)?.st_nlink > 0 {
             return Ok((file, name));
@@ -62,10 +62,35 @@ fn sweep(directory: &impl AsFd) {
         if !name.as_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        if let Ok(file) = beneath::readable(directory, name)
-            && !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
+        // For writing: NFS gives an exclusive lock to no other handle.
+        if let Ok(file) = beneath::writable(directory, name)
+            && is_abandoned(&file)
         {
             let _ = unlinkat(directory, name, AtFlags::empty());
         }
+    }
+}
+
+/// Returns whether no writer holds a file. Where locks do not work, every file counts as held.
+fn is_abandoned(file: &File) -> bool {
+    file.try_lock().is_ok()
+}
+
+// The handle that takes no lock exists on Linux only.
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::fs::{CWD, OFlags, openat};
+
+    use super::*;
+
+    #[test]
+    fn a_file_whose_lock_does_not_work_counts_as_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new");
+        std::fs::write(&path, "half").unwrap();
+        assert!(is_abandoned(&File::options().write(true).open(&path).unwrap()));
+        // Such a handle takes no lock, like one on a file system without locks.
+        let lockless = File::from(openat(CWD, &path, OFlags::PATH, Mode::empty()).unwrap());
+        assert!(!is_abandoned(&lockless));
     }
 }

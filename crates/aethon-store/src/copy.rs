@@ -32,7 +32,8 @@ pub fn make(source: &Path, target: &Path, mut progress: impl FnMut(Progress) -> 
     db::copy(source, target, &mut progress)
 }
 
-/// Checks a database that lies alone, without a log: whether it is ours, of a known format, and intact. Blocks.
+/// Checks a database that lies alone, or with a log beside it that is its own: whether it is ours, of a known format, and intact.
+/// Blocks.
 pub fn verify(path: &Path) -> Result<CopyFacts, Error> {
     db::verify(path)
 }

@@ -73,6 +73,8 @@ pub struct Options {
     pub max_bytes: Option<u64>,
     /// Maximum size of all one-shot sessions together.
     pub max_oneshot_bytes: Option<u64>,
+    /// What holds in place of [`Self::max_oneshot_bytes`] while that waits as a default: the owner's part of it, if any.
+    pub owner_oneshot_bytes: Option<u64>,
     /// Which of these two limits are defaults.
     pub defaults: DefaultLimits,
     /// What happens to a database of an older format.
@@ -99,6 +101,7 @@ impl Default for Options {
             busy_timeout: Duration::from_secs(5),
             max_bytes: None,
             max_oneshot_bytes: None,
+            owner_oneshot_bytes: None,
             defaults: DefaultLimits::default(),
             upgrade: Upgrade::Refuse,
         }
@@ -182,7 +185,10 @@ impl Store {
         let owner = Owner::fresh(is_daemon, options.lease);
         let max_bytes = options.max_bytes.filter(|_| !(waits && options.defaults.file));
         let of_strangers = max_bytes.map(|bytes| Share::of(bytes).of_strangers());
-        let max_oneshot_bytes = options.max_oneshot_bytes.filter(|_| !(waits && options.defaults.oneshots));
+        let max_oneshot_bytes = match waits && options.defaults.oneshots {
+            true => options.owner_oneshot_bytes,
+            false => options.max_oneshot_bytes,
+        };
         let oneshots = max_oneshot_bytes.map(Growth::new);
         let Options { clock, agent_name, mode, .. } = options;
         Ok(Self(Arc::new(Inner {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aethon_core::ids::TurnId;
 use aethon_core::session::TurnLog;
-use aethon_core::storage::Upkeep;
+use aethon_core::storage::{OneshotLimit, Upkeep};
 use aethon_store::{DefaultLimits, OpenMode, Options, Store, Upgrade, copy};
 use common::*;
 use rusqlite::Connection;
@@ -171,4 +171,39 @@ async fn only_limits_of_the_owner_hold_while_defaults_wait() {
     store.note_uptime(7 * DAY).await.unwrap();
     store.close().await;
     assert!(refuses(DefaultLimits { file: true, oneshots: true }).await);
+}
+
+#[tokio::test]
+async fn only_the_owners_part_of_a_limit_of_oneshots_holds_while_defaults_wait() {
+    const MEBIBYTE: u64 = 1 << 20;
+    let (_folder, path) = old().await;
+    upgraded(&path).unwrap().close().await;
+    let oneshots = async || {
+        let store = open(&path, |_| ()).unwrap();
+        let found = store.limit_oneshots(OneshotLimit::of(u32::MAX)).await.unwrap();
+        store.close().await;
+        found.left
+    };
+    let fill = async |own: Option<u64>| {
+        let store = open(&path, |options| {
+            options.mode = OpenMode::Daemon;
+            options.max_oneshot_bytes = Some(MEBIBYTE);
+            (options.owner_oneshot_bytes, options.defaults.oneshots) = (own, true);
+        });
+        let store = store.unwrap();
+        for number in 0..20 {
+            let text = "x".repeat(200_000);
+            let session = format!("webhook:{}-{number}", own.unwrap_or_default());
+            let (turn, inbound) = (TurnId::fresh(), say(&session, &text).with_oneshot(true));
+            store.accept(&turn, &inbound, Some(begin(&text))).await.unwrap();
+            store.finish(finish(&turn, &session, "done")).await.unwrap();
+        }
+        store.close().await;
+    };
+    fill(None).await;
+    assert_eq!(oneshots().await, 20);
+    fill(Some(100 * MEBIBYTE)).await;
+    assert_eq!(oneshots().await, 40);
+    fill(Some(2 * MEBIBYTE)).await;
+    assert!(oneshots().await < 20);
 }

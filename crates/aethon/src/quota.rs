@@ -31,6 +31,8 @@ pub(crate) struct Quota {
     oneshots: Option<OneshotLimit>,
     /// Which of these are the owner's own, and hold at once after an upgrade.
     set: LimitsSet,
+    /// How large the owner lets the one-shot sessions become; that, too, holds at once.
+    owner_bytes: Option<u64>,
     /// Whether the owner was warned of the first and of the second limit; reset once there is room again.
     warned: (bool, bool),
     /// When this was last called.
@@ -74,7 +76,8 @@ impl Quota {
         let database = wiring::store::max_bytes(config).map(|most| (home.database(), most));
         let oneshots = OneshotLimit::of(config.session.oneshot_keep)
             .with_bytes(wiring::store::max_oneshot_bytes(config));
-        Self { database, oneshots: Some(oneshots), set, ..Self::default() }
+        let owner_bytes = wiring::store::owner_oneshot_bytes(config, &set);
+        Self { database, oneshots: Some(oneshots), set, owner_bytes, ..Self::default() }
     }
 
     /// Shows on the board which limits wait.
@@ -127,8 +130,7 @@ impl Quota {
     /// The part of a limit that the owner has set.
     fn of_owner(&self, limit: OneshotLimit) -> OneshotLimit {
         let sessions = if self.set.oneshot_keep { limit.sessions } else { u32::MAX };
-        let is_own = self.set.oneshot_max_mb || self.set.max_mb;
-        OneshotLimit::of(sessions).with_bytes(if is_own { limit.bytes } else { u64::MAX })
+        OneshotLimit::of(sessions).with_bytes(self.owner_bytes.unwrap_or(u64::MAX))
     }
 
     /// Says once a day what limits that wait will remove or refuse.
@@ -159,10 +161,12 @@ impl Quota {
                 "the {surplus} longest unused of {left} one-shot sessions will be removed (`session.oneshot_keep`, {most})"
             ));
         }
-        if found.bytes > limit.bytes && !self.set.oneshot_max_mb && !self.set.max_mb {
+        if found.bytes > limit.bytes && self.owner_bytes.is_none_or(|own| own > limit.bytes) {
             let (size, most) = (found.bytes >> 20, limit.bytes >> 20);
+            // What the owner has set is not the key to set.
+            let key = if self.set.oneshot_max_mb { "storage.max_mb" } else { "session.oneshot_max_mb" };
             coming.push(format!(
-                "one-shot sessions will be removed until those {size} MiB are {most} MiB (`session.oneshot_max_mb`)"
+                "one-shot sessions will be removed until those {size} MiB are {most} MiB (`{key}`)"
             ));
         }
         coming.extend(self.database_warning().filter(|_| !self.set.max_mb));
@@ -287,6 +291,48 @@ mod tests {
         quota.look(&storage).await.unwrap();
         let limit = storage.limits.lock().unwrap()[0];
         assert_eq!((limit.sessions, limit.bytes), (10, u64::MAX), "the other one is a default");
+    }
+
+    /// A quota of an upgraded home of 12 GiB of one-shot sessions, in which the owner set these keys. Returns the limit that
+    /// holds at once, in MiB, and what is announced.
+    async fn of_owner(max_mb: Option<u64>, oneshot_max_mb: Option<u64>) -> (Option<u64>, String) {
+        let mut config = Config::default();
+        let set = LimitsSet {
+            max_mb: max_mb.is_some(),
+            oneshot_max_mb: oneshot_max_mb.is_some(),
+            ..LimitsSet::default()
+        };
+        config.storage.max_mb = max_mb.unwrap_or(config.storage.max_mb);
+        config.session.oneshot_max_mb = oneshot_max_mb.unwrap_or(config.session.oneshot_max_mb);
+        let storage = upgraded();
+        let mut quota = Quota::of(&config, &Home::at(std::path::Path::new("/nowhere")), set);
+        quota.look(&storage).await.unwrap();
+        let limit = storage.limits.lock().unwrap()[0];
+        let found = Oneshots { left: 12, bytes: 12 << 30, removed: 0 };
+        let coming = quota.coming(quota.oneshots.unwrap(), &found).join("; ");
+        (Some(limit.bytes >> 20).filter(|_| limit.bytes != u64::MAX), coming)
+    }
+
+    #[tokio::test]
+    async fn a_default_beside_a_limit_of_the_owner_waits() {
+        for (max_mb, oneshot_max_mb, holds, announced) in [
+            (None, None, None, "session.oneshot_max_mb"),
+            // The database has room for more than the default of its part.
+            (Some(100_000), None, Some(25_000), "session.oneshot_max_mb"),
+            (Some(0), None, None, "session.oneshot_max_mb"),
+            (Some(1_000), None, Some(250), ""),
+            // And the other way round.
+            (None, Some(20_000), Some(20_000), "storage.max_mb"),
+            (None, Some(100), Some(100), ""),
+            (Some(1_000), Some(20_000), Some(250), ""),
+            (Some(0), Some(20_000), Some(20_000), ""),
+        ] {
+            let (limit, coming) = of_owner(max_mb, oneshot_max_mb).await;
+            let case = format!("{max_mb:?} {oneshot_max_mb:?}: {coming}");
+            assert_eq!(limit, holds, "{case}");
+            assert_eq!(coming.is_empty(), announced.is_empty(), "{case}");
+            assert!(coming.contains(announced), "{case}");
+        }
     }
 
     #[test]

@@ -126,14 +126,11 @@ pub fn copies(home: &Home) -> Vec<OldCopy> {
     copy::of_upgrades(&home.database())
 }
 
-/// Removes the copies that upgrades left in a home. Refuses while the database cannot be used or is of an older format itself.
+/// Removes the copies that upgrades left in a home. Refuses unless the database has the format of this program and is intact:
+/// otherwise the copies may be all that is left. Blocks; reads all of the database. Not for a process that has the home open.
 pub fn remove_copies(home: &Home) -> Result<Vec<OldCopy>> {
-    if let Some(plan) = plan(home)? {
-        return Err(Error::refused(format!(
-            "the copies stay until the database is upgraded: {} still has format {}",
-            plan.database.display(),
-            plan.from
-        )));
+    if let Some(obstacle) = obstacle_to_removal(home)? {
+        return Err(Error::refused(format!("the copies stay: {} {obstacle}", home.database().display())));
     }
     let copies = copies(home);
     for copy in &copies {
@@ -142,6 +139,23 @@ pub fn remove_copies(home: &Home) -> Result<Vec<OldCopy>> {
         })?;
     }
     Ok(copies)
+}
+
+/// Why the database cannot take the place of the copies.
+fn obstacle_to_removal(home: &Home) -> Result<Option<String>> {
+    let (database, refused) = (home.database(), wiring::store::refused);
+    Ok(match copy::format(&database).map_err(refused)? {
+        None => Some(
+            "does not exist, or nothing is in it; `aethon-cli restore FILE --replace` brings a copy back"
+                .into(),
+        ),
+        Some(FORMAT) => {
+            let problems = copy::verify(&database).map_err(refused)?.problems;
+            let damage = "is damaged, `aethon-cli doctor --repair` mends it";
+            (!problems.is_empty()).then(|| format!("{damage} ({})", problems.join("; ")))
+        }
+        Some(older) => Some(format!("still has format {older}, and is to be upgraded first")),
+    })
 }
 
 /// What `doctor` says of the format: an upgrade that is due.
@@ -181,7 +195,47 @@ pub(crate) fn copies_sentence(home: &Home) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt as _;
+
     use super::*;
+
+    /// A home with an intact database and the copy that an upgrade left.
+    async fn upgraded() -> (tempfile::TempDir, Home) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        Store::open(&home.database(), Options::default()).unwrap().close().await;
+        fs::write(folder.path().join("aethon.db.bak-v17"), "all that is left").unwrap();
+        (folder, home)
+    }
+
+    #[tokio::test]
+    async fn copies_stay_unless_an_intact_database_takes_their_place() {
+        type Harm = fn(&std::path::Path);
+        let harms: [(Harm, &str); 4] = [
+            (|database| fs::remove_file(database).unwrap(), "does not exist"),
+            (|database| fs::write(database, "").unwrap(), "nothing is in it"),
+            (|database| fs::write(database, "x".repeat(4096)).unwrap(), "aethon.db"),
+            (
+                |database| {
+                    let file = fs::File::options().write(true).open(database).unwrap();
+                    // The first page, which names the format, stays.
+                    file.write_all_at(&[0xA5; 4096], 2 * 4096).unwrap();
+                },
+                "damaged",
+            ),
+        ];
+        for (harm, words) in harms {
+            let (_folder, home) = upgraded().await;
+            harm(&home.database());
+            let refusal = remove_copies(&home).unwrap_err();
+            assert!(refusal.is_refusal() && refusal.to_string().contains(words), "{words}: {refusal}");
+            assert_eq!(copies(&home).len(), 1, "{words}");
+        }
+        let (_folder, home) = upgraded().await;
+        assert_eq!(remove_copies(&home).unwrap().len(), 1);
+        assert!(copies(&home).is_empty());
+        Store::open(&home.database(), Options::default()).unwrap().close().await;
+    }
 
     #[test]
     fn every_format_since_the_first_release_says_what_it_brought() {

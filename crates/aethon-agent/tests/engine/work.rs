@@ -11,7 +11,7 @@ use aethon_core::ledger::Price;
 use aethon_core::message::{Block, Inbound, Message, Role, ToolCall};
 use aethon_core::model::StopReason;
 use aethon_core::person::Person;
-use aethon_core::session::{TurnLog as _, TurnLookup as _};
+use aethon_core::session::{TurnLog as _, TurnLookup as _, TurnPhase};
 use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::{TurnEvent, Unattended};
 use aethon_core::testkit::{DeskSurface, Gate, ManualClock, MemoryStore, ScriptedModel, Step};
@@ -218,7 +218,7 @@ async fn killed(limits: fn(&Work) -> WorkOptions, then: Vec<Vec<Step>>) -> (Work
     assert!(runner.await.unwrap_err().is_cancelled());
     before.house.engine.shutdown(Duration::ZERO).await;
     let found = before.works.works(false, 1).await.unwrap().remove(0);
-    let (store, clock) = (before.house.store.clone(), before.house.clock.clone());
+    let (store, clock) = (Arc::new(before.house.store.beside()), before.house.clock.clone());
     let plan = Plan { store: Some(store), clock: Some(clock), ..priced() };
     let after = Stage::with(then, limits(&found), plan);
     (found, after)
@@ -278,20 +278,29 @@ async fn report_cut_off(had_effect: bool) {
         work.tasks[0].state = TaskState::Done;
         store.save(&work).await.unwrap();
     }
-    let plan = Plan { store: Some(store), clock: Some(clock), ..Plan::default() };
+    // The next process is another owner of turns; one that it took for its own, it would not take over.
+    let plan = Plan { store: Some(Arc::new(store.beside())), clock: Some(clock), ..Plan::default() };
     let after = Stage::with([says("ended")], options(), plan);
     after.house.engine.recover(|_| quiet()).await.unwrap();
     let (runner, trigger) = after.start();
     let work = after.until_over().await;
     assert_eq!((work.state, work.tasks[0].attempts), (WorkState::Done, 1), "{had_effect}: {work:?}");
-    assert!(after.house.asked().len() <= 1, "{had_effect}: no second attempt");
+    // The work is over with its last task, and the turn goes on to its last word.
+    let has_ended = async || {
+        let turn = after.house.store.turn(&left.turn).await.unwrap();
+        turn.is_some_and(|record| record.phase == TurnPhase::Done)
+    };
+    while !has_ended().await {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(after.house.asked().len(), 1, "{had_effect}: no second attempt");
     trigger.trigger();
     runner.await.unwrap();
-    // What had its effect before is over before the turn says its last word.
-    if !had_effect {
-        let transcript = after.house.transcript(&left.inbound.session);
-        assert!(transcript.iter().any(|line| line.contains("It is written down")), "{transcript:?}");
-    }
+    let transcript = after.house.transcript(&left.inbound.session);
+    let reported = transcript.iter().filter(|line| line.contains("call tasks")).count();
+    assert_eq!((reported, transcript.len()), (1, 4), "{had_effect}: {transcript:?}");
+    assert!(transcript[2].contains("It is written down"), "{had_effect}: {transcript:?}");
+    assert_eq!(transcript[3], "assistant: ended", "{had_effect}");
 }
 
 #[tokio::test]

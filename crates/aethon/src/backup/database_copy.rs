@@ -100,8 +100,7 @@ impl DatabaseExchange {
     pub(crate) fn run(self, new: &Path) -> Result<PathBuf> {
         let Self { database, aside } = self;
         if database.exists() {
-            let kept = fs::hard_link(&database, &aside).or_else(|_| fs::copy(&database, &aside).map(drop));
-            kept.map_err(failed("kept", &database))?;
+            keep(&database, &aside).map_err(failed("kept", &database))?;
         }
         fs::rename(new, &database).map_err(failed("replaced", &database))?;
         place::sync_parent(&database)?;
@@ -116,6 +115,18 @@ impl DatabaseExchange {
         }
         place::sync_parent(&database)?;
         Ok(aside)
+    }
+}
+
+/// Gives the old database a second name. Where a file has only one, it is copied, and the copy is on the disk before the old one
+/// loses its name. What has that name already is never written over.
+fn keep(database: &Path, aside: &Path) -> io::Result<()> {
+    match fs::hard_link(database, aside) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            fs::copy(database, aside)?;
+            File::open(aside)?.sync_all()
+        }
+        kept => kept,
     }
 }
 

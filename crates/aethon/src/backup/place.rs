@@ -2,13 +2,13 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use aethon_config::private_file;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use crate::error::{Error, Result};
@@ -38,9 +38,13 @@ pub(super) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) 
 }
 
 /// A private file that is not complete yet. Removed when dropped, unless it was given its name.
+///
+/// Its writer holds a lock on it, by which other programs that write to the same folder, for another home for example, recognise
+/// that it is no leftover.
 pub(super) struct Partial {
     path: PathBuf,
     is_kept: bool,
+    _lock: File,
 }
 
 impl Partial {
@@ -48,15 +52,27 @@ impl Partial {
     pub(super) fn create(target: &Path) -> Result<(Self, File)> {
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         let path = target.with_file_name(format!(".{name}{PARTIAL}"));
-        if let Err(error) = fs::remove_file(&path)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            return Err(failed("removed", &path)(error));
+        if !remove_abandoned(&path).map_err(failed("removed", &path))? {
+            return Err(Error::refused(format!(
+                "{} is being written by another program; if there is none, remove it",
+                path.display()
+            )));
         }
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(failed("created", &path))?;
-        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("made private", &path))?;
-        Ok((Self { path, is_kept: false }, file))
+        let lock = file.try_clone().map_err(failed("created", &path))?;
+        // A file system without locks keeps leftovers, and nothing else.
+        while lock.lock().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
+        let partial = Self { path, is_kept: false, _lock: lock };
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(failed("made private", &partial.path))?;
+        // Another program may have taken it for a leftover before it was locked.
+        if file.metadata().is_ok_and(|about| about.nlink() == 0) {
+            let gone = failed("created", &partial.path)(io::ErrorKind::NotFound.into());
+            // Whatever has the name now is another program's.
+            partial.forget();
+            return Err(gone);
+        }
+        Ok((partial, file))
     }
 
     /// Its path.
@@ -86,6 +102,22 @@ impl Drop for Partial {
             // A leftover is harmless and recognisable by its name.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Removes an incomplete file that no program writes any more. Returns whether there is none now; where locks do not work, every
+/// one counts as being written.
+pub(super) fn remove_abandoned(path: &Path) -> io::Result<bool> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    // For writing: NFS gives an exclusive lock to no other handle.
+    let file = match OpenOptions::new().write(true).custom_flags(flags).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        Err(error) => return Err(error),
+    };
+    match file.try_lock() {
+        Ok(()) => fs::remove_file(path).map(|()| true),
+        Err(_) => Ok(false),
     }
 }
 
@@ -136,4 +168,27 @@ pub(super) fn check_space(folder: &Path, bytes: u64, what: &str) -> Result<()> {
     Err(Error::refused(format!(
         "{what} needs {wanted} MiB in {folder}, where {free} MiB are free: free some space"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_program_still_writes_is_neither_replaced_nor_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("aethon-20261127T022542Z.zip");
+        let (partial, file) = Partial::create(&target).unwrap();
+        drop(file);
+        let refusal = Partial::create(&target).map(drop).unwrap_err();
+        assert!(refusal.is_refusal() && refusal.to_string().contains("another program"), "{refusal}");
+        super::super::shelf::sweep(folder.path());
+        assert!(partial.path().exists());
+        // What a killed program leaves has no lock.
+        let path = partial.path().to_owned();
+        partial.forget();
+        Partial::create(&target).unwrap().0.forget();
+        super::super::shelf::sweep(folder.path());
+        assert!(!path.exists());
+    }
 }

@@ -67,7 +67,7 @@ pub(super) fn prune(folder: &Path, keep: u32) -> Result<()> {
     Ok(())
 }
 
-/// Removes what interrupted runs left. Only while no backup of the home is made.
+/// Removes what interrupted runs left. Programs of other homes may be writing to the same folder; what they write stays.
 pub(super) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -75,7 +75,7 @@ pub(super) fn sweep(folder: &Path) {
         let name = name.to_string_lossy();
         if name.starts_with(&format!(".{PREFIX}")) && name.ends_with(PARTIAL) {
             // It takes space only; the next run tries again.
-            let _ = fs::remove_file(entry.path());
+            let _ = place::remove_abandoned(&entry.path());
         }
     }
 }

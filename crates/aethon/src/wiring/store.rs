@@ -27,6 +27,7 @@ pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
     let options = options(&prepared.config, prepared.clock()).with(|options| {
         (options.mode, options.upgrade) = (mode, upgrade);
         options.defaults = defaults(&prepared.shared.limits_set);
+        options.owner_oneshot_bytes = owner_oneshot_bytes(&prepared.config, &prepared.shared.limits_set);
     });
     let store = open(&prepared.home.database(), options)?;
     let health = store.health();
@@ -62,8 +63,8 @@ pub(crate) fn refused(error: aethon_store::Error) -> Error {
 
 /// Which limits of the storage the owner has not set.
 fn defaults(set: &LimitsSet) -> DefaultLimits {
-    // A limit of the whole database bounds the one-shot sessions as well.
-    DefaultLimits { file: !set.max_mb, oneshots: !set.oneshot_max_mb && !set.max_mb }
+    // Both keys bound the one-shot sessions; what one of them says is kept by `owner_oneshot_bytes`.
+    DefaultLimits { file: !set.max_mb, oneshots: !(set.max_mb && set.oneshot_max_mb) }
 }
 
 /// What earlier runs learned about models. A failure does not prevent the start.
@@ -84,6 +85,13 @@ pub(crate) fn max_bytes(config: &Config) -> Option<u64> {
 pub(crate) fn max_oneshot_bytes(config: &Config) -> u64 {
     let own = config.session.oneshot_max_mb.saturating_mul(1 << 20);
     max_bytes(config).map_or(own, |all| own.min(all / 4))
+}
+
+/// The part of [`max_oneshot_bytes`] that comes from keys which the owner has set; `None` if that bounds nothing.
+pub(crate) fn owner_oneshot_bytes(config: &Config, set: &LimitsSet) -> Option<u64> {
+    let own = set.oneshot_max_mb.then(|| config.session.oneshot_max_mb.saturating_mul(1 << 20));
+    let of_database = max_bytes(config).filter(|_| set.max_mb).map(|all| all / 4);
+    own.into_iter().chain(of_database).min()
 }
 
 /// How long data is kept that nobody deletes. Without telemetry, single calls are removed after their day; the sums stay.
