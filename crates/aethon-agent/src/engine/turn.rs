@@ -129,6 +129,7 @@ impl<'e> Turn<'e> {
         let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
         let mut tools = ToolRun::new(tools, shared.options.loop_limit);
         tools.take_up(opening.cut_off);
+        tools.remember(opening.window.part(opening.start, opening.window.len()));
         let model = agent.agent.models.capabilities();
         let specs = if model.tools { agent.toolbox.specs_for(&context) } else { Arc::default() };
         Self {
@@ -356,7 +357,8 @@ impl<'e> Turn<'e> {
         self.answer.continued = None;
         let now = self.shared.services.clock.now();
         let configured = &self.agent.model();
-        let message = response.into_message(&self.context.turn, configured, now);
+        let mut message = response.into_message(&self.context.turn, configured, now);
+        self.tools.distinguish(&mut message);
         self.answer.usage += usage;
         self.answer.usage += std::mem::take(&mut self.dialogue.usage);
         self.answer.model.clone_from(&message.model);
