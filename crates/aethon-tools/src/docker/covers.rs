@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Prints what of the list of mounts is about the workspace, `$1`, with nothing but the shell.
-pub(super) const LIST_MOUNTS: &str =
-    r#"while read -r line; do case $line in *" $1"[/\ ]*) echo "$line";; esac; done < /proc/self/mountinfo"#;
+/// Prints what of the list of mounts is about the workspace, `$1`, with nothing but the shell. Not with `echo`, which in some
+/// shells reads the kernel's escape for a blank as one.
+pub(super) const LIST_MOUNTS: &str = r#"while read -r line; do case $line in *" $1"[/\ ]*) printf '%s\n' "$line";; esac; done < /proc/self/mountinfo"#;
 
 /// Returns the mounts of a workspace of which only these parts can be changed.
 pub(super) fn mounts(workspace: &Path, parts: &[PathBuf]) -> Vec<Value> {
@@ -104,6 +104,25 @@ mod tests {
             json!({"Type": "bind", "Source": "/w/work", "Target": "/w/work"}),
         ];
         assert_eq!(mounts, expected);
+    }
+
+    #[test]
+    fn every_shell_lists_a_workspace_with_blanks_as_the_kernel_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("mountinfo");
+        let (own, other) = ("1 2 8:1 /my\\040w /my\\040w ro - ext4 x rw\n", "1 2 8:1 / / rw - ext4 x rw\n");
+        std::fs::write(&table, format!("{other}{own}")).unwrap();
+        let script = LIST_MOUNTS.replace("/proc/self/mountinfo", table.to_str().unwrap());
+        let listed = as_listed(Path::new("/my w"));
+        for shell in [&["/bin/sh"][..], &["dash"], &["bash"], &["busybox", "sh"]] {
+            let ran = std::process::Command::new(shell[0])
+                .args(&shell[1..])
+                .args(["-c", &script, "sh", &listed])
+                .output();
+            // Each machine has one of them, at least.
+            let Ok(ran) = ran else { continue };
+            assert_eq!(String::from_utf8_lossy(&ran.stdout), own, "{shell:?}");
+        }
     }
 
     #[test]
