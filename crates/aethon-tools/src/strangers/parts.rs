@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::projects::{Projects, Root};
 use super::shaping::shaping_places;
+#[cfg(target_os = "linux")]
+pub(crate) use crate::confine::mounted_below;
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
 
@@ -39,8 +41,16 @@ impl ChangeableParts {
         let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
         let mut closed = projects.find(&self.protected, &[Root { folder: workspace, depth: DEPTH }]);
         closed.extend(shaping_places(workspace));
+        // A container does not see it. If its place were in a part, a command would write where nobody finds it.
+        closed.extend(mounted_below(workspace));
         parts(workspace, &closed)
     }
+}
+
+/// Other systems have no table of mounts that could be read.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn mounted_below(_: &Path) -> Vec<PathBuf> {
+    Vec::new()
 }
 
 /// Returns the topmost entries of a workspace that neither are one of these places nor hold one.
