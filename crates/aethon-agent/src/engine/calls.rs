@@ -181,6 +181,18 @@ impl ToolRun {
         Ok(())
     }
 
+    /// Returns whether the open calls can be left as they are for a turn that goes on after a restart: what is unfinished runs
+    /// again then, and what has a result only reads, so that it may.
+    pub(super) fn can_run_again(&self, specs: &[ToolSpec]) -> bool {
+        let calls = self.open.iter().flat_map(|open| &open.calls);
+        let has_unfinished = calls.clone().any(|call| call.result.get().is_none());
+        has_unfinished
+            && calls.clone().all(|call| {
+                let spec = specs.iter().find(|spec| spec.name == call.call.name);
+                spec.is_some_and(|spec| spec.runs_again() && (spec.read_only || call.result.get().is_none()))
+            })
+    }
+
     /// Returns the tool message for the open calls: the results so far, and for the other calls why there is none.
     pub(super) fn results(&self, now: Timestamp) -> Option<Message> {
         let open = self.open.as_ref()?;
