@@ -322,11 +322,11 @@ fn a_title_that_gave_way_to_another_can_be_put_back() {
     let browser = &page.browser;
     page.ask("!say hello");
     let target = "/api/sessions/webchat:default";
-    let go_through = |menu: &str| {
+    let go_through = |menu: &str, mine: &str| {
         browser.click(menu);
         browser.click("//button[@role='menuitem'][normalize-space()='Rename']");
         page.until("it asks for the title", "document.activeElement.id === 'prompt-input'");
-        page.fill("#prompt-input", "Mine");
+        page.fill("#prompt-input", mine);
         put(&page, "PATCH", target, &json!({"title": "Theirs"}));
         browser.chord(&[ENTER]);
         page.until("it asks", ASKS);
@@ -335,16 +335,16 @@ fn a_title_that_gave_way_to_another_can_be_put_back() {
         page.until("and shows it", "one('h1').innerText === 'Theirs'");
         assert!(browser.is("!/Renamed/.test(one('.toasts').innerText)"));
         browser.click("//*[@class='toasts']//button[normalize-space()='Put mine back']");
-        page.until("what was typed is there again", "one('#prompt-input')?.value === 'Mine'");
+        page.until("what was typed is there again", &format!("one('#prompt-input')?.value === '{mine}'"));
         browser.chord(&[ENTER]);
-        page.until("it is called that", "one('h1').innerText === 'Mine'");
-        assert_eq!(stored(&page, target, "title"), "Mine");
+        page.until("it is called that", &format!("one('h1').innerText === '{mine}'"));
+        assert_eq!(stored(&page, target, "title"), mine);
     };
     page.until("the list is there", "shown(one('.session .icon-button'))");
-    go_through(".session .icon-button");
+    go_through(".session .icon-button", "Mine");
     page.go("/dashboard#/sessions/webchat%3Adefault");
     page.until("it is shown", "one('h1')?.innerText === 'Mine'");
-    go_through(".panel-tools button");
+    go_through(".panel-tools button", "Mine as well");
     page.assert_clean();
 }
 
