@@ -155,6 +155,99 @@ fn a_sop_that_was_deleted_elsewhere_can_be_kept_as_a_new_one() {
     page.assert_clean();
 }
 
+/// Has these changes made by another program right before the page sends its next one: after what it last read.
+fn before_the_next_change(page: &Page, changes: &Value) {
+    let script = "const own = window.fetch; const changes = arguments[0];
+        window.fetch = async (path, options) => {
+            if ((options?.method ?? 'GET') === 'GET' || !changes.length || /check$/.test(path)) return own(path, options);
+            for (const [method, target, body] of changes.splice(0))
+                await own(target, {method, headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body)});
+            return own(path, options);
+        };";
+    page.browser.run(script, std::slice::from_ref(changes));
+}
+
+#[test]
+fn a_sop_that_is_half_written_in_its_file_is_not_said_to_be_deleted() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    put(&page, "PUT", "/api/sops/pdd", &json!({"content": sop("Begun.")}));
+    let file = stored(&page, "/api/sops/pdd", "path");
+    page.go("/dashboard#/sops/pdd/edit");
+    page.fill(".sop-source", &sop("Typed."));
+    std::fs::write(&file, "# Half\n").unwrap();
+    page.until("the editor says so", "/Changed elsewhere/.test(one('.conflict-notice')?.innerText)");
+    browser.click("//form//button[normalize-space()='Save']");
+    page.until("it asks", ASKS);
+    press(&page, "Take theirs");
+    page.until("it shows the file", &format!("{CLOSED} && one('.sop-source').value === '# Half\\n'"));
+    browser.click("//form//button[normalize-space()='Put mine back']");
+    browser.click("//form//button[normalize-space()='Save']");
+    page.until("it is saved", "location.hash === '#/sops/pdd' && /Typed/.test(one('.sop-text')?.innerText)");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), sop("Typed."));
+
+    std::fs::write(&file, "# Half again\n").unwrap();
+    page.until("the page that shows it says so", "/not a valid SOP/.test(one('main').innerText)");
+    assert_no_barriers(browser, "a SOP that is half written");
+    browser.click(".panel-tools [aria-haspopup]");
+    browser.click("//button[@role='menuitem'][normalize-space()='Delete']");
+    std::fs::write(&file, "# Half once more\n").unwrap();
+    press(&page, "Delete");
+    page.until("it asks once more", ASKS);
+    press(&page, "Delete it all the same");
+    page.until("the list is back", "location.hash === '#/sops'");
+    assert!(!std::path::Path::new(&file).exists());
+    page.assert_clean();
+}
+
+#[test]
+fn a_new_sop_does_not_replace_one_that_was_made_meanwhile() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.go("/dashboard#/sops/new");
+    page.fill(".sop-source", &sop("Mine."));
+    page.fill("form input", "tea");
+    before_the_next_change(&page, &json!([["PUT", "/api/sops/tea", {"content": sop("Theirs.")}]]));
+    browser.click("//form//button[normalize-space()='Save']");
+    page.until("it asks", "/There is one already/.test(one('dialog.conflict h2')?.innerText)");
+    assert_eq!(stored(&page, "/api/sops/tea", "content"), sop("Theirs."));
+    press(&page, "Keep mine");
+    page.until("it is saved", "location.hash === '#/sops/tea'");
+    assert_eq!(stored(&page, "/api/sops/tea", "content"), sop("Mine."));
+    page.assert_clean();
+}
+
+#[test]
+fn a_memory_that_is_read_late_is_not_shown_over_another_one() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    let added = ["Rent is due on the 1st.", "The bins go out on Mondays."].map(|content| {
+        let added = page.server().post("/api/memory", &json!({"content": content})).json();
+        added["id"].as_str().unwrap().to_owned()
+    });
+    page.go(&format!("/dashboard#/memory/{}", added[0]));
+    page.until("it is open", "/on the 1st/.test(one('dialog .memory-content')?.innerText)");
+    press(&page, "Edit");
+    page.until("it is edited", "shown(one('dialog textarea'))");
+    let hold = "const own = window.fetch; window.held = [];
+        window.release = () => { window.fetch = own; held.forEach((go) => go()); return own('/api/status').then(() => { window.isOver = true; }); };
+        window.fetch = async (path, options) => {
+            const answer = await own(path, options);
+            if (String(path).includes(arguments[0])) await new Promise((go) => held.push(go));
+            return answer;
+        };"
+        .replace("arguments[0]", "id");
+    browser.run(&format!("const id = arguments[0]; {hold}"), &[json!(added[0])]);
+    press(&page, "Cancel");
+    page.until("it is read again", "held.length > 0");
+    browser.run("location.hash = arguments[0]", &[json!(format!("#/memory/{}", added[1]))]);
+    page.until("the other one is shown", "/on Mondays/.test(one('dialog .memory-content')?.innerText)");
+    browser.run("void release()", &[]);
+    page.until("the answer is there", "window.isOver");
+    assert!(browser.is("/on Mondays/.test(one('dialog .memory-content')?.innerText)"));
+    page.assert_clean();
+}
+
 #[test]
 fn a_memory_that_is_open_follows_what_others_do_to_it() {
     let Some(page) = Page::open(&[]) else { return };
@@ -201,6 +294,57 @@ fn a_job_that_was_deleted_elsewhere_says_so_and_another_of_its_name_is_not_remov
     press(&page, "Keep it");
     page.until("it is closed", CLOSED);
     assert_eq!(page.server().get("/api/scheduler").json()["jobs"][0]["prompt"], "three");
+    page.assert_clean();
+}
+
+#[test]
+fn a_job_that_was_changed_or_deleted_as_it_was_paused_says_so() {
+    let Some(page) = Page::open(&[]) else { return };
+    let job = |prompt: &str| json!({"job_id": "tidy", "cron": "@yearly", "prompt": prompt});
+    put(&page, "POST", "/api/scheduler/jobs", &job("one"));
+    page.go("/dashboard#/scheduler/tidy");
+    page.until("it is open", "/one/.test(one('dialog .job-prompt')?.innerText)");
+    let deleted = json!(["DELETE", "/api/scheduler/jobs/tidy", {}]);
+    before_the_next_change(&page, &json!([deleted, ["POST", "/api/scheduler/jobs", job("two")]]));
+    press(&page, "Pause");
+    page.until("it says so", "/You see it as it is now/.test(one('.toasts').innerText)");
+    page.until("and shows it", "/two/.test(one('dialog .job-prompt')?.innerText)");
+    assert_eq!(page.server().get("/api/scheduler").json()["jobs"][0]["enabled"], true);
+    before_the_next_change(&page, &json!([deleted]));
+    press(&page, "Pause");
+    page.until("it says that it is gone", "/deleted elsewhere already/.test(one('.toasts').innerText)");
+    page.assert_clean();
+}
+
+#[test]
+fn a_title_that_gave_way_to_another_can_be_put_back() {
+    let Some(page) = Page::open(&[]) else { return };
+    let browser = &page.browser;
+    page.ask("!say hello");
+    let target = "/api/sessions/webchat:default";
+    let go_through = |menu: &str, mine: &str| {
+        browser.click(menu);
+        browser.click("//button[@role='menuitem'][normalize-space()='Rename']");
+        page.until("it asks for the title", "document.activeElement.id === 'prompt-input'");
+        page.fill("#prompt-input", mine);
+        put(&page, "PATCH", target, &json!({"title": "Theirs"}));
+        browser.chord(&[ENTER]);
+        page.until("it asks", ASKS);
+        press(&page, "Take theirs");
+        page.until("it says so", "/called “Theirs” now/.test(one('.toasts').innerText)");
+        page.until("and shows it", "one('h1').innerText === 'Theirs'");
+        assert!(browser.is("!/Renamed/.test(one('.toasts').innerText)"));
+        browser.click("//*[@class='toasts']//button[normalize-space()='Put mine back']");
+        page.until("what was typed is there again", &format!("one('#prompt-input')?.value === '{mine}'"));
+        browser.chord(&[ENTER]);
+        page.until("it is called that", &format!("one('h1').innerText === '{mine}'"));
+        assert_eq!(stored(&page, target, "title"), mine);
+    };
+    page.until("the list is there", "shown(one('.session .icon-button'))");
+    go_through(".session .icon-button", "Mine");
+    page.go("/dashboard#/sessions/webchat%3Adefault");
+    page.until("it is shown", "one('h1')?.innerText === 'Mine'");
+    go_through(".panel-tools button", "Mine as well");
     page.assert_clean();
 }
 

@@ -58,6 +58,15 @@ fn assert_both_pages_sign_in(page: &mut Page, change: &mut dyn FnMut(&mut Page))
     }
 }
 
+/// Takes every sign-in back, as from another device.
+fn end_sign_ins(page: &Page) {
+    let listed = page.server().send(&Request::get("/api/sign-ins").bearer(TOKEN)).json();
+    for sign_in in listed["sign_ins"].as_array().unwrap() {
+        let target = format!("/api/sign-ins/{}", sign_in["id"].as_str().unwrap());
+        assert_eq!(page.server().send(&Request::new("DELETE", &target).bearer(TOKEN)).status, 204);
+    }
+}
+
 fn restart(page: &mut Page, prepare: impl FnOnce(&std::path::Path), setting: &str) {
     let home = page.terminate_server();
     prepare(home.path());
@@ -89,13 +98,7 @@ fn a_changed_token_leads_to_the_form() {
 #[test]
 fn a_sign_in_that_was_taken_back_leads_to_the_form() {
     let Some(mut page) = signed_in(SET) else { return };
-    assert_both_pages_sign_in(&mut page, &mut |page| {
-        let listed = page.server().send(&Request::get("/api/sign-ins").bearer(TOKEN)).json();
-        for sign_in in listed["sign_ins"].as_array().unwrap() {
-            let target = format!("/api/sign-ins/{}", sign_in["id"].as_str().unwrap());
-            assert_eq!(page.server().send(&Request::new("DELETE", &target).bearer(TOKEN)).status, 204);
-        }
-    });
+    assert_both_pages_sign_in(&mut page, &mut |page| end_sign_ins(page));
     page.assert_clean();
 }
 
@@ -157,5 +160,34 @@ fn unsaved_text_survives_a_sign_in_that_ended() {
     sign_in(&page, TOKEN);
     page.until("the text is still there", "one('.sop-source')?.value === '# Half a thought\\n'");
     page.until("and it is live again", "/Live/.test(one('.panel-top').innerText)");
+    page.assert_clean();
+}
+
+#[test]
+fn edited_arguments_survive_a_sign_in_that_ended() {
+    let asks = [SET, "approval.enabled=true", "approval.requires_approval=[\"file_read\"]"];
+    let Some(page) = Page::beside(Server::start(&asks)) else { return };
+    page.go("/#/garden");
+    sign_in(&page, TOKEN);
+    page.until("the chat is there", "shown(one('#message'))");
+    page.say(&format!("!tool file_read {}", json!({"path": "notes.txt"})));
+    page.until("it asks", "shown(one('.approval .approval-actions'))");
+    page.go("/dashboard#/approvals");
+    page.browser
+        .click("//*[contains(@class,'approval-actions')]//button[normalize-space()='Edit, then allow']");
+    page.until("it can be edited", "document.activeElement.closest('.approval-edit')");
+    page.fill(".approval-edit textarea", "other/notes.txt");
+    for away in ["approvals", "logs"] {
+        page.browser.click(&format!("a[data-panel={away}]"));
+        page.until("the panel is there without a question", &format!("location.hash === '#/{away}'"));
+        end_sign_ins(&page);
+        sign_in(&page, TOKEN);
+        page.until("the form is gone", "!one('dialog') && /Live/.test(one('.panel-top').innerText)");
+        page.browser.click("a[data-panel=approvals]");
+        page.until(
+            "what was typed is still there",
+            "one('.approval-edit textarea')?.value === 'other/notes.txt'",
+        );
+    }
     page.assert_clean();
 }

@@ -227,3 +227,51 @@ fn a_corrected_memory_keeps_the_text_that_another_correction_gave_it() {
         record["history"].as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap()).collect();
     assert_eq!(before, ["The cat is Mimi.", "The cat is Momo."]);
 }
+
+#[test]
+fn a_sop_that_is_half_written_in_its_file_was_changed_and_not_deleted() {
+    let server = Server::start(&["model.provider=echo"]);
+    for name in ["own", "pdd"] {
+        let (address, file) = (format!("/api/sops/{name}"), format!("workspace/sops/{name}.sop.md"));
+        let file = server.home().path().join(file);
+        let saved = send(&server, "PUT", &address, &json!({ "content": sop(0) }), None);
+        let half = "# Half\n";
+        std::fs::write(&file, half).unwrap();
+        for (method, body) in [("PUT", json!({ "content": sop(1) })), ("DELETE", Value::Null)] {
+            let refused = send(&server, method, &address, &body, Some(&tag(&saved)));
+            let problem = refused.json();
+            assert_eq!((refused.status, &problem["code"]), (412, &json!("changed_elsewhere")), "{name}");
+            let current = &problem["current"];
+            assert_eq!((&current["content"], &current["type"]), (&json!(half), &json!("custom")), "{name}");
+            assert!(!current["faults"].as_array().unwrap().is_empty(), "{name}: {current}");
+            let there = server.get(&format!("{address}?invalid=true"));
+            assert_eq!((tag(&there), &there.json()), (tag(&refused), current), "{name}");
+            let again = send(&server, method, &address, &body, Some(&tag(&refused)));
+            assert!(matches!(again.status, 200 | 204), "{name}: {}", again.text());
+            if method == "PUT" {
+                std::fs::write(&file, half).unwrap();
+            }
+        }
+        assert!(!file.exists(), "{name}");
+        let kept = server.get(&format!("{address}/versions")).json();
+        assert_eq!(kept["versions"][0]["content"], half, "{name}");
+    }
+}
+
+#[test]
+fn a_new_sop_takes_the_place_of_none() {
+    let server = Server::start(&["model.provider=echo"]);
+    let make = |name: &str, number: u32| {
+        let request = Request::new("PUT", &format!("/api/sops/{name}")).header("If-None-Match", "*");
+        let body = json!({ "content": sop(number) }).to_string();
+        server.send(&request.header("Content-Type", "application/json").body(body))
+    };
+    assert_eq!(make("own", 0).status, 200);
+    let refused = make("own", 1);
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (412, Some("changed_elsewhere")));
+    assert_eq!(refused.json()["current"]["content"], json!(sop(0)));
+    assert_eq!(tag(&refused), tag(&server.get("/api/sops/own")));
+    assert_eq!(make("pdd", 1).status, 412, "a built-in one counts as one");
+    std::fs::write(server.home().path().join("workspace/sops/half.sop.md"), "# Half\n").unwrap();
+    assert_eq!(make("half", 1).json()["current"]["content"], "# Half\n");
+}

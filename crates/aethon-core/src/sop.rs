@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::version::Version;
 
-pub use catalog::{BrokenSop, SopCatalog, SopFault, SopRefusal, SopVersion};
+pub use catalog::{BrokenSop, SopCatalog, SopDraft, SopFault, SopRefusal, SopVersion};
 pub use run::{SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
 
 /// The name of a SOP: 1 to 64 lower-case letters, digits and `-`.

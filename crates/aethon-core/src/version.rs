@@ -50,6 +50,8 @@ pub enum Expected {
     Existing,
     /// One of these versions.
     OneOf(Vec<Version>),
+    /// Nothing: what is made must not take the place of anything.
+    Nothing,
 }
 
 impl Expected {
@@ -58,6 +60,7 @@ impl Expected {
         let is_met = match self {
             Self::Anything => true,
             Self::Existing => present().is_some(),
+            Self::Nothing => present().is_none(),
             Self::OneOf(versions) => present().is_some_and(|present| versions.contains(&present)),
         };
         if is_met { Ok(()) } else { Err(Error::changed_elsewhere()) }
@@ -90,5 +93,7 @@ mod tests {
         check(Expected::OneOf(vec![seen.clone()]), Some(&other), false);
         check(Expected::OneOf(vec![seen]), None, false);
         check(Expected::OneOf(Vec::new()), Some(&other), false);
+        check(Expected::Nothing, Some(&other), false);
+        check(Expected::Nothing, None, true);
     }
 }

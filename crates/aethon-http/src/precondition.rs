@@ -1,11 +1,11 @@
 //! `ETag` and `If-Match` (RFC 9110, 13.1.1): a change that was meant for something else is refused with 412 and what is
-//! there now.
+//! there now. `If-None-Match: *` says the same of something that is to be new.
 //!
 //! The handlers only carry the expectation: the storage compares it in the step that changes the thing, so two clients
 //! cannot both be right. Whoever sends no `If-Match` overwrites, as ever.
 
 use aethon_core::version::{Expected, Version};
-use http::header::{ETAG, HeaderMap, HeaderValue, IF_MATCH};
+use http::header::{ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 use http::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
@@ -31,6 +31,15 @@ pub(crate) fn expected(headers: &HeaderMap) -> Expected {
     Expected::OneOf(versions)
 }
 
+/// Returns what a request expects to find where it may also make something new, and then only in a free place.
+pub(crate) fn expected_or_nothing(headers: &HeaderMap) -> Expected {
+    let is_new = headers.get(IF_NONE_MATCH).is_some_and(|value| value.as_bytes().trim_ascii() == b"*");
+    match expected(headers) {
+        Expected::Anything if is_new => Expected::Nothing,
+        expected => expected,
+    }
+}
+
 /// The strong tags of a list, without their quotes. Our own tags contain no comma, so others need no closer look.
 fn strong_tags(list: &str) -> impl Iterator<Item = &str> {
     list.split(',').filter_map(|tag| tag.trim().strip_prefix('"')?.strip_suffix('"'))
@@ -39,6 +48,11 @@ fn strong_tags(list: &str) -> impl Iterator<Item = &str> {
 /// 200 with this value, and the version that it has.
 pub(crate) fn json(value: &impl Serialize, version: &Version) -> HandlerResult {
     response::json(value).map(|answer| tagged(answer, version))
+}
+
+/// 200 with what stands there.
+pub(crate) fn present(present: &Present) -> HandlerResult {
+    json(&present.document, &present.version)
 }
 
 /// Adds the version to an answer.
@@ -128,5 +142,17 @@ mod tests {
         check(&["a"], Some(&[]));
         check(&[""], Some(&[]));
         assert!(expected(&HeaderMap::new()).is_anything());
+    }
+
+    #[test]
+    fn if_none_match_asks_for_a_free_place_unless_a_version_is_named() {
+        let mut headers = HeaderMap::new();
+        assert!(expected_or_nothing(&headers).is_anything());
+        headers.insert(IF_NONE_MATCH, HeaderValue::from_static("\"a\""));
+        assert!(expected_or_nothing(&headers).is_anything(), "a tag there is for reading");
+        headers.insert(IF_NONE_MATCH, HeaderValue::from_static("*"));
+        assert_eq!(expected_or_nothing(&headers), Expected::Nothing);
+        headers.insert(IF_MATCH, HeaderValue::from_static("\"a\""));
+        assert_eq!(expected_or_nothing(&headers), Expected::OneOf(vec![Version::named("a")]));
     }
 }

@@ -18,7 +18,7 @@ use std::time::Instant;
 use aethon_core::share::Held;
 use aethon_core::turn::Trust;
 use futures_util::FutureExt as _;
-use http::header::{CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE};
+use http::header::{AUTHORIZATION, CONNECTION, HeaderValue, SEC_WEBSOCKET_VERSION, SET_COOKIE, UPGRADE};
 use http::{Method, StatusCode};
 
 use crate::access_lease::AccessLease;
@@ -292,16 +292,24 @@ fn token(rules: &Rules, request: &Request) -> TokenCheck {
     }
 }
 
+/// Returns whether a browser signs in with this request: it opens the entrance, or its sign-in form shows the token where
+/// the status is, as it does when there is no dashboard.
+fn may_sign_in(request: &Request) -> bool {
+    let shows_token = request.head.headers.contains_key(AUTHORIZATION);
+    is_entrance(request) || (request.head.uri.path() == "/api/status" && shows_token)
+}
+
 /// Answers a request without the right token: 429 after too many attempts, otherwise 401, as a page where a person
-/// expects one. A stale cookie is cleared with it: the cookie is judged first, so as long as the browser has it, not even
-/// the right token would sign in.
+/// expects one. Where a browser signs in, a stale cookie is cleared with it: the cookie is judged first, so as long as the
+/// browser has it, not even the right token would sign in. Elsewhere it stays, because such an answer may come late, and
+/// would take away the cookie of a sign-in that another window has finished meanwhile.
 fn refused(app: &App, rules: &Rules, request: &Request) -> HandlerResult {
     count_wrong(app, request)?;
     let mut answer = match is_entrance(request) && app.options.dashboard_enabled {
         true => pages::sign_in_page(&request.head.headers),
         false => Problem::unauthorized().into_response(),
     };
-    if rules.token_auth.has_stale_cookie(&request.head.headers) {
+    if may_sign_in(request) && rules.token_auth.has_stale_cookie(&request.head.headers) {
         let cleared = TokenAuth::sign_out_cookie(request.client.is_https);
         answer.headers_mut().insert(SET_COOKIE, cleared);
     }

@@ -12,7 +12,9 @@ use aethon_core::error::{Error, Result};
 use aethon_core::live::Live;
 use aethon_core::memory::MemoryGuard;
 use aethon_core::redact::Redactor;
-use aethon_core::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopOrigin, SopRefusal, SopVersion};
+use aethon_core::sop::{
+    BrokenSop, Sop, SopCatalog, SopDraft, SopFault, SopName, SopOrigin, SopRefusal, SopVersion,
+};
 use aethon_core::version::{Expected, Version};
 use aethon_files::{Contents, Directory, Lock, Refusal, Stamp, Subdirectory};
 use async_trait::async_trait;
@@ -64,6 +66,8 @@ struct Read {
 struct Known {
     stamp: Stamp,
     outcome: Outcome,
+    /// The text of an invalid file, if it was read in full.
+    draft: Option<Arc<str>>,
     /// The digest of its content; the error says why it is not read.
     digest: std::result::Result<String, String>,
 }
@@ -133,8 +137,10 @@ impl SopCatalog for SopFolder {
 
     async fn broken(&self) -> Result<Vec<BrokenSop>> {
         self.run_blocking(|inner| {
-            let broken =
-                |(path, outcome): (PathBuf, Outcome)| Some(BrokenSop { path, faults: outcome.err()? });
+            let broken = |(path, outcome): (PathBuf, Outcome)| {
+                let faults = outcome.err()?;
+                Some(BrokenSop { draft: inner.draft(&path), path, faults })
+            };
             inner.files().into_iter().filter_map(broken).collect()
         })
         .await
@@ -227,11 +233,16 @@ impl Inner {
             Ok(contents) => {
                 let contents = contents?;
                 let (digest, stamp) = (Ok(digest(&contents.bytes)), contents.stamp);
-                Known { stamp, outcome: understood(&path, contents), digest }
+                let text = contents.is_whole.then(|| contents.bytes.clone());
+                let outcome = understood(&path, contents);
+                let draft = text
+                    .filter(|_| outcome.is_err())
+                    .map(|text| String::from_utf8_lossy(&text).into_owned().into());
+                Known { stamp, outcome, draft, digest }
             }
             Err(refusal) => {
                 let outcome = Err(vec![SopFault { line: 1, message: refusal.to_string() }]);
-                Known { stamp, outcome, digest: Err(refusal.to_string()) }
+                Known { stamp, outcome, draft: None, digest: Err(refusal.to_string()) }
             }
         };
         for SopFault { line, message } in known.outcome.as_ref().err().into_iter().flatten() {
@@ -240,6 +251,13 @@ impl Inner {
         let outcome = known.outcome.clone();
         read.files.insert(path, known);
         Some(outcome)
+    }
+
+    /// Returns the text of an invalid file, as it was read last.
+    fn draft(&self, path: &Path) -> Option<SopDraft> {
+        let name = sop_name(path)?;
+        let content = self.read().files.get(path)?.draft.clone()?;
+        Some(SopDraft { name, content })
     }
 
     /// What the owner is told of, by name. Files that no name of a SOP fits instruct nobody.
@@ -338,14 +356,27 @@ impl Inner {
         self.history.as_ref().map(SopHistory::lock).transpose().map_err(failed)
     }
 
-    /// What the file says, if it can be read. Refuses if the SOP, which is built in without a file, is not as expected.
+    /// What the file says. Refuses if the SOP, which is built in without a file, is not as expected, and if the file
+    /// cannot be read in full: then what it says could neither be compared nor kept.
     fn before(
         &self,
         directory: Option<&Directory>,
         name: &SopName,
         expected: &Expected,
-    ) -> Result<Option<Vec<u8>>> {
-        let read = directory.and_then(|directory| directory.read(file_name(name), MOST_BYTES).ok().flatten());
+    ) -> std::result::Result<Option<Vec<u8>>, SopRefusal> {
+        let file_name = file_name(name);
+        let lost = |why: String| {
+            let path = self.path(OsStr::new(&file_name));
+            SopRefusal::File(format!(
+                "{} is there, but what it says cannot be kept: {why}; move it away first",
+                path.display()
+            ))
+        };
+        let read = directory.map_or(Ok(None), |directory| directory.read(&file_name, MOST_BYTES));
+        let read = read.map_err(|refusal| lost(refusal.to_string()))?;
+        if read.as_ref().is_some_and(|contents| !contents.is_whole) {
+            return Err(lost(too_large()));
+        }
         let before = read.map(|contents| contents.bytes);
         expected.check(|| match &before {
             Some(bytes) => Some(Version::of([&*String::from_utf8_lossy(bytes)])),
@@ -373,6 +404,10 @@ impl Inner {
             )),
         }
     }
+}
+
+fn too_large() -> String {
+    format!("the file is larger than {} KiB", MOST_BYTES / 1024)
 }
 
 fn file_name(name: &SopName) -> String {
@@ -433,8 +468,7 @@ fn understood(path: &Path, contents: Contents) -> Outcome {
         );
     };
     if !contents.is_whole {
-        let most = MOST_BYTES / 1024;
-        return fault(1, format!("the file is larger than {most} KiB; a SOP must fit into a prompt"));
+        return fault(1, format!("{}; a SOP must fit into a prompt", too_large()));
     }
     match String::from_utf8(contents.bytes) {
         Ok(text) => parse(name, SopOrigin::File(path.to_owned()), &text).map(Arc::new),
@@ -503,6 +537,57 @@ mod tests {
             [("Bad Name.sop.md", 1), ("bad.sop.md", 1), ("link.sop.md", 1), ("pdd.sop.md", 2)]
         );
         assert!(sops.sop(&name("pdd")).await.unwrap().is_some(), "the built-in one is there");
+    }
+
+    #[tokio::test]
+    async fn a_half_written_file_is_a_draft_whose_version_a_change_can_name() {
+        let home = tempfile::tempdir().unwrap();
+        let (sops, path) = (folder(home.path()), home.path().join("sops"));
+        sops.save(&name("pdd"), TEXT, Expected::Anything).await.unwrap();
+        for half in [&b"# Half\n"[..], b"# Half\n\xff"] {
+            fs::write(path.join("pdd.sop.md"), half).unwrap();
+            let broken = sops.broken().await.unwrap();
+            let draft = broken[0].draft.clone().unwrap();
+            assert_eq!((&draft.name, &*draft.content), (&name("pdd"), &*String::from_utf8_lossy(half)));
+            let built_in = Expected::OneOf(vec![builtin::find(&name("pdd")).unwrap().version()]);
+            let refused = sops.remove(&name("pdd"), built_in).await;
+            assert!(matches!(refused, Err(SopRefusal::Failed(error)) if error.is_changed_elsewhere()));
+            sops.save(&name("pdd"), TEXT, Expected::OneOf(vec![draft.version()])).await.unwrap();
+        }
+        fs::write(path.join("pdd.sop.md"), "# Half\n").unwrap();
+        let draft = sops.broken().await.unwrap().remove(0).draft.unwrap();
+        sops.remove(&name("pdd"), Expected::OneOf(vec![draft.version()])).await.unwrap();
+        assert!(!path.join("pdd.sop.md").exists());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_in_full_is_neither_replaced_nor_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let (sops, path) = (folder(home.path()), home.path().join("sops"));
+        fs::create_dir(&path).unwrap();
+        let large = "x".repeat(MOST_BYTES + 1);
+        fs::write(path.join("large.sop.md"), &large).unwrap();
+        fs::write(path.join("other.md"), TEXT).unwrap();
+        std::os::unix::fs::symlink("other.md", path.join("link.sop.md")).unwrap();
+        for file in ["large", "link"] {
+            let saved = sops.save(&name(file), TEXT, Expected::Anything).await;
+            assert!(matches!(saved, Err(SopRefusal::File(_))), "{file}: {saved:?}");
+            let removed = sops.remove(&name(file), Expected::Anything).await;
+            assert!(matches!(removed, Err(SopRefusal::File(_))), "{file}: {removed:?}");
+        }
+        assert_eq!(fs::read_to_string(path.join("large.sop.md")).unwrap(), large);
+        assert!(path.join("link.sop.md").is_symlink());
+    }
+
+    #[tokio::test]
+    async fn what_is_made_as_new_takes_the_place_of_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let sops = folder(home.path());
+        sops.save(&name("notes"), TEXT, Expected::Nothing).await.unwrap();
+        for taken in ["notes", "pdd"] {
+            let refused = sops.save(&name(taken), TEXT, Expected::Nothing).await;
+            assert!(matches!(refused, Err(SopRefusal::Failed(error)) if error.is_changed_elsewhere()));
+        }
     }
 
     #[tokio::test]

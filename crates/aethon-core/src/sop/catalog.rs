@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{Sop, SopName};
 use crate::error::{Error, Result};
-use crate::version::Expected;
+use crate::version::{Expected, Version};
 
 /// The SOPs as they currently are: a file that was just added counts.
 #[async_trait]
@@ -53,6 +53,24 @@ pub struct BrokenSop {
     pub path: PathBuf,
     /// What is wrong with it.
     pub faults: Vec<SopFault>,
+    /// What it says and under which name it would count, if it can be read in full and has the name of a SOP.
+    pub draft: Option<SopDraft>,
+}
+
+/// A text that would be a SOP if it were valid, such as one that is half written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SopDraft {
+    /// The name of the SOP.
+    pub name: SopName,
+    /// The text. Bytes that are not UTF-8 are replaced.
+    pub content: Arc<str>,
+}
+
+impl SopDraft {
+    /// Returns the version of the text, as that of a valid SOP.
+    pub fn version(&self) -> Version {
+        Version::of([&*self.content])
+    }
 }
 
 /// A fault at one place in a file.
@@ -84,6 +102,9 @@ pub enum SopRefusal {
     /// The folder of SOPs is not used, because it is a link or no directory.
     #[error("{0}")]
     Folder(String),
+    /// The file cannot be read in full, so what it says would be lost.
+    #[error("{0}")]
+    File(String),
     /// The file could not be written or removed.
     #[error(transparent)]
     Failed(#[from] Error),

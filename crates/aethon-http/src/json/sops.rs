@@ -1,6 +1,6 @@
 //! SOPs as documents, for the API and the terminal.
 
-use aethon_core::sop::{BrokenSop, Sop, SopFault, SopOrigin, SopParameter};
+use aethon_core::sop::{BrokenSop, Sop, SopDraft, SopFault, SopOrigin, SopParameter};
 use serde::Serialize;
 
 use crate::markdown;
@@ -41,6 +41,8 @@ pub struct ListedSop<'s> {
     content: Option<&'s str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    faults: Vec<Fault<'s>>,
 }
 
 impl<'s> ListedSop<'s> {
@@ -61,6 +63,24 @@ impl<'s> ListedSop<'s> {
             path,
             content: with_content.then_some(&*sop.content),
             html: None,
+            faults: Vec::new(),
+        }
+    }
+
+    /// Describes a file that is not a valid SOP, with its text and its faults.
+    pub(crate) fn of_draft(broken: &'s BrokenSop, draft: &'s SopDraft) -> Self {
+        Self {
+            name: draft.name.as_str(),
+            title: draft.name.as_str(),
+            description: "",
+            r#type: "custom",
+            parameters: &[],
+            steps: Vec::new(),
+            size: draft.content.len(),
+            path: Some(broken.path.display().to_string()),
+            content: Some(&*draft.content),
+            html: None,
+            faults: faults(broken),
         }
     }
 
@@ -86,7 +106,10 @@ struct Fault<'s> {
 
 impl<'s> Broken<'s> {
     fn of(broken: &'s BrokenSop) -> Self {
-        let fault = |SopFault { line, message }: &'s SopFault| Fault { line: *line, message };
-        Self { path: broken.path.display().to_string(), faults: broken.faults.iter().map(fault).collect() }
+        Self { path: broken.path.display().to_string(), faults: faults(broken) }
     }
+}
+
+fn faults(broken: &BrokenSop) -> Vec<Fault<'_>> {
+    broken.faults.iter().map(|SopFault { line, message }| Fault { line: *line, message }).collect()
 }

@@ -1,8 +1,9 @@
 //! `/api/sops`: listing SOPs, and editing those of the workspace. `/api/sop-runs`: their runs.
 
+use aethon_core::error::Result;
 use aethon_core::ids::{SessionId, unique};
 use aethon_core::message::{Handling, Inbound};
-use aethon_core::sop::{Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRun, SopVersion};
+use aethon_core::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRun, SopVersion};
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::Value;
@@ -65,9 +66,13 @@ pub(super) async fn list(workflows: Workflows, _request: Request) -> HandlerResu
     response::json(&Sops::of(sops.iter().map(|sop| &**sop), &broken))
 }
 
-/// `GET /api/sops/{name}`: with its text, as source and HTML.
+/// `GET /api/sops/{name}?invalid`: with its text, as source and HTML; if wanted, also what stands in an invalid file.
 pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResult {
     let name = name(&request)?;
+    if request.flag("invalid")? {
+        let present = present(&*workflows.sops, &name).await?.ok_or_else(|| unknown(name.as_str()))?;
+        return precondition::present(&present);
+    }
     let sop = workflows.sops.sop(&name).await?.ok_or_else(|| unknown(name.as_str()))?;
     precondition::json(&ListedSop::of(&sop, true).rendered(), &sop.version())
 }
@@ -86,7 +91,7 @@ pub(super) async fn versions(workflows: Workflows, request: Request) -> HandlerR
 pub(super) async fn save(workflows: Workflows, mut request: Request) -> HandlerResult {
     let name = valid_name(&request)?;
     let content = Fields::parse(&request.read().await?)?.required_text("content")?;
-    let expected = precondition::expected(&request.head.headers);
+    let expected = precondition::expected_or_nothing(&request.head.headers);
     let sop = match workflows.sops.save(&name, &content, expected).await {
         Ok(sop) => sop,
         Err(refusal) => return Err(changed_or(&*workflows.sops, &name, refusal).await),
@@ -212,14 +217,25 @@ fn unknown(name: &str) -> Problem {
 /// Refuses a change of a SOP; with what it is now, if that is why.
 async fn changed_or(sops: &dyn SopCatalog, name: &SopName, refusal: SopRefusal) -> Problem {
     match refusal {
-        SopRefusal::Failed(error) if error.is_changed_elsewhere() => match sops.sop(name).await {
-            Ok(present) => precondition::changed_elsewhere(
-                present.and_then(|sop| Present::new(&ListedSop::of(&sop, true).rendered(), sop.version())),
-            ),
+        SopRefusal::Failed(error) if error.is_changed_elsewhere() => match present(sops, name).await {
+            Ok(present) => precondition::changed_elsewhere(present),
             Err(error) => error.into(),
         },
         refusal => refused(refusal),
     }
+}
+
+/// What a change of a SOP would replace: the text of its file, valid or not, or of the built-in SOP without a file.
+async fn present(sops: &dyn SopCatalog, name: &SopName) -> Result<Option<Present>> {
+    let draft = |broken: &BrokenSop| {
+        let draft = broken.draft.as_ref().filter(|draft| draft.name == *name)?;
+        Present::new(&ListedSop::of_draft(broken, draft).rendered(), draft.version())
+    };
+    if let Some(draft) = sops.broken().await?.iter().find_map(draft) {
+        return Ok(Some(draft));
+    }
+    let sop = sops.sop(name).await?;
+    Ok(sop.and_then(|sop| Present::new(&ListedSop::of(&sop, true).rendered(), sop.version())))
 }
 
 fn refused(refusal: SopRefusal) -> Problem {
@@ -233,6 +249,7 @@ fn refused(refusal: SopRefusal) -> Problem {
         }
         SopRefusal::BuiltIn(_) => Problem::new(StatusCode::CONFLICT, "builtin_sop", refusal.to_string()),
         SopRefusal::Folder(_) => Problem::new(StatusCode::CONFLICT, "sops_folder", refusal.to_string()),
+        SopRefusal::File(_) => Problem::new(StatusCode::CONFLICT, "sop_file", refusal.to_string()),
         SopRefusal::Unknown(name) => unknown(name.as_str()),
         SopRefusal::Failed(error) => Problem::from(error),
     }

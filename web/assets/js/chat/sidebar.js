@@ -237,13 +237,15 @@ export class Sidebar {
     this.#draw();
   }
 
-  /** @param {Listed} session */
-  async #rename(session) {
+  /** @param {Listed} session @param {string} [value] the title to begin with, if it is not the present one */
+  async #rename(session, value) {
     try {
       const item = await this.#read(session);
-      const renamed = item && (await renameShared(item, { title: texts.session.renameTitle, label: texts.session.renameLabel, value: titleOf({ ...session, ...item.value }) }));
+      const renamed = item && (await renameShared(item, { title: texts.session.renameTitle, label: texts.session.renameLabel, value: value ?? titleOf({ ...session, ...item.value }) }));
       if (renamed?.isGone) return this.#missed();
       if (!renamed) return;
+      const { title, dropped } = renamed;
+      if (dropped) toast(conflictWords.tookTitle(title), { label: conflictWords.putBack, press: () => void this.#rename(session, dropped) });
       session.title = renamed.title;
       this.#titles.set(nameOf(session), renamed.title);
     } catch (problem) {

@@ -5,14 +5,16 @@ import { request } from "../shared/api.js";
 import { approvalCard } from "../shared/approval-card.js";
 import { arrange, make } from "../shared/dom.js";
 import { toast } from "../shared/toast.js";
+import { watchLasting } from "../shared/unsaved.js";
 import { texts } from "../texts.js";
 import { approvalsPath } from "./approvals-path.js";
 import { loaded } from "./pieces.js";
 
 /** @import { Store } from "./store.js" */
 
-/** @type {Map<string, {element: HTMLElement, update: () => void, isKept: () => boolean, asked: any}>} */
+/** @type {Map<string, ReturnType<typeof approvalCard> & {asked: any}>} */
 const cards = new Map();
+const hasTyped = () => [...cards.values()].some((card) => card.hasTyped());
 
 /** Whether there are cards of decided questions with what the user typed. */
 export const hasKept = () => [...cards.values()].some((card) => card.isKept());
@@ -70,5 +72,6 @@ function cardFor(store, approval) {
   card.element.addEventListener("putaway", () => void store.load(approvalsPath));
   const held = { ...card, asked };
   cards.set(approval.id, held);
+  watchLasting(hasTyped);
   return held;
 }

@@ -4,7 +4,7 @@
 import { openDialog } from "../shared/dialog.js";
 import { make } from "../shared/dom.js";
 import { signInForm } from "../shared/sign-in.js";
-import { hasUnsaved } from "../shared/unsaved.js";
+import { wouldLose } from "../shared/unsaved.js";
 import { texts } from "../texts.js";
 
 /** The event on the window once the user is signed in again. */
@@ -25,7 +25,7 @@ async function settle() {
   // A refusal may come late, after a sign-in here or in another window that it was too early for.
   const check = await fetch("/api/status", { cache: "no-store" }).catch(() => null);
   if (check?.status !== 401) return;
-  if (hasUnsaved()) return ask();
+  if (wouldLose()) return ask();
   location.reload();
   return new Promise(() => {});
 }

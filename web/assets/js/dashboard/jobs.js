@@ -4,6 +4,8 @@ import { badge } from "../shared/controls.js";
 import { confirmDialog } from "../shared/dialog.js";
 import { removeShared } from "../shared/remove-shared.js";
 import { exactly } from "../shared/time.js";
+import { toast } from "../shared/toast.js";
+import { conflictWords } from "../texts/conflict.js";
 import { schedulerWords as words } from "../texts/scheduler.js";
 import { act, failed } from "./act.js";
 import { asShown } from "./as-shown.js";
@@ -62,7 +64,13 @@ export function jobActions(context, job, { changed, gone }) {
   const pause = async (/** @type {boolean} */ enabled) => {
     const item = await read();
     // A job that is another one by now is not set going unseen.
-    const send = async () => (await item?.send({ method: "PATCH", body: { enabled } }, { isSame, ask: async () => "theirs" }))?.outcome === "saved";
+    const send = async () => {
+      const sent = await item?.send({ method: "PATCH", body: { enabled } }, { isSame, ask: async () => "theirs" });
+      if (sent?.outcome === "saved") return true;
+      toast(sent?.data ? conflictWords.shownNow : conflictWords.goneAlready);
+      if (!sent?.data) gone();
+      return false;
+    };
     if (item) await act(send, enabled ? words.wasResumed : words.wasPaused, () => undefined);
     changed();
   };

@@ -79,7 +79,7 @@ export function memoryDrawer(context, { changed, closed }) {
     const send = async () => {
       const before = await context.request("/api/memory", { method: "POST", body: { content: fields.content.control.value, category: fields.category.control.value.trim() || undefined } });
       finish(Date.now() - Date.parse(before.created_at) < 60000 ? words.added : words.known);
-      drawer?.close();
+      if (shown === "new") drawer?.close();
     };
     begin(words.addTitle).show({ title: words.addTitle, body: [form({ fields, body: [fields.content.element, fields.category.element], submit: words.add, cancel: () => drawer?.close(), send })] });
     fields.content.control.focus();
@@ -128,7 +128,13 @@ export function memoryDrawer(context, { changed, closed }) {
   /** @param {SharedItem} item */
   const editEntry = (item) => {
     const signal = fresh();
+    const { id } = item.value;
     const fields = entryFields(item.value);
+    // Not over another one that was opened meanwhile.
+    const leave = async () => {
+      await readAgain(item);
+      if (shown === id && !signal.aborted) showEntry(item);
+    };
     const written = () => ({ content: fields.content.control.value, category: fields.category.control.value.trim() });
     const write = (/** @type {ReturnType<typeof written>} */ { content, category }) => {
       fields.content.control.value = content;
@@ -145,28 +151,25 @@ export function memoryDrawer(context, { changed, closed }) {
       if (outcome !== "saved") return false;
       finish(words.saved);
       // What was deleted elsewhere is another entry now.
-      if (data.id !== item.value.id) context.go([data.id]);
-      else showEntry(await readAgain(item));
+      if (data.id === id) await leave();
+      else if (shown === id) context.go([data.id]);
       return true;
     };
-    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [fields.content.element, fields.category.element, shared.notice], submit: shell.save, cancel: () => void readAgain(item).then(showEntry), send })] });
+    drawer?.show({ title: words.editTitle, body: [form({ fields, body: [fields.content.element, fields.category.element, shared.notice], submit: shell.save, cancel: () => void leave(), send })] });
     fields.content.control.focus();
   };
 
   /** With its history, which the answer to a change lacks; what cannot be read stays as it was. @param {SharedItem} item */
-  const readAgain = async (item) => {
-    await item.read().catch(() => undefined);
-    return item;
-  };
+  const readAgain = (item) => item.read().catch(() => undefined);
 
   /** @param {SharedItem} item */
   const forget = async (item) => {
     if (!(await confirmDialog({ title: words.removeTitle, text: words.removeBody, action: words.remove }))) return;
-    const { content, category } = item.value;
+    const { id, content, category } = item.value;
     const isSame = (/** @type {any} */ present) => present.content === content && present.category === category;
     await act(() => removeShared(item, { name: words.thisOne, isSame }), words.removed, () => {
       changed();
-      drawer?.close();
+      if (shown === id) drawer?.close();
     });
   };
   return { open: (/** @type {string | undefined} */ id) => void open(id), close };

@@ -36,18 +36,23 @@ export function sessionMenu(context, session, { changed, gone }) {
   const title = titleOf(session);
   const href = chatHref(session);
   const isSame = (/** @type {any} */ present) => present.title === session.title && present.created_at === session.created_at;
-  const read = () => asShown(context, { path, readPath: `${path}?limit=1`, isSame, changed, gone }).catch((problem) => {
+  const read = (isExpected = isSame) => asShown(context, { path, readPath: `${path}?limit=1`, isSame: isExpected, changed, gone }).catch((problem) => {
     failed(problem);
     return null;
   });
-  const rename = async () => {
-    const item = await read();
+  /** @param {string} [value] the title to begin with, which was typed when another one had just been given */
+  const rename = async (value) => {
+    const item = await read(value === undefined ? isSame : () => true);
     if (!item) return;
     await act(async () => {
-      const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel });
-      if (renamed) toast(renamed.isGone ? conflictWords.goneAlready : words.renamed);
-      if (renamed?.isGone) gone();
-      else if (renamed) changed();
+      const renamed = await renameShared(item, { title: words.renameTitle, label: words.renameLabel, value });
+      if (!renamed) return;
+      const { title: theirs, isGone, dropped } = renamed;
+      if (isGone) toast(conflictWords.goneAlready);
+      else if (dropped) toast(conflictWords.tookTitle(theirs), { label: conflictWords.putBack, press: () => void rename(dropped) });
+      else toast(words.renamed);
+      if (isGone) gone();
+      else changed();
     }, "", () => undefined);
   };
   const reset = async () => {

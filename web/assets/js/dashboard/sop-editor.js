@@ -9,14 +9,15 @@ import { button, skeleton } from "../shared/controls.js";
 import { askWhatCounts } from "../shared/conflict.js";
 import { fill, make } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
-import { SharedItem } from "../shared/shared-item.js";
 import { toast } from "../shared/toast.js";
 import { conflictWords } from "../texts/conflict.js";
 import { shell } from "../texts/shell.js";
 import { sopWords as words } from "../texts/sops.js";
 import { hrefOf } from "./route.js";
 import { sharedForm } from "./shared-form.js";
-import { sopPath } from "./sop-page.js";
+import { sopItem, sopPath } from "./sop-page.js";
+
+/** @import { SharedItem } from "../shared/shared-item.js" */
 
 /** @param {import("./context.js").Context} context @param {string} name empty for a new one */
 export function sopEditor(context, name) {
@@ -27,7 +28,7 @@ export function sopEditor(context, name) {
   const begin = async () => {
     isLost = false;
     try {
-      const item = name ? new SharedItem(context.exchange, sopPath(name)) : null;
+      const item = name ? sopItem(context, name) : null;
       const sop = item ? await item.read() : { name: "", type: "custom", content: words.template };
       if (!context.signal.aborted) edit(context, element, { sop, item, back });
     } catch (problem) {
@@ -97,8 +98,11 @@ function edit(context, element, { sop, item, back }) {
   const send = async () => {
     const name = fields.name.control.value.trim();
     const change = { method: "PUT", body: { content: control.value } };
+    const again = () => saveNew(context, name, change);
     try {
-      const { outcome } = shared && name === sop.name ? await shared.save(change, () => context.request(sopPath(name), change)) : await saveNew(context, name, change);
+      const saved = shared && name === sop.name ? await shared.save(change, again) : await again();
+      // What was deleted elsewhere is saved as new, and then has an outcome of its own.
+      const outcome = saved.data?.outcome ?? saved.outcome;
       if (outcome !== "saved") return false;
     } catch (problem) {
       // The faults are shown below the text, each with its line.
@@ -123,11 +127,12 @@ function edit(context, element, { sop, item, back }) {
  * @returns {Promise<import("../shared/shared-item.js").Outcome>}
  */
 async function saveNew(context, name, change) {
-  const there = new SharedItem(context.exchange, sopPath(name || "-"));
+  const there = sopItem(context, name || "-");
   const present = await there.peek();
   const mine = change.body.content;
   const ask = (/** @type {any} */ found) => askWhatCounts({ name, present: found, title: conflictWords.exists, text: conflictWords.existsText(name), show: found && (() => compared({ base: null, theirs: String(found.content ?? ""), mine })) });
   if (present) there.take(present);
+  else there.takeNone();
   if (present?.data.type === "custom") {
     const choice = await ask(present.data);
     if (choice === "theirs") context.go([name, "edit"]);

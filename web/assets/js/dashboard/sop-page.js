@@ -26,10 +26,13 @@ import { sopVersions } from "./sop-versions.js";
 /** @param {string} name */
 export const sopPath = (name) => `/api/sops/${encodeURIComponent(name)}`;
 
+/** A SOP as its file says it, even if that is half written and counts as none. @param {import("./context.js").Context} context @param {string} name */
+export const sopItem = (context, name) => new SharedItem(context.exchange, sopPath(name), `${sopPath(name)}?invalid=true`);
+
 /** @param {import("./context.js").Context} context @param {string} name */
 export function sopPage(context, name) {
   const element = make("div", { class: "sop-page" }, skeleton(8));
-  const item = new SharedItem(context.exchange, sopPath(name));
+  const item = sopItem(context, name);
   const end = new AbortController();
   context.signal.addEventListener("abort", () => end.abort());
   context.title(name, hrefOf("sops"));
@@ -78,7 +81,8 @@ function show(context, element, item) {
     { label: isCustom ? words.edit : words.copy, icon: "edit", press: () => context.go([sop.name, "edit"]) },
     ...(isCustom ? [{ label: words.remove, icon: "trash", danger: true, press: () => void remove(context, item) }] : []),
   ]);
-  fill(context.tools, button({ label: words.run, icon: "play", look: "button-primary", press: () => openRun(context, sop) }), more);
+  const faults = /** @type {{line: number, message: string}[]} */ (sop.faults ?? []);
+  fill(context.tools, faults.length === 0 && button({ label: words.run, icon: "play", look: "button-primary", press: () => openRun(context, sop) }), more);
   const read = () => (Array.isArray(sop.html) ? rendered(withoutTitle(sop.html)) : codeBox(sop.content ?? "", sop.title));
   const { element: views } = tabs({
     label: sop.title || sop.name,
@@ -90,7 +94,8 @@ function show(context, element, item) {
     ],
   });
   const facts = pairs([words.callIt, make("code", {}, `/${sop.name}`)], [words.kind, badge(words.types[sop.type] ?? sop.type, isCustom ? "accent" : "")], [words.takes, takes(sop)], [words.size, words.bytes(sop.size ?? 0)], sop.path && [words.file, make("span", { class: "mono sop-path" }, ...visible(sop.path))]);
-  fill(element, make("div", { class: "card sop-facts" }, facts), views);
+  const invalid = faults.length > 0 && note({ title: words.invalid, text: faults.map(({ line, message }) => words.fault(line, visibleText(message))).join("\n"), tone: "warn", icon: "alert" });
+  fill(element, invalid && make("div", { class: "sop-broken" }, invalid), make("div", { class: "card sop-facts" }, facts), views);
 }
 
 /** Drops the title, which the page shows already. @param {string[]} html */

@@ -66,7 +66,7 @@ async function restore(version, { item, context, changed }) {
   const change = { method: "PUT", body: { content: version.content } };
   try {
     const { outcome, data } = await item.send(change, { isSame: (present) => present.content === content, ask });
-    if (outcome === "mine" && !data) item.take(await context.exchange(`/api/sops/${encodeURIComponent(name)}`, change));
+    if (outcome === "mine" && !data) item.take(await context.exchange(`/api/sops/${encodeURIComponent(name)}`, { ...change, headers: { "If-None-Match": "*" } }));
     if (outcome === "saved" || outcome === "mine") toast(words.restored);
   } catch (problem) {
     failed(problem);

@@ -26,8 +26,8 @@ const graceMs = 500;
 /**
  * @param {Asked} asked
  * @param {(decision: "approve" | "deny", terms: Terms) => void} decide
- * @returns {{element: HTMLElement, update: () => void, isKept: () => boolean}} `isKept`: whether it holds what the user typed and has not
- *   put away
+ * @returns {{element: HTMLElement, update: () => void, isKept: () => boolean, hasTyped: () => boolean}} `isKept`: whether it is decided and
+ *   holds what the user typed and has not put away; `hasTyped`: whether it holds such a text, decided or not
  */
 export function approvalCard(asked, decide) {
   const element = make("section", { class: "approval", "aria-label": texts.approval.title(visibleText(asked.tool)) });
@@ -130,7 +130,7 @@ export function approvalCard(asked, decide) {
   };
   update();
   tick();
-  return { element, update, isKept: () => isKept };
+  return { element, update, isKept: () => isKept, hasTyped: () => isKept || (!isSettled && (fields?.typed() ?? []).length > 0) };
 }
 
 /** What was typed before it was decided elsewhere, to be copied. @param {{name: string, text: string}[]} typed */

@@ -8,7 +8,8 @@ import { promptDialog } from "./dialog.js";
 
 /**
  * @param {SharedItem} item read, with its title @param {{title: string, label: string, value?: string}} asked
- * @returns {Promise<{title: string, isGone: boolean} | null>} its title afterwards; null if nothing was done
+ * @returns {Promise<{title: string, isGone: boolean, dropped: string} | null>} its title afterwards, and the one that was typed if
+ *   another counts; null if nothing was done
  */
 export async function renameShared(item, { title: heading, label, value = item.value.title ?? "" }) {
   let wanted = value;
@@ -20,6 +21,7 @@ export async function renameShared(item, { title: heading, label, value = item.v
     const isSame = (/** @type {any} */ present) => present.title === before || present.title === typed;
     const ask = async (/** @type {any} */ present) => (present ? askWhatCounts({ name: before, present, text: words.renamed(present.title, typed) }) : /** @type {const} */ ("theirs"));
     const { outcome, data } = await item.send({ method: "PATCH", body: { title: typed } }, { isSame, ask });
-    if (outcome !== "stay") return { title: outcome === "saved" ? typed : (data?.title ?? ""), isGone: outcome !== "saved" && !data };
+    if (outcome === "saved") return { title: typed, isGone: false, dropped: "" };
+    if (outcome !== "stay") return { title: data?.title ?? "", isGone: !data, dropped: typed };
   }
 }

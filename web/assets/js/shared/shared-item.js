@@ -21,6 +21,7 @@ export class SharedItem {
   #path;
   #readPath;
   #etag = "";
+  #isNew = false;
   /** What was read last. @type {any} */ value = null;
 
   /** @param {Exchange} exchange @param {string} path @param {string} [readPath] where it is read, if that is another address */
@@ -40,6 +41,13 @@ export class SharedItem {
   take({ data, etag }) {
     this.value = data;
     this.#etag = etag;
+    this.#isNew = false;
+  }
+
+  /** Takes for read that there is none: what is sent then must not take the place of anything. */
+  takeNone() {
+    this.take({ data: null, etag: "" });
+    this.#isNew = true;
   }
 
   /** Looks at it again without taking what is there for read; null if it is gone. @returns {Promise<Answer | null>} */
@@ -64,7 +72,8 @@ export class SharedItem {
   async send(change, { isSame, ask }) {
     for (let round = 0; ; ) {
       try {
-        const match = this.#etag ? { "If-Match": this.#etag } : {};
+        /** @type {Record<string, string>} */
+        const match = this.#etag ? { "If-Match": this.#etag } : this.#isNew ? { "If-None-Match": "*" } : {};
         const answer = await this.#exchange(this.#path, { ...change, headers: { ...change.headers, ...match } });
         this.take(answer);
         return { outcome: "saved", data: answer.data };

@@ -6,6 +6,8 @@ import { confirmDialog } from "./dialog.js";
 
 /** @type {Map<HTMLElement, () => boolean>} What is written in, with whether it has unsaved text. */
 const writers = new Map();
+/** Whether there is text that outlives leaving its address, but not the page. @type {Set<() => boolean>} */
+const lasting = new Set();
 /** How many are remembered before those that are gone from the page are forgotten. */
 const MOST = 20;
 let isListening = false;
@@ -15,12 +17,25 @@ let isListening = false;
  * @param {HTMLElement} element @param {() => boolean} isUnsaved
  */
 export function watchUnsaved(element, isUnsaved) {
-  if (!isListening) addEventListener("beforeunload", (event) => hasUnsaved() && event.preventDefault());
-  isListening = true;
+  listen();
   // The newest may not be on the page yet.
   if (writers.size > MOST) for (const other of [...writers.keys()].slice(0, -2)) if (!other.isConnected) writers.delete(other);
   writers.set(element, isUnsaved);
 }
+
+/** Watches over text that lasts as long as the page, wherever in it the user goes. @param {() => boolean} hasText */
+export function watchLasting(hasText) {
+  listen();
+  lasting.add(hasText);
+}
+
+function listen() {
+  if (!isListening) addEventListener("beforeunload", (event) => wouldLose() && event.preventDefault());
+  isListening = true;
+}
+
+/** Whether loading the page again would throw away what was typed. */
+export const wouldLose = () => hasUnsaved() || [...lasting].some((hasText) => hasText());
 
 /** Whether leaving would throw away what was typed. */
 export const hasUnsaved = () => unsaved().length > 0;

@@ -29,6 +29,7 @@ export const conflictWords = {
   removeAnyway: "Delete it all the same",
   keepIt: "Keep it",
   renamed: (/** @type {string} */ theirs, /** @type {string} */ mine) => `It was renamed elsewhere and is called “${theirs}” now. You typed “${mine}”.`,
+  tookTitle: (/** @type {string} */ theirs) => `It is called “${theirs}” now.`,
   goneAlready: "It was deleted elsewhere already.",
   shownNow: "Changed elsewhere. You see it as it is now.",
 

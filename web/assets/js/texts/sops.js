@@ -18,6 +18,7 @@ export const sopWords = {
   steps: (/** @type {number} */ n) => plural(n, "step", "steps"),
   parameters: (/** @type {number} */ n) => (n === 0 ? "Nothing" : plural(n, "value", "values")),
   broken: (/** @type {number} */ n) => plural(n, "file has the name of an SOP but cannot be read as one", "files have names of SOPs but cannot be read as such"),
+  invalid: "The file is not a valid SOP, so it does not count",
   fault: (/** @type {number} */ line, /** @type {string} */ message) => `Line ${line}: ${message}`,
 
   run: "Run",
