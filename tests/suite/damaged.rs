@@ -26,11 +26,12 @@ fn destroy_pages_with(home: &Path, text: &str) {
 fn destroy_table(home: &Path, table: &str) {
     let path = home.join("aethon.db");
     let bytes = std::fs::read(&path).expect("the database");
-    let position = |text: &str| bytes.windows(text.len()).position(|window| window == text.as_bytes());
     let row = format!("table{table}{table}");
-    let number =
-        position(&row).expect("a row") + row.len()..position(&format!("CREATE TABLE {table} ")).expect("SQL");
-    let page = bytes[number].iter().fold(0, |page, byte| (page << 8) | u64::from(*byte));
+    let find = |bytes: &[u8], text: &str| {
+        bytes.windows(text.len()).position(|window| window == text.as_bytes()).expect("a row of the schema")
+    };
+    let rest = &bytes[find(&bytes, &row) + row.len()..];
+    let page = rest[..find(rest, "CREATE ")].iter().fold(0, |page, byte| (page << 8) | u64::from(*byte));
     let file = std::fs::OpenOptions::new().write(true).open(&path).expect("the database");
     file.write_all_at(&[0x5a; PAGE], (page - 1) * PAGE as u64).expect("it can be written");
 }
