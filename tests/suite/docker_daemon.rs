@@ -268,7 +268,7 @@ fn a_workspace_may_have_a_blank_in_its_path_and_something_mounted_in_it() {
     let words = String::from_utf8_lossy(&checked.stdout).into_owned();
     assert!(checked.status.success() && words.contains("is an empty folder"), "{words}");
     let command = command(&daemon, &home, &[]);
-    let server = Server::start_command(home, command);
+    let server = Server::start_command(home.clone(), command);
     let attempt =
         "echo fine > work/free/x; echo lost > work/data/x; ls work/data; cat work/data/kept; echo over";
     let text = format!("!tool shell {}", json!({"command": attempt}));
