@@ -42,6 +42,9 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 /// The wait after a failure.
 const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(15);
 
+/// How often the log says that a backup is overdue.
+const WARN_EVERY: SignedDuration = SignedDuration::from_hours(24);
+
 /// The actor in the audit rows of scheduled backups.
 const SCHEDULE: &str = "the schedule";
 
@@ -69,6 +72,8 @@ struct State {
     failure: Option<(Timestamp, String)>,
     /// When the newest good one was begun, as far as known.
     last_good: Option<Timestamp>,
+    /// When the log last said that it is overdue.
+    warned: Option<Timestamp>,
 }
 
 impl BackupTask {
@@ -127,9 +132,27 @@ impl Inner {
         if let Some(by) = by {
             self.make(options.clone(), by, shutdown).await;
         }
+        self.warn_if_late(&options);
         let next = Plan::of(&options).map(|plan| plan.next(self.state().last_good, self.clock.now()));
         let left = next.and_then(|next| Duration::try_from(next.duration_since(self.clock.now())).ok());
         left.unwrap_or(MAX_WAIT).clamp(Duration::from_secs(1), MAX_WAIT)
+    }
+
+    /// Says in the log, once a day, that the newest good backup is too old.
+    fn warn_if_late(&self, options: &Options) {
+        let (now, mut state) = (self.clock.now(), self.state());
+        let is_late = Plan::of(options).is_some_and(|plan| plan.is_late(state.last_good, now));
+        let is_said = state.warned.is_some_and(|at| now.duration_since(at).abs() < WARN_EVERY);
+        if is_late && !is_said {
+            let last = state.last_good.map_or_else(|| "none".to_owned(), |last| format!("{last:.0}"));
+            let failure = state.failure.as_ref().map_or("", |(_, why)| why);
+            tracing::warn!(
+                last_good = last,
+                failure,
+                "the newest good backup is older than twice its period"
+            );
+            state.warned = Some(now);
+        }
     }
 
     async fn make(self: &Arc<Self>, options: Options, by: String, shutdown: &mut Shutdown) {
