@@ -2,6 +2,7 @@
 //! SECURITY "docker sandbox". Where no daemon can run, these tests say so and pass; the strict stand-in of
 //! `crates/aethon-tools/tests/docker.rs` knows the same cases.
 
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -234,6 +235,54 @@ fn a_page_that_is_replaced_while_a_stranger_s_command_runs_stays_read_only() {
     assert!(workspace.join("work/over").exists() && told.contains("kindest"), "{told}");
     assert_eq!(std::fs::read_to_string(workspace.join("SOUL.md")).unwrap(), "kindest\n", "{told}");
     assert_eq!(std::fs::read_dir(workspace.join("sops")).unwrap().count(), 0, "{told}");
+}
+
+/// A file system in memory, mounted here until it is dropped.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn at(place: PathBuf) -> Self {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&place).status();
+        assert!(mounted.expect("mount runs").success());
+        Self(place)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_workspace_may_have_a_blank_in_its_path_and_something_mounted_in_it() {
+    let Some(daemon) = Dockerd::start() else { return };
+    let home = Arc::new(tempfile::Builder::new().prefix("a home ").tempdir().unwrap());
+    let workspace = home.path().join("workspace");
+    for folder in ["work/data", "work/free"] {
+        std::fs::create_dir_all(workspace.join(folder)).unwrap();
+    }
+    let mounted = Mounted::at(workspace.join("work/data"));
+    std::fs::write(workspace.join("work/data/kept"), "kept\n").unwrap();
+    let checked = run(command(&daemon, &home, &[]).arg("--check"), None);
+    let words = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(checked.status.success() && words.contains("is an empty folder"), "{words}");
+    let command = command(&daemon, &home, &[]);
+    let server = Server::start_command(home, command);
+    let attempt =
+        "echo fine > work/free/x; echo lost > work/data/x; ls work/data; cat work/data/kept; echo over";
+    let text = format!("!tool shell {}", json!({"command": attempt}));
+    let told = server.post("/webhook/trigger", &json!({"text": text})).text();
+    assert!(told.contains("Read-only") && told.contains("over"), "{told}");
+    assert_eq!(std::fs::read_to_string(workspace.join("work/free/x")).unwrap(), "fine\n", "{told}");
+    assert!(!workspace.join("work/data/x").exists(), "{told}");
+    // The owner's own commands see what is mounted.
+    let told = ran(&mut server.chat("default"), "m1", "cat work/data/kept", 20);
+    assert!(told.contains("kept"), "{told}");
+    drop(server);
+    drop(mounted);
+    let beneath = std::fs::read_dir(workspace.join("work/data"));
+    assert!(beneath.is_ok_and(|entries| entries.count() == 0), "nothing is lost beneath it");
 }
 
 #[test]

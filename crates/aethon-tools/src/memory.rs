@@ -144,9 +144,11 @@ impl ManageMemory {
             .forget(&Reach::of(&context.person), id, Expected::Anything)
             .await
             .map_err(to_tool_error)?;
-        // A number is never given twice, so what this call finds gone, it has removed before.
-        if is_forgotten || context.is_again() {
+        if is_forgotten {
             Ok(format!("Memory {id} is forgotten, with its history."))
+        } else if context.is_again() {
+            // Perhaps because this call has removed it before; perhaps there never was one for this person.
+            Ok(format!("There is no memory {id} any more."))
         } else {
             Err(ToolError::failed(format!("there is no memory {id}; `search` and `list` show the ids")))
         }

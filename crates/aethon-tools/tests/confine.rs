@@ -436,6 +436,22 @@ async fn what_shapes_the_assistant_is_changed_by_commands_of_the_owner_only() {
 }
 
 #[tokio::test]
+async fn a_flood_of_folders_opens_no_project_to_the_next_command_of_a_stranger() {
+    if !stands("files", |it| it.files, "files") {
+        return;
+    }
+    let stage = Stage::new();
+    let hooks = stage.path(".aethon/workspace/clients/acme/app/.git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    fs::create_dir(stage.path(".aethon/workspace/notes")).unwrap();
+    let flood = "chmod 0 clients/acme; seq -f notes/x%g 4000 | xargs mkdir";
+    assert!(run_as(&stage, Trust::Outside, flood).await.contains("[exit status 0]"));
+    let attempt = "chmod 755 clients/acme; echo x > clients/acme/app/.git/hooks/post-checkout";
+    let text = run_as(&stage, Trust::Outside, attempt).await;
+    assert!(!text.contains("[exit status 0]") && !hooks.join("post-checkout").exists(), "{text}");
+}
+
+#[tokio::test]
 async fn a_guest_s_command_reaches_the_workspace_and_nothing_else_of_the_home() {
     if !stands("files", |it| it.files, "files") {
         return;

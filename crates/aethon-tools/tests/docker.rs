@@ -366,10 +366,15 @@ async fn containers_of_strangers_can_change_nothing_but_what_does_not_act_later(
         std::fs::write(at(path), "x").unwrap();
     }
     let bind = |name: &str| json!({"Type": "bind", "Source": at(name), "Target": at(name)});
-    let mut whole = bind("");
+    let part = |name: &str| {
+        let mut part = bind(name);
+        part["BindOptions"] = json!({"NonRecursive": true});
+        part
+    };
+    let mut whole = part("");
     whole["ReadOnly"] = json!(true);
     let of_strangers =
-        [whole, bind("/app/src"), bind("/work"), bind("/app/main.rs"), bind("/notes.md")].to_vec();
+        [whole, part("/app/src"), part("/work"), part("/app/main.rs"), part("/notes.md")].to_vec();
     let ben = Person::member("ben").unwrap();
     for (message, expected) in [
         (Inbound::say(session("a"), "x"), vec![bind("")]),
@@ -385,7 +390,7 @@ async fn containers_of_strangers_can_change_nothing_but_what_does_not_act_later(
     std::fs::create_dir_all(at("/new")).unwrap();
     stage.run_for(&Inbound::say(session("a"), "x").via("webhook"), "say").await.unwrap();
     let made = stage.daemon.made();
-    assert!(made.last().unwrap()["HostConfig"]["Mounts"].as_array().unwrap().contains(&bind("/new")));
+    assert!(made.last().unwrap()["HostConfig"]["Mounts"].as_array().unwrap().contains(&part("/new")));
     stage.docker.forget(&session("a")).await;
     until_left(&stage.daemon, 0).await;
     stage.daemon.assert_sound();

@@ -17,6 +17,7 @@ use aethon_core::error::Result;
 use aethon_core::event::EventBus;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::message::{Inbound, ToolCall};
+use aethon_core::person::Person;
 use aethon_core::schedule::{
     Job, JobId, JobRecord, JobRefusal, JobRequest, Missed, Origin, RunRecord, Schedule, Task, Timing,
 };
@@ -26,7 +27,7 @@ use aethon_core::sop::{
 };
 use aethon_core::surface::Unattended;
 use aethon_core::testkit::{ManualClock, MemoryStore};
-use aethon_core::tool::{Tool, ToolContext};
+use aethon_core::tool::{Tool, ToolContext, ToolError, ToolOutput};
 use aethon_core::turn::TurnContext;
 use aethon_core::version::Expected;
 use aethon_tools::{Needs, Options, sets, tools, workflow_tools};
@@ -181,16 +182,27 @@ impl House {
 
     /// Makes a call, and makes it again as after a restart. Both answers are the same.
     async fn twice(&self, id: &str, name: &str, input: Value) -> String {
+        let [first, again] = self.both(&Person::default(), id, name, input).await;
+        assert_eq!(first, again, "{name}");
+        first
+    }
+
+    /// The answers to a call of this person, and to the same call after a restart.
+    async fn both(&self, person: &Person, id: &str, name: &str, input: Value) -> [String; 2] {
         let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "use it");
+        let inbound = inbound.for_person(person.clone());
         let turn = TurnContext::of(TurnId::existing("the turn"), &inbound);
         let context = ToolContext::of(&turn, Arc::new(Unattended), 12_000);
         let call = ToolCall { id: id.into(), name: name.into(), input: input.clone(), opaque: None };
         let tool = common::named(&self.tools, name);
         assert!(tool.spec().runs_again(), "{name}");
-        let first = tool.call(&context.for_call(&call), input.clone()).await.unwrap().to_text();
-        let again = tool.call(&context.for_repeated_call(&call), input).await.unwrap().to_text();
-        assert_eq!(first, again, "{name}");
-        first
+        let text = |answer: Result<_, ToolError>| match answer {
+            Ok(output) => ToolOutput::to_text(&output),
+            Err(error) => error.to_string(),
+        };
+        let first = tool.call(&context.for_call(&call), input.clone()).await;
+        let again = tool.call(&context.for_repeated_call(&call), input).await;
+        [text(first), text(again)]
     }
 }
 
@@ -202,8 +214,20 @@ async fn a_fact_is_remembered_corrected_and_forgotten_once() {
     assert!(house.twice("1", tool, store).await.contains("memory 1"));
     house.twice("2", tool, json!({"action": "store", "id": "1", "content": "Ada lives in Porto."})).await;
     assert!(house.twice("3", tool, json!({"action": "list"})).await.starts_with("1 of 1"));
-    house.twice("4", tool, json!({"action": "forget", "id": "1"})).await;
+    let forget = |id: &str| json!({"action": "forget", "id": id});
+    let [first, again] = house.both(&Person::default(), "4", tool, forget("1")).await;
+    assert_eq!((&*first, &*again), (FORGOTTEN, "There is no memory 1 any more."));
+    // What never was there is not said to be forgotten, nor does a guest learn what the owner has.
+    let store = json!({"action": "store", "content": "Ada likes tea."});
+    assert!(house.twice("5", tool, store).await.contains("memory 2"));
+    for (person, id) in [(Person::default(), "9"), (Person::guest("telegram", "1"), "2")] {
+        let [_, again] = house.both(&person, "6", tool, forget(id)).await;
+        assert_eq!(again, format!("There is no memory {id} any more."));
+    }
+    assert_eq!(house.both(&Person::default(), "7", tool, forget("2")).await[0], FORGOTTEN.replace('1', "2"));
 }
+
+const FORGOTTEN: &str = "Memory 1 is forgotten, with its history.";
 
 #[tokio::test]
 async fn a_message_is_sent_once() {
@@ -233,7 +257,18 @@ async fn a_job_is_made_and_removed_once() {
     let named = |prompt: &str| json!({"run_at": "2099-01-01T00:00:00Z", "prompt": prompt, "job_id": "tea"});
     house.twice("3", "schedule_task", named("make tea")).await;
     assert_eq!(names().len(), 3);
-    house.twice("4", "remove_scheduled_job", json!({"job_id": "tea"})).await;
+    let remove = "remove_scheduled_job";
+    let guest = Person::guest("telegram", "1");
+    let gone = |id: &str| format!("There is no job {id} any more.");
+    // A guest gets the same answer for a job of the owner and for one that does not exist.
+    for id in ["tea", "coffee"] {
+        let [_, again] = house.both(&guest, "4", remove, json!({"job_id": id})).await;
+        assert_eq!(again, gone(id));
+    }
+    let answers = house.both(&Person::default(), "4", remove, json!({"job_id": "tea"})).await;
+    assert_eq!(answers, ["The job tea is removed.".to_owned(), gone("tea")]);
+    let answers = house.both(&Person::default(), "4", remove, json!({"job_id": "coffee"})).await;
+    assert!(!answers[0].contains("removed") && answers[1] == gone("coffee"), "{answers:?}");
     assert_eq!(names().len(), 2);
     // The name may belong to another job, which nobody takes for the one that was asked for.
     house.twice("5", "schedule_task", named("make tea")).await;

@@ -5,10 +5,12 @@
 //! results when the last one has ended ([`ToolRun::results`], [`ToolRun::close`]). If the turn ends in between, calls
 //! without a result get one, so that every call has its result.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
+use aethon_core::ids::unique;
 use aethon_core::message::{Block, EndReason, Failure, Message, Role, ToolCall, ToolResult};
 use aethon_core::model::{ModelErrorKind, ModelRequest, StopReason};
 use aethon_core::surface::{ToolPhase, ToolState, TurnEvent};
@@ -50,6 +52,8 @@ pub(super) struct ToolRun {
     open: Option<OpenCalls>,
     /// How many responses in a row had unreadable arguments.
     unreadable: u32,
+    /// The ids of the turn's calls.
+    ids: HashSet<String>,
 }
 
 /// The calls of one response.
@@ -79,7 +83,30 @@ struct OpenCall {
 impl ToolRun {
     /// The calls of a turn in which `loop_limit` equal calls count as a loop.
     pub(super) fn new(context: ToolContext, loop_limit: usize) -> Self {
-        Self { context, repetition: Repetition::new(loop_limit), open: None, unreadable: 0 }
+        Self {
+            context,
+            repetition: Repetition::new(loop_limit),
+            open: None,
+            unreadable: 0,
+            ids: HashSet::new(),
+        }
+    }
+
+    /// Notes the calls that the turn made before a restart.
+    pub(super) fn remember<'m>(&mut self, messages: impl Iterator<Item = &'m Arc<Message>>) {
+        self.ids.extend(messages.flat_map(|message| message.tool_calls()).map(|call| call.id.clone()));
+    }
+
+    /// Gives each call of a response an id that no other call of the turn has: tools know a call by it, and some models begin
+    /// to count anew in every response.
+    pub(super) fn distinguish(&mut self, message: &mut Message) {
+        for block in &mut message.content {
+            let Block::ToolCall(call) = block else { continue };
+            if !self.ids.insert(call.id.clone()) {
+                call.id = format!("call_{}", unique());
+                self.ids.insert(call.id.clone());
+            }
+        }
     }
 
     /// Accepts the calls of a response whose message is stored.
@@ -152,6 +179,18 @@ impl ToolRun {
         }
         open.loops = noted.reason;
         Ok(())
+    }
+
+    /// Returns whether the open calls can be left as they are for a turn that goes on after a restart: what is unfinished runs
+    /// again then, and what has a result only reads, so that it may.
+    pub(super) fn can_run_again(&self, specs: &[ToolSpec]) -> bool {
+        let calls = self.open.iter().flat_map(|open| &open.calls);
+        let has_unfinished = calls.clone().any(|call| call.result.get().is_none());
+        has_unfinished
+            && calls.clone().all(|call| {
+                let spec = specs.iter().find(|spec| spec.name == call.call.name);
+                spec.is_some_and(|spec| spec.runs_again() && (spec.read_only || call.result.get().is_none()))
+            })
     }
 
     /// Returns the tool message for the open calls: the results so far, and for the other calls why there is none.

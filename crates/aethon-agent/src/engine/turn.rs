@@ -129,6 +129,7 @@ impl<'e> Turn<'e> {
         let tools = ToolContext::of(&context, job.surface.clone(), output_chars);
         let mut tools = ToolRun::new(tools, shared.options.loop_limit);
         tools.take_up(opening.cut_off);
+        tools.remember(opening.window.part(opening.start, opening.window.len()));
         let model = agent.agent.models.capabilities();
         let specs = if model.tools { agent.toolbox.specs_for(&context) } else { Arc::default() };
         Self {
@@ -356,7 +357,8 @@ impl<'e> Turn<'e> {
         self.answer.continued = None;
         let now = self.shared.services.clock.now();
         let configured = &self.agent.model();
-        let message = response.into_message(&self.context.turn, configured, now);
+        let mut message = response.into_message(&self.context.turn, configured, now);
+        self.tools.distinguish(&mut message);
         self.answer.usage += usage;
         self.answer.usage += std::mem::take(&mut self.dialogue.usage);
         self.answer.model.clone_from(&message.model);
@@ -373,10 +375,13 @@ impl<'e> Turn<'e> {
     }
 
     /// Leaves a turn as a crash would, for the next start to resume: its sender can name it again, and would otherwise
-    /// get half an answer for ever. The results of finished calls are stored, so that these do not run again.
+    /// get half an answer for ever. The results of finished calls are stored, so that these do not run again, unless all that
+    /// matters of the calls runs again: then those that were cut off do, too.
     async fn leave_open(self) {
         let (turn, session) = (self.context.turn.clone(), self.context.session.clone());
-        if let Some(mut results) = self.tools.results(self.shared.services.clock.now()) {
+        let is_left = self.tools.can_run_again(&self.offer.all);
+        let results = self.tools.results(self.shared.services.clock.now()).filter(|_| !is_left);
+        if let Some(mut results) = results {
             results.turn = Some(turn.clone());
             if let Err(error) = self.shared.services.log.append(&turn, vec![results]).await {
                 log_storage("results of a turn that goes on at the next start were not stored", &error);

@@ -159,12 +159,21 @@ impl WorkBook for Works {
         }
     }
 
-    async fn plan(&self, planned: PlannedFor, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal> {
+    async fn plan(
+        &self,
+        mut planned: PlannedFor,
+        plan: Plan,
+        origin: WorkOrigin,
+    ) -> Result<Work, WorkRefusal> {
         let tasks = plan.tasks()?;
         if let Some(key) = &planned.key
             && let Some(work) = self.store.work(key).await?
         {
-            return Ok(work);
+            if planned.is_again {
+                return Ok(work);
+            }
+            // Another call of the same name; what it plans must not get lost.
+            planned.key = None;
         }
         let open = self.store.works(true, MOST_OPEN).await?;
         if open.len() >= MOST_OPEN {

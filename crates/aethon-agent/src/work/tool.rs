@@ -118,6 +118,7 @@ impl Tasks {
             untrusted: context.untrusted,
             tell_to: context.reply_to.clone(),
             key: context.call_key(),
+            is_again: context.is_again(),
         };
         let work = self.works.plan(planned, plan, origin).await.map_err(refused)?;
         let begins = match origin {

@@ -8,6 +8,8 @@ use aethon_core::message::{EndReason, Inbound, TurnEnd};
 use aethon_core::session::{TurnLookup, TurnPhase};
 use aethon_core::surface::TurnEvent;
 use aethon_core::testkit::{CollectingSurface, Gate, Step};
+use aethon_core::tool::ToolSpec;
+use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::harness::{
@@ -158,4 +160,43 @@ async fn at_shutdown_results_of_calls_are_kept() {
     surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
     assert_eq!(next.transcript(&session)[3..], ["assistant: end"]);
     next.assert_well_formed(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_a_shutdown_cuts_off_run_again_where_all_of_their_group_may() {
+    let repeatable = |name: &str| ToolSpec::new(name, "a tool", json!({"type": "object"})).repeatable();
+    for (names, expected) in [
+        (["look", "wait"], "tool: result seen | result done"),
+        // A result that cannot be had again is kept, and with it what is known of the others.
+        (["do", "wait"], "tool: result 1 | result interrupted"),
+        (["note", "wait"], "tool: result 1 | result interrupted"),
+        (["look", "hang"], "tool: result seen | result interrupted"),
+    ] {
+        let plan = |waits: What, store| Plan {
+            tools: vec![
+                TestTool::reading("look", What::Say("seen")) as _,
+                TestTool::of(repeatable("note"), What::Say("1")) as _,
+                TestTool::of(repeatable("wait"), waits) as _,
+                TestTool::new("do", What::Say("1")) as _,
+                TestTool::new("hang", What::Hang) as _,
+            ],
+            store,
+            ..Plan::default()
+        };
+        let before = House::with([calls(&names)], plan(What::Hang, None));
+        let (session, surface) = (session("a"), quiet());
+        before.submit(with_id(&session, "question", "m1"), surface.clone()).await;
+        surface.saw(|event| matches!(event, TurnEvent::Tool(state) if state.name == names[1])).await;
+        before.engine.shutdown(Duration::from_secs(1)).await;
+        let store = Some(Arc::new(before.store.beside()));
+        let after = House::with([says("end")], plan(What::Say("done"), store));
+        let surface = quiet();
+        let shown = surface.clone();
+        assert_eq!(after.engine.recover(move |_| shown.clone()).await.unwrap(), 1);
+        surface.saw(|event| matches!(event, TurnEvent::Done(_))).await;
+        let transcript = after.transcript(&session);
+        assert!(transcript[2].starts_with(expected), "{names:?}: {transcript:?}");
+        assert_eq!(transcript[3..], ["assistant: end"]);
+        after.assert_well_formed(&session);
+    }
 }

@@ -15,7 +15,7 @@ use aethon_core::tool::{Effect, Tool, ToolSpec};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use crate::harness::{House, Plan, TestTool, What, describe, now, quiet, says, session, with_id};
+use crate::harness::{House, Plan, TestTool, What, calls, describe, now, quiet, says, session, with_id};
 
 struct Left {
     id: Option<&'static str>,
@@ -137,6 +137,30 @@ async fn cut_off_calls_run_again_where_their_tool_recognises_what_it_did() {
     assert_eq!(harness.transcript(&session).last().unwrap(), "assistant: found it");
     harness.assert_well_formed(&session);
     assert_eq!(harness.model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn the_calls_of_a_turn_have_different_ids_before_and_after_a_restart() {
+    let look = TestTool::reading("look", What::Count);
+    let tools: Vec<Arc<dyn Tool>> = vec![look.clone()];
+    let responses = [calls(&["look"]), calls(&["look"]), says("found it")];
+    let harness = House::with(responses, Plan { tools, ..Plan::default() });
+    let session = session("a");
+    let left = Left { id: Some("m1"), phase: TurnPhase::Running, age: RECENT, attempts: 1 };
+    leave(&harness, &session, &left, |turn| {
+        let call = ToolCall { id: "c0".into(), name: "look".into(), input: json!({}), opaque: None };
+        let mut calls = Message::new(Role::Assistant, vec![Block::ToolCall(call)], now());
+        calls.turn = Some(turn.clone());
+        vec![user(turn, "question"), calls]
+    });
+    assert_eq!(recover(&harness).await, 1);
+    assert_eq!(look.ran(), 3);
+    let messages = harness.store.messages(&session, None, 10).await.unwrap();
+    let ids: Vec<&str> =
+        messages.iter().flat_map(|message| message.tool_calls()).map(|call| call.id.as_str()).collect();
+    let different: std::collections::HashSet<&&str> = ids.iter().collect();
+    assert_eq!((ids[0], ids.len(), different.len()), ("c0", 3, 3), "{ids:?}");
+    harness.assert_well_formed(&session);
 }
 
 #[tokio::test]

@@ -120,6 +120,20 @@ fn done() -> Vec<Step> {
 }
 
 #[tokio::test]
+async fn two_plans_of_one_turn_are_two_pieces_of_work_whatever_the_model_calls_them() {
+    let plans = |goal: &str| {
+        let input = json!({"action": "plan", "goal": goal, "tasks": [{"title": "look", "acceptance": ["it is seen"]}]});
+        vec![Step::call("call_0", "tasks", input), Step::finish(StopReason::ToolUse)]
+    };
+    let stage = Stage::new([plans("the roof"), plans("the cellar"), says("planned")], options());
+    stage.house.ask(&session("a"), "look after the house").await;
+    let works = stage.works.works(false, 10).await.unwrap();
+    let mut goals: Vec<&str> = works.iter().map(|work| work.goal.as_str()).collect();
+    goals.sort_unstable();
+    assert_eq!(goals, ["the cellar", "the roof"]);
+}
+
+#[tokio::test]
 async fn a_plan_is_worked_in_order_and_ends_with_a_receipt() {
     let stage = Stage::new([done(), says("one"), done(), says("two")], options());
     stage.plan(2, WorkOrigin::Person).await;

@@ -113,7 +113,7 @@ impl ToolContext {
     }
 
     /// Returns 32 hexadecimal digits that name this call: the same when it runs again, and others for any other call of any
-    /// turn. `None` for a context without a call.
+    /// turn, because each call of a turn has an id of its own. `None` for a context without a call.
     pub fn call_key(&self) -> Option<String> {
         let (call, _) = &*self.call;
         let hash = |seed: u64| {

@@ -63,12 +63,21 @@ pub struct PlannedFor {
     pub tell_to: Option<Destination>,
     /// Names the call that plans it, so that the same call plans it once.
     pub key: Option<String>,
+    /// Whether that call may have planned it before.
+    pub is_again: bool,
 }
 
 impl From<SessionId> for PlannedFor {
     /// For the owner, in this conversation.
     fn from(session: SessionId) -> Self {
-        Self { session, person: Person::default(), untrusted: false, tell_to: None, key: None }
+        Self {
+            session,
+            person: Person::default(),
+            untrusted: false,
+            tell_to: None,
+            key: None,
+            is_again: false,
+        }
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Places {
     pub(super) programs: Vec<PathBuf>,
     /// Open after all, even in a closed place.
     pub(super) open: Vec<PathBuf>,
+    /// Open for reading after all.
+    pub(super) shown: Vec<PathBuf>,
     /// Whether everything else can be written.
     pub(super) is_writable: bool,
 }
@@ -49,6 +51,9 @@ pub(super) fn grants(places: &Places) -> Grants {
     let mut grants = Grants::default();
     let usual = if places.is_writable { Access::Full } else { Access::Read };
     walk.grant(Path::new("/"), usual, &mut grants);
+    for shown in &places.shown {
+        walk.grant(shown, Access::Read, &mut grants);
+    }
     for open in &places.open {
         walk.grant(open, Access::Full, &mut grants);
     }
@@ -171,6 +176,7 @@ mod tests {
         let base = folder.path().canonicalize().unwrap();
         for path in [
             "ada/.aethon/workspace/a",
+            "ada/.aethon/shown/a",
             "ada/.aethon/aethon.db",
             "ada/.aethon.rs",
             "ada/.ssh/id",
@@ -192,6 +198,7 @@ mod tests {
             read_only: at(&["ada/.bashrc", "ada/.zshrc", "ada/.config/autostart"]),
             programs: at(&["ada/bin"]),
             open: at(&["ada/.aethon/workspace"]),
+            shown: at(&["ada/.aethon/shown"]),
             is_writable: true,
         };
         let grants = grants(&places);
@@ -199,6 +206,7 @@ mod tests {
             (".bashrc", Access::Read),
             // A neighbour of a closed directory is not part of it.
             (".aethon.rs", Access::Full),
+            (".aethon/shown", Access::Read),
             (".aethon/workspace", Access::Full),
             ("bin/store", Access::Full),
             ("bin/tool", Access::Read),

@@ -31,5 +31,7 @@ mod walls;
 
 #[cfg(target_os = "linux")]
 pub(crate) use kernel::{ALONE, ControlGroups, hand_over, step, trial};
+#[cfg(target_os = "linux")]
+pub(crate) use mounts::mounted_below;
 pub use support::{Protection, SocketProtection};
 pub use walls::Confinement;

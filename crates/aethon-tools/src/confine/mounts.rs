@@ -75,6 +75,12 @@ impl Mount {
     }
 }
 
+/// Returns where something is mounted below this path.
+pub(crate) fn mounted_below(path: &Path) -> Vec<PathBuf> {
+    let mounts = Mounts::read();
+    mounts.at_or_below(path).filter(|point| *point != path).map(Path::to_path_buf).collect()
+}
+
 /// Decodes spaces and the like, which appear as `\040`.
 fn unescape(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());

@@ -115,8 +115,7 @@ impl ClosedPlaces {
         if let Some(valid) = kept.iter().find(|kept| kept.trust == trust).filter(|kept| is_valid(kept)) {
             return valid.rules.try_clone();
         }
-        let mut places = self.places(trust, &found, &mounts);
-        places.read_only.extend(of_projects.iter().cloned());
+        let places = self.places(trust, &found, &mounts, &of_projects);
         let above = places.closed.iter().chain(&places.read_only).flat_map(|path| path.ancestors().skip(1));
         let programs = places.programs.iter().flat_map(|path| path.ancestors());
         // A credential place that is made later is noticed by the directory that it is made in.
@@ -196,7 +195,7 @@ impl ClosedPlaces {
         projects.find(&self.protected, &roots)
     }
 
-    fn places(&self, trust: Trust, found: &Found, mounts: &Mounts) -> Places {
+    fn places(&self, trust: Trust, found: &Found, mounts: &Mounts, of_projects: &[PathBuf]) -> Places {
         let protected = &self.protected;
         let is_homeless = protected.homes().is_empty();
         let mut places = Places { is_writable: !is_homeless, ..Places::default() };
@@ -208,8 +207,14 @@ impl ClosedPlaces {
         let aliases: Vec<PathBuf> =
             read_only.iter().flat_map(|place| mounts.aliases(place, &self.workspace)).collect();
         places.read_only = read_only.into_iter().chain(aliases).chain([PathBuf::from(SYSTEM)]).collect();
+        places.read_only.extend(of_projects.iter().cloned());
         places.programs = protected.programs().to_vec();
-        places.open = vec![self.workspace.clone()];
+        let workspace = vec![self.workspace.clone()];
+        // A workspace that was not searched to the end can only be read.
+        match of_projects.contains(&self.workspace) {
+            true => places.shown = workspace,
+            false => places.open = workspace,
+        }
         if trust >= Trust::Outside {
             places.read_only.extend(shaping_places(&self.workspace));
         }

@@ -4,6 +4,9 @@
 //! It is that way round because a mount hangs on the file that it covers: a page that is replaced by renaming, as editors do,
 //! would lose a cover of its own while a command runs. What loses its mount this way can only be read.
 //!
+//! What is mounted in the workspace on the machine does not come along: it would be writable in a part, and also in a workspace
+//! that older daemons mount for reading. It lies in no part, so its place is an empty folder in which nothing can be lost.
+//!
 //! The daemon follows links when it mounts, and a command of another conversation may be at work in the workspace. So the
 //! result is verified before a command runs, in the container's own list of mounts: each part has to show exactly the place
 //! that it covers, and nothing else may be writable.
@@ -12,15 +15,19 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Prints what of the list of mounts is about the workspace, `$1`, with nothing but the shell.
-pub(super) const LIST_MOUNTS: &str =
-    r#"while read -r line; do case $line in *" $1"[/\ ]*) echo "$line";; esac; done < /proc/self/mountinfo"#;
+/// Prints what of the list of mounts is about the workspace, `$1`, with nothing but the shell. Not with `echo`, which in some
+/// shells reads the kernel's escape for a blank as one.
+pub(super) const LIST_MOUNTS: &str = concat!(
+    r#"while read -r line; do case $line in *" $1"[/\ ]*) printf '%s\n' "$line";; esac; done "#,
+    "< /proc/self/mountinfo"
+);
 
 /// Returns the mounts of a workspace of which only these parts can be changed.
 pub(super) fn mounts(workspace: &Path, parts: &[PathBuf]) -> Vec<Value> {
     let bind = |path: &Path, is_read_only: bool| {
         let path = path.display().to_string();
-        let mut mount = json!({"Type": "bind", "Source": path, "Target": path});
+        let alone = json!({"NonRecursive": true});
+        let mut mount = json!({"Type": "bind", "Source": path, "Target": path, "BindOptions": alone});
         if is_read_only {
             mount["ReadOnly"] = json!(true);
         }
@@ -99,11 +106,31 @@ mod tests {
     #[test]
     fn a_workspace_is_mounted_for_reading_and_its_parts_for_writing() {
         let mounts = mounts(Path::new("/w"), &["/w/work".into()]);
+        let alone = json!({"NonRecursive": true});
         let expected = [
-            json!({"Type": "bind", "Source": "/w", "Target": "/w", "ReadOnly": true}),
-            json!({"Type": "bind", "Source": "/w/work", "Target": "/w/work"}),
+            json!({"Type": "bind", "Source": "/w", "Target": "/w", "ReadOnly": true, "BindOptions": alone}),
+            json!({"Type": "bind", "Source": "/w/work", "Target": "/w/work", "BindOptions": alone}),
         ];
         assert_eq!(mounts, expected);
+    }
+
+    #[test]
+    fn every_shell_lists_a_workspace_with_blanks_as_the_kernel_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let table = folder.path().join("mountinfo");
+        let (own, other) = ("1 2 8:1 /my\\040w /my\\040w ro - ext4 x rw\n", "1 2 8:1 / / rw - ext4 x rw\n");
+        std::fs::write(&table, format!("{other}{own}")).unwrap();
+        let script = LIST_MOUNTS.replace("/proc/self/mountinfo", table.to_str().unwrap());
+        let listed = as_listed(Path::new("/my w"));
+        for shell in [&["/bin/sh"][..], &["dash"], &["bash"], &["busybox", "sh"]] {
+            let ran = std::process::Command::new(shell[0])
+                .args(&shell[1..])
+                .args(["-c", &script, "sh", &listed])
+                .output();
+            // Each machine has one of them, at least.
+            let Ok(ran) = ran else { continue };
+            assert_eq!(String::from_utf8_lossy(&ran.stdout), own, "{shell:?}");
+        }
     }
 
     #[test]

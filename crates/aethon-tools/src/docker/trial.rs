@@ -19,6 +19,7 @@ use super::exec::Room;
 use super::machine::{Machine, not_in_force};
 use super::pool::{ContainerLease, DockerSandbox, PullPolicy};
 use crate::sandbox_limits::SandboxLimits;
+use crate::strangers::mounted_below;
 
 /// How long the trial may take, apart from pulling the image.
 const TRIAL: Duration = Duration::from_secs(30);
@@ -134,6 +135,7 @@ impl DockerSandbox {
         }
         let mut trial = Trial { proved: proved(limits, workspace.is_some()), concerns: machine.concerns() };
         trial.concerns.extend(warnings);
+        trial.concerns.extend(workspace.as_deref().and_then(unseen));
         trial.concerns.dedup();
         Ok(trial)
     }
@@ -147,6 +149,18 @@ impl DockerSandbox {
 fn proved(limits: &SandboxLimits, has_workspace: bool) -> String {
     let workspace = if has_workspace { "" } else { "; there is no workspace yet, so that was not tried" };
     format!("a trial container of {} had every wall and limit in force{workspace}", limits.image)
+}
+
+/// Says what strangers' commands do not see of a workspace.
+fn unseen(workspace: &Path) -> Option<String> {
+    let mounted = mounted_below(workspace);
+    let names: Vec<String> = mounted.iter().map(|path| path.display().to_string()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "what is mounted in the workspace ({}) is an empty folder to commands of turns that your own words did not begin",
+            names.join(", ")
+        )
+    })
 }
 
 /// Adds to an error of the daemon which key it is about.

@@ -53,6 +53,11 @@ impl ProtectedPaths {
         places
     }
 
+    /// Returns a folder that is to be closed as a whole, unless the owner has opened it.
+    pub(crate) fn unless_opened(&self, folder: PathBuf) -> Option<PathBuf> {
+        (!self.is_place_opened(&folder, &folder)).then_some(folder)
+    }
+
     /// Returns whether the owner has opened a path in a place. In the workspace, a folder with all in it; elsewhere the place
     /// itself or something in it, because folders are listed there for other reasons.
     fn is_place_opened(&self, place: &Path, path: &Path) -> bool {

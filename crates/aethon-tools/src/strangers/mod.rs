@@ -8,6 +8,6 @@ mod parts;
 mod projects;
 mod shaping;
 
-pub(crate) use parts::{ChangeableParts, parts};
+pub(crate) use parts::{ChangeableParts, mounted_below, parts};
 pub(crate) use projects::{Projects, Root};
 pub(crate) use shaping::shaping_places;

@@ -11,6 +11,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::projects::{Projects, Root};
 use super::shaping::shaping_places;
+#[cfg(target_os = "linux")]
+pub(crate) use crate::confine::mounted_below;
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
 
@@ -39,13 +41,24 @@ impl ChangeableParts {
         let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
         let mut closed = projects.find(&self.protected, &[Root { folder: workspace, depth: DEPTH }]);
         closed.extend(shaping_places(workspace));
+        // A container does not see it. If its place were in a part, a command would write where nobody finds it.
+        closed.extend(mounted_below(workspace));
         parts(workspace, &closed)
     }
+}
+
+/// Other systems have no table of mounts that could be read.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn mounted_below(_: &Path) -> Vec<PathBuf> {
+    Vec::new()
 }
 
 /// Returns the topmost entries of a workspace that neither are one of these places nor hold one.
 pub(crate) fn parts(workspace: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
     let closed: HashSet<&Path> = closed.iter().map(PathBuf::as_path).collect();
+    if closed.contains(workspace) {
+        return Vec::new();
+    }
     let above: HashSet<&Path> = closed.iter().flat_map(|place| place.ancestors().skip(1)).collect();
     let (mut folders, mut files, mut open) = (Vec::new(), Vec::new(), vec![workspace.to_path_buf()]);
     let device = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.dev());
@@ -80,6 +93,7 @@ pub(crate) fn parts(workspace: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::projects::Limits;
     use super::*;
 
     #[test]
@@ -115,5 +129,27 @@ mod tests {
         fs::create_dir(base.join("z")).unwrap();
         let found = parts(&base, &[]);
         assert!(found.len() <= MAX_PARTS && found[0] == base.join("z"));
+    }
+
+    #[test]
+    fn a_flood_of_folders_makes_no_part_of_what_projects_obey() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        for path in ["clients/acme/app/.git/hooks", "clients/acme/app/src", "notes", "work"] {
+            fs::create_dir_all(base.join(path)).unwrap();
+        }
+        let options = Options { workspace: base.clone(), ..Options::default() };
+        let limits = Limits { directories: 50, entries: 60 };
+        let projects = Mutex::new(Projects::within(limits));
+        let changeable = ChangeableParts { protected: ProtectedPaths::new(&options), projects };
+        let now = || {
+            let found = changeable.now(&base);
+            found.iter().map(|it| it.strip_prefix(&base).unwrap().display().to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(now(), ["clients/acme/app/src", "notes", "work"]);
+        (0..50).for_each(|number| fs::create_dir(base.join(format!("notes/x{number}"))).unwrap());
+        assert_eq!(now(), ["clients/acme/app/src", "work"], "the flooded folder is no part any more");
+        (0..50).for_each(|number| fs::create_dir(base.join(format!("x{number}"))).unwrap());
+        assert!(now().is_empty());
     }
 }

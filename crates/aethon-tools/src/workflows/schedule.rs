@@ -266,24 +266,25 @@ impl Tool for RemoveScheduledJob {
                     && context.may_see(&record.job.person, record.job.untrusted)
             };
             if !jobs.iter().any(is_theirs) {
-                let is_there = jobs.iter().any(|record| record.job.job_id.as_str() == job_id);
-                return match context.is_again() && !is_there {
-                    true => Ok(removed(&job_id)),
+                // Whether somebody else has such a job is none of their business.
+                return match context.is_again() {
+                    true => Ok(gone(&job_id)),
                     false => Err(refused(JobRefusal::unknown(job_id))),
                 };
             }
         }
         match self.schedule.remove(&job_id, Expected::Anything).await {
-            // This call has removed it before.
-            Err(JobRefusal::Unknown(_)) if context.is_again() => {}
-            outcome => outcome.map_err(refused)?,
+            // Perhaps because this call has removed it before; perhaps there never was one.
+            Err(JobRefusal::Unknown(_)) if context.is_again() => Ok(gone(&job_id)),
+            Err(refusal) => Err(refused(refusal)),
+            Ok(()) => Ok(ToolOutput::text(format!("The job {job_id} is removed."))),
         }
-        Ok(removed(&job_id))
     }
 }
 
-fn removed(job_id: &str) -> ToolOutput {
-    ToolOutput::text(format!("The job {job_id} is removed."))
+/// The answer to a call that runs again, the same whether the call has removed the job or has never reached one.
+fn gone(job_id: &str) -> ToolOutput {
+    ToolOutput::text(format!("There is no job {job_id} any more."))
 }
 
 fn refused(refusal: JobRefusal) -> ToolError {
