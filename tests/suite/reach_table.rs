@@ -30,7 +30,7 @@ const ABILITIES: [(&str, &str); 14] = [
     ("W2", "write documents elsewhere in the home"),
     ("W3", "write start-up files (`~/.bashrc`)"),
     ("W4", "write the pages that shape the assistant (`SOUL.md`, `sops/`)"),
-    ("W5", "write what a project of the workspace obeys when it is opened (`.envrc`, `.git/hooks`)"),
+    ("W5", "write what existing projects of the workspace obey when opened (`.envrc`, `.git/hooks`)"),
     ("S1", "send something to another machine"),
     ("S2", "post into another conversation"),
     ("M1", "read the owner's memories"),

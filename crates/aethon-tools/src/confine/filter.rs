@@ -3,7 +3,9 @@
 //! Landlock checks `connect` on TCP sockets. But an MPTCP or SMC socket falls back to plain TCP if the server does not
 //! support it, `MSG_FASTOPEN` connects while it sends, and `io_uring` does both without a system call of its own.
 //! Programs know that each of these may be missing, and cope. `prlimit` with a process id could limit the processor time
-//! of the assistant, which the kernel would then kill; a command may still set its own limits. System calls of another
+//! of the assistant, which the kernel would then kill; a command may still set its own limits. The
+//! keys that the kernel keeps for the owner (passwords of network drives, tickets, keys of encrypted folders) belong to no
+//! file, so commands get none of them. System calls of another
 //! architecture are filtered by their own numbers.
 
 use std::io;
@@ -48,6 +50,8 @@ struct Calls {
     sendmsg: u32,
     sendmmsg: u32,
     prlimit64: u32,
+    /// `add_key`, `request_key` and `keyctl`.
+    keys: [u32; 3],
     /// The multiplexed call for all socket operations, whose arguments a filter cannot see.
     socketcall: Option<u32>,
 }
@@ -61,6 +65,7 @@ const ARCHITECTURES: &[Calls] = &[
         sendmsg: 46,
         sendmmsg: 307,
         prlimit64: 302,
+        keys: [248, 249, 250],
         socketcall: None,
     },
     Calls {
@@ -70,6 +75,7 @@ const ARCHITECTURES: &[Calls] = &[
         sendmsg: 370,
         sendmmsg: 345,
         prlimit64: 340,
+        keys: [286, 287, 288],
         socketcall: Some(102),
     },
 ];
@@ -83,6 +89,7 @@ const ARCHITECTURES: &[Calls] = &[
         sendmsg: 211,
         sendmmsg: 269,
         prlimit64: 261,
+        keys: [217, 218, 219],
         socketcall: None,
     },
     Calls {
@@ -92,6 +99,7 @@ const ARCHITECTURES: &[Calls] = &[
         sendmsg: 296,
         sendmmsg: 374,
         prlimit64: 369,
+        keys: [309, 310, 311],
         socketcall: Some(102),
     },
 ];
@@ -120,6 +128,11 @@ pub(super) fn forbid_local_sockets() -> io::Result<()> {
     put_in_force(&without_local_sockets())
 }
 
+/// Forbids the kernel's keys to the calling thread and what it starts, where `apply` has no use.
+pub(super) fn forbid_keys() -> io::Result<()> {
+    put_in_force(&without_keys())
+}
+
 fn put_in_force(program: &[sock_filter]) -> io::Result<()> {
     seccompiler::apply_filter(program)
         .map_err(|error| io::Error::other(format!("the kernel refused a filter of system calls: {error}")))
@@ -146,6 +159,21 @@ fn without_local_sockets() -> Vec<sock_filter> {
     program
 }
 
+fn without_keys() -> Vec<sock_filter> {
+    let mut program = vec![load(ARCHITECTURE)];
+    for calls in ARCHITECTURES {
+        let mut block = vec![load(NUMBER)];
+        for call in calls.keys {
+            block.extend([unless(IS, call, 1), refuse(EPERM)]);
+        }
+        block.push(give(ALLOW));
+        program.push(unless(IS, calls.architecture, block.len()));
+        program.extend(block);
+    }
+    program.push(refuse(ENOSYS));
+    program
+}
+
 fn program() -> Vec<sock_filter> {
     let mut program = vec![load(ARCHITECTURE)];
     for calls in ARCHITECTURES {
@@ -165,6 +193,9 @@ fn block(calls: &Calls) -> Vec<sock_filter> {
     }
     for call in [Some(IO_URING_SETUP), calls.socketcall].into_iter().flatten() {
         block.extend([unless(IS, call, 1), refuse(ENOSYS)]);
+    }
+    for call in calls.keys {
+        block.extend([unless(IS, call, 1), refuse(EPERM)]);
     }
     block.extend([
         unless(IS, calls.socket, 7),
@@ -294,6 +325,9 @@ mod tests {
             check(calls.prlimit64, [0, 0, 0, 0], ALLOW);
             check(calls.prlimit64, [4711, 0, 0, 0], REFUSE | EPERM);
             check(IO_URING_SETUP, [0; 4], REFUSE | ENOSYS);
+            calls.keys.iter().for_each(|call| check(*call, [0; 4], REFUSE | EPERM));
+            let of_keys = |call: u32| verdict_of(&without_keys(), calls.architecture, call, [0; 4]);
+            assert_eq!((of_keys(calls.keys[0]), of_keys(calls.socket)), (REFUSE | EPERM, ALLOW));
             check(1, [0; 4], ALLOW);
         }
         assert_eq!(verdict(7, 1, [0; 4]), REFUSE | ENOSYS, "an architecture that nobody knows");

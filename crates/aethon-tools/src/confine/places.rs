@@ -101,7 +101,7 @@ impl ClosedPlaces {
         sockets: Option<&ClosedSockets>,
         is_scoped: bool,
     ) -> io::Result<FileRules> {
-        let (found, mounts) = (self.find(), Mounts::read());
+        let (found, mounts) = (self.find(trust), Mounts::read());
         let of_projects = self.of_projects(trust);
         let sockets = sockets.map(ClosedSockets::existing);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -151,7 +151,7 @@ impl ClosedPlaces {
 
     /// Returns what a command in the kernel sandbox sees.
     pub(super) fn view(&self, trust: Trust) -> View {
-        let mut hidden = self.closed(&self.find(), &Mounts::read());
+        let mut hidden = self.closed(&self.find(trust), &Mounts::read());
         hidden.extend(
             self.protected.homes().iter().filter(|home| Some(*home) != self.user_home.as_ref()).cloned(),
         );
@@ -172,11 +172,11 @@ impl ClosedPlaces {
         }
     }
 
-    fn find(&self) -> Found {
+    fn find(&self, trust: Trust) -> Found {
         let own = self.home.iter().chain(&self.own).chain([&self.workspace]);
         let skipped = own.chain(self.protected.paths()).chain(&self.allowed).cloned().collect();
         let mut scan = self.scan.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = scan.find(&self.protected, self.home.as_deref(), &skipped);
+        let found = scan.find(&self.protected, self.home.as_deref(), &skipped, trust);
         self.other_homes.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&found.homes);
         found
     }
@@ -241,7 +241,7 @@ impl ClosedPlaces {
         // A home that is the workspace itself, or lies in it, is closed file by file.
         let home = self.home.iter().filter(|home| !home.starts_with(&self.workspace)).cloned();
         let own = self.own.iter().filter(|path| path.symlink_metadata().is_ok()).cloned();
-        let found = found.files.iter().chain(&found.homes).cloned();
+        let found = found.files.iter().chain(&found.homes).chain(&found.unsearched).cloned();
         let mut closed: Vec<PathBuf> = home.chain(own).chain(places).chain(found).collect();
         let aliases: Vec<PathBuf> =
             closed.iter().flat_map(|path| mounts.aliases(path, &self.workspace)).collect();

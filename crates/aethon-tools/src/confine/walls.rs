@@ -160,6 +160,8 @@ impl Walls {
             if !ports.is_empty() {
                 self.ports.close(&ports)?;
             }
+        } else if self.protection.files && filter::is_known() && filter::is_accepted() {
+            filter::forbid_keys()?;
         }
         Ok(())
     }

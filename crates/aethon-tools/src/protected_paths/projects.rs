@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use aethon_core::turn::Trust;
 
-use super::names::{end_of_parts_like, file_name, is_like, is_within};
+use super::names::{end_of_parts_like, file_name, folded, is_like, is_within};
 use super::{ProtectedPaths, start_up};
 
 /// A name that no entry of a project has: closing it closes the folder for what is not there yet.
@@ -31,7 +31,13 @@ impl ProtectedPaths {
 
     /// Returns whether an entry of this name makes its folder a project.
     pub(crate) fn marks_project(name: &str) -> bool {
-        first_parts().any(|pattern| is_like(name, pattern))
+        let first = folded(name).chars().next();
+        // Most names of a large search differ in their first letter.
+        let may_be = |pattern: &&str| match pattern.chars().next() {
+            Some('*') => true,
+            letter => letter.map(|it| it.to_ascii_lowercase()) == first,
+        };
+        first_parts().filter(may_be).any(|pattern| is_like(name, pattern))
     }
 
     /// Returns what in a project is closed for writing to turns that the owner's words did not begin. `entries` are those of
@@ -77,6 +83,7 @@ fn names(trust: Trust) -> impl Iterator<Item = &'static str> {
 
 /// Returns what a project has directly in it.
 fn first_parts() -> impl Iterator<Item = &'static str> {
-    let is_of_packages = |pattern: &&str| !pattern.contains("-packages/");
-    names(Trust::Outside).filter(is_of_packages).map(|pattern| pattern.split('/').next().unwrap_or(pattern))
+    // These lie in the folders of an environment, which its own files mark.
+    let is_of_project = |pattern: &&str| !pattern.contains("-packages/") && !pattern.starts_with("bin/");
+    names(Trust::Outside).filter(is_of_project).map(|pattern| pattern.split('/').next().unwrap_or(pattern))
 }

@@ -1,8 +1,9 @@
 //! Finds projects: folders with something in them that programs obey when the folder is opened or entered, such as `.git`,
-//! `.envrc` or `.vscode`.
+//! `.envrc` or `.vscode`, and repositories and environments, which are known by what is in them whatever their name.
 //!
 //! The kernel knows no patterns, so the places have to be found before a command starts. The search goes level by level, so
-//! that what is near the top is found first, and is bounded. A folder in which it does not get to the end counts as a place as
+//! that what is near the top is found first, and is bounded; hidden folders and those of packages come last, so that they take
+//! nothing from the others. A folder in which it does not get to the end counts as a place as
 //! a whole: otherwise a command could fill a folder, or make one unreadable, to keep the search from what the next command
 //! wants to change. Directories that did not change are not read again.
 
@@ -11,7 +12,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::protected_paths::ProtectedPaths;
+use crate::files::real;
+use crate::protected_paths::{ProtectedPaths, resolved};
 use crate::stamp::Stamp;
 
 /// How far a search goes.
@@ -29,8 +31,19 @@ impl Default for Limits {
     }
 }
 
-/// What holds the files of packages and builds, and no project that a person opens.
-const NOT_ENTERED: [&str; 4] = ["node_modules", "target", "__pycache__", "vendor"];
+/// What holds the files of packages and builds. Of what is in them, a person enters at most a repository: packages bring along
+/// settings of editors that have no effect there.
+const OF_PACKAGES: [&str; 4] = ["node_modules", "target", "__pycache__", "vendor"];
+
+/// What makes a folder a repository, beside its files.
+const REPOSITORIES: [&str; 3] = [".git", ".hg", ".jj"];
+/// What a repository has directly in its own folder, and what a worktree has there that shares the rest with another.
+const GIT: [&str; 3] = ["HEAD", "objects", "refs"];
+const GIT_OF_WORKTREE: [&str; 2] = ["HEAD", "commondir"];
+/// What an environment of python has directly in it.
+const ENVIRONMENT: &str = "pyvenv.cfg";
+/// Maximum number of bytes read of a file that says where a repository lies.
+const MAX_POINTER: usize = 4096;
 
 /// Where projects are looked for.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +67,61 @@ struct Seen {
     /// The entries that make it a project.
     marks: Vec<String>,
     directories: Vec<PathBuf>,
+    /// Whether programs obey all that is in it: a repository's own folder, or an environment.
+    is_closed: bool,
+}
+
+/// The directories that wait to be read.
+#[derive(Debug, Default)]
+struct Waiting {
+    first: VecDeque<Waits>,
+    last: VecDeque<Waits>,
+}
+
+#[derive(Debug)]
+struct Waits {
+    folder: PathBuf,
+    depth: usize,
+    kind: Kind,
+}
+
+/// What a directory is by its own name and the names above it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Usual,
+    Hidden,
+    OfPackages,
+}
+
+impl Kind {
+    fn of(name: &str, above: Self) -> Self {
+        match above {
+            _ if OF_PACKAGES.contains(&name) => Self::OfPackages,
+            Self::Usual if name.starts_with('.') => Self::Hidden,
+            above => above,
+        }
+    }
+}
+
+impl Waiting {
+    fn push(&mut self, waits: Waits) {
+        match waits.kind {
+            Kind::Usual => self.first.push_back(waits),
+            Kind::Hidden | Kind::OfPackages => self.last.push_back(waits),
+        }
+    }
+
+    fn push_inner(&mut self, above: &Waits, inner: &[PathBuf]) {
+        for folder in inner {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            let kind = Kind::of(&name, above.kind);
+            self.push(Waits { folder: folder.clone(), depth: above.depth + 1, kind });
+        }
+    }
+
+    fn pop(&mut self) -> Option<Waits> {
+        self.first.pop_front().or_else(|| self.last.pop_front())
+    }
 }
 
 /// What reading a directory has given.
@@ -76,32 +144,43 @@ impl Projects {
     pub(crate) fn find(&mut self, protected: &ProtectedPaths, roots: &[Root<'_>]) -> Vec<PathBuf> {
         let (mut places, mut seen) = (Vec::new(), HashMap::new());
         for root in roots {
-            let mut open = VecDeque::from([(root.folder.to_path_buf(), 0)]);
+            let mut open = Waiting::default();
+            open.push(Waits { folder: root.folder.to_path_buf(), depth: 0, kind: Kind::Usual });
             let mut left = self.limits.directories.saturating_sub(1);
-            while let Some((folder, depth)) = open.pop_front() {
-                let now = match self.read(&folder) {
+            while let Some(waits) = open.pop() {
+                let folder = &waits.folder;
+                let now = match self.read(folder) {
                     Read::Whole(now) => now,
                     Read::InPart => {
-                        places.extend(protected.unless_opened(folder));
+                        places.extend(protected.unless_opened(folder.clone()));
                         continue;
                     }
                     Read::Nothing => continue,
                 };
-                if !now.marks.is_empty() {
-                    places.extend(protected.places_in_project(&folder, &now.marks));
-                }
-                if depth < root.depth {
-                    let inner = now.directories.len();
-                    // Folders are searched with all their folders or not at all, so that one with very many takes nothing
-                    // from the others, and all that waits is reached.
-                    if inner <= left {
-                        left -= inner;
-                        open.extend(now.directories.iter().map(|inner| (inner.clone(), depth + 1)));
-                    } else {
-                        places.extend(protected.unless_opened(folder.clone()));
+                if now.is_closed {
+                    places.extend(protected.unless_opened(folder.clone()));
+                } else {
+                    let is_project = waits.kind != Kind::OfPackages
+                        || now.marks.iter().any(|mark| REPOSITORIES.contains(&mark.as_str()));
+                    if is_project && !now.marks.is_empty() {
+                        let found = protected.places_in_project(folder, &now.marks);
+                        let moved = resolved(&found).into_iter().chain(elsewhere(folder, &now.marks));
+                        places.extend(moved.filter_map(|place| protected.unless_opened(place)));
+                        places.extend(found);
+                    }
+                    if waits.depth < root.depth {
+                        let inner = now.directories.len();
+                        // Folders are searched with all their folders or not at all, so that one with very many takes
+                        // nothing from the others, and all that waits is reached.
+                        if inner <= left {
+                            left -= inner;
+                            open.push_inner(&waits, &now.directories);
+                        } else {
+                            places.extend(protected.unless_opened(folder.clone()));
+                        }
                     }
                 }
-                seen.insert(folder, now);
+                seen.insert(waits.folder, now);
             }
         }
         self.seen = seen;
@@ -125,7 +204,8 @@ impl Projects {
             Err(error) if error.kind() == ErrorKind::NotFound => return Read::Nothing,
             Err(_) => return Read::InPart,
         };
-        let mut seen = Seen { stamp, marks: Vec::new(), directories: Vec::new() };
+        let mut seen = Seen { stamp, marks: Vec::new(), directories: Vec::new(), is_closed: false };
+        let mut telling = Vec::new();
         for (place, entry) in entries.enumerate() {
             let Ok(entry) = entry else { return Read::InPart };
             if place == self.limits.entries {
@@ -135,16 +215,44 @@ impl Projects {
             let name = name.to_string_lossy();
             if ProtectedPaths::marks_project(&name) {
                 seen.marks.push(name.into_owned());
-            } else if !name.starts_with('.')
-                && !NOT_ENTERED.contains(&&*name)
-                && entry.file_type().is_ok_and(|kind| kind.is_dir())
-            {
+                continue;
+            }
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 seen.directories.push(entry.path());
             }
+            if *name == *ENVIRONMENT || GIT.iter().chain(&GIT_OF_WORKTREE).any(|known| *name == **known) {
+                telling.push(name.into_owned());
+            }
         }
+        let has = |name: &str| telling.iter().any(|found| found == name);
+        seen.is_closed = has(ENVIRONMENT) || GIT.into_iter().all(has) || GIT_OF_WORKTREE.into_iter().all(has);
         seen.marks.sort();
         Read::Whole(seen)
     }
+}
+
+/// Returns the folders of the repository of a project if they lie elsewhere: its `.git` is then a file that says where.
+fn elsewhere(folder: &Path, marks: &[String]) -> Vec<PathBuf> {
+    if !marks.iter().any(|mark| mark == ".git") {
+        return Vec::new();
+    }
+    let Some(own) = pointer(&folder.join(".git"), "gitdir:").map(|own| real(&folder.join(own))) else {
+        return Vec::new();
+    };
+    // What a file points at is not taken for more than it is: the file may be anybody's.
+    if own.join("HEAD").symlink_metadata().is_err() {
+        return Vec::new();
+    }
+    let shared = pointer(&own.join("commondir"), "").map(|shared| real(&own.join(shared)));
+    let shared = shared.filter(|shared| shared.join("HEAD").symlink_metadata().is_ok());
+    std::iter::once(own).chain(shared).collect()
+}
+
+/// Returns the path in a file that consists of one, after this word.
+fn pointer(file: &Path, word: &str) -> Option<PathBuf> {
+    let text = String::from_utf8(aethon_files::read_given(file, MAX_POINTER).ok()??.bytes).ok()?;
+    let path = text.strip_prefix(word)?.trim();
+    (!path.is_empty()).then(|| PathBuf::from(path))
 }
 
 #[cfg(test)]
@@ -192,6 +300,62 @@ mod tests {
         assert!(!found.iter().any(|it| it.starts_with("vault")), "{found:?}");
     }
 
+    #[test]
+    fn repositories_are_found_in_hidden_folders_in_packages_by_their_content_and_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        for path in [
+            ".hidden/app/.git/config",
+            "app/vendor/lib/.git/config",
+            "app/node_modules/x/.github/workflows/x.yml",
+            "bare/HEAD",
+            "bare/objects/x",
+            "bare/refs/x",
+            "env/pyvenv.cfg",
+            "far/store/app/HEAD",
+            "far/store/app/worktrees/tree/HEAD",
+            "far/store/app/hooks/x",
+            "linked/main.rs",
+            "liar/main.rs",
+            "far/plain/x",
+            "link/main.rs",
+        ] {
+            fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
+            fs::write(base.join(path), "x").unwrap();
+        }
+        let point = |file: &str, text: &str| fs::write(base.join(file), text).unwrap();
+        point("linked/.git", "gitdir: ../far/store/app/worktrees/tree\n");
+        point("far/store/app/worktrees/tree/commondir", "../..\n");
+        point("liar/.git", "gitdir: ../far/plain\n");
+        std::os::unix::fs::symlink("../far/plain/x", base.join("link/.envrc")).unwrap();
+        let protected = ProtectedPaths::new(&Options { workspace: base.clone(), ..Options::default() });
+        let found = Projects::default().find(&protected, &[Root { folder: &base, depth: 3 }]);
+        let found: Vec<String> =
+            found.iter().map(|it| it.strip_prefix(&base).unwrap().display().to_string()).collect();
+        for expected in [
+            ".hidden/app/.git",
+            "app/vendor/lib/.git",
+            "bare",
+            "env",
+            "far/store/app",
+            "far/store/app/worktrees/tree",
+            "linked/.git",
+            "far/plain/x",
+        ] {
+            assert!(found.contains(&expected.to_owned()), "{expected}: {found:?}");
+        }
+        for other in ["far/plain", "app/node_modules/x/.github/workflows"] {
+            assert!(!found.contains(&other.to_owned()), "{other}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn packages_take_nothing_from_what_people_enter() {
+        let found = found_after(&[], |base| fill(&base.join("clients/node_modules"), LIMITS.directories));
+        assert!(found.contains(&"clients/acme/app/.git".to_owned()), "{found:?}");
+        assert!(found.contains(&"clients/node_modules".to_owned()), "{found:?}");
+    }
+
     const LIMITS: Limits = Limits { directories: 50, entries: 60 };
 
     /// A workspace with the project `clients/acme/app`, and what is found in it after a change.
@@ -215,7 +379,7 @@ mod tests {
     }
 
     fn fill(folder: &Path, count: usize) {
-        (0..count).for_each(|number| fs::create_dir(folder.join(format!("x{number}"))).unwrap());
+        (0..count).for_each(|number| fs::create_dir_all(folder.join(format!("x{number}"))).unwrap());
     }
 
     #[test]

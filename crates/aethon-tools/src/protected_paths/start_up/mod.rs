@@ -75,6 +75,37 @@ pub(super) const ANYWHERE: &[&str] = &[
 ];
 
 /// What is closed besides in any directory, that of the workspace included, to turns that the owner's words did not begin:
-/// what git and editors obey. The owner's own turns commit and change settings.
-pub(super) const OF_PROJECTS: &[&str] =
-    &[".git", ".vscode", ".fleet", ".jj", ".hg", ".githooks", ".venv", "venv"];
+/// what git, editors, coding assistants and package managers obey. The owner's own turns commit and change settings. Build
+/// files such as a `Makefile` are sources, which such a turn may change.
+pub(super) const OF_PROJECTS: &[&str] = &[
+    ".git",
+    ".jj",
+    ".hg",
+    ".githooks",
+    ".github/workflows",
+    ".github/copilot-instructions.md",
+    ".pre-commit-config.yaml",
+    ".vscode",
+    ".vs",
+    ".fleet",
+    ".theia",
+    ".nova",
+    ".trae",
+    ".lapce",
+    "*.sublime-project",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    ".cursorrules",
+    ".windsurfrules",
+    ".clinerules",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pnp.cjs",
+    ".venv",
+    "venv",
+    "bin/activate",
+    "bin/activate.*",
+];
