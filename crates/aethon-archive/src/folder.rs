@@ -2,7 +2,8 @@
 //!
 //! Others may write to the folder meanwhile, and may mean harm. So each step opens a name within an open folder, never
 //! through a link and never waiting, and looks again at what was opened. Links, pipes, sockets and devices are skipped, and so
-//! is what cannot be read or named in an archive. Of a file that grows, as much is read as there was at first.
+//! is what cannot be read or named in an archive. A file that is mostly holes is skipped as well: it takes no room on its
+//! disk, and would take hours and all the room of another. Of a file that grows, as much is read as there was at first.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,7 +11,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use jiff::Timestamp;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, SeekFrom, Stat, fstat, openat, seek, statat};
+use rustix::io::Errno;
 
 use crate::error::Result;
 use crate::limits::Limits;
@@ -19,6 +21,15 @@ use crate::write::{About, ArchiveWriter};
 
 /// Maximum depth of folders. Each open one takes a file descriptor.
 const MAX_DEPTH: usize = 100;
+
+/// How many bytes the holes of all files of a folder may have. Programs that write at random places leave a few.
+const MOST_HOLES: u64 = 64 << 20;
+
+/// How many holes of one file are counted. A file with more was made to be slow.
+const MOST_COUNTED: usize = 10_000;
+
+/// Below this much it is not worth looking for holes: a file system may keep a small file in its directory.
+const SMALL: u64 = 64 << 10;
 
 const SAFE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
@@ -52,7 +63,7 @@ pub fn add_folder<Sink: Write>(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
-    let mut walk = Walk { writer, visit, skipped: Vec::new() };
+    let mut walk = Walk { writer, visit, skipped: Vec::new(), holes: 0 };
     walk.enter(&opened, prefix, 0)?;
     Ok(walk.skipped)
 }
@@ -61,6 +72,8 @@ struct Walk<'a, Sink: Write> {
     writer: &'a mut ArchiveWriter<Sink>,
     visit: &'a mut dyn FnMut(Found<'_>) -> io::Result<bool>,
     skipped: Vec<Skipped>,
+    /// How many bytes the holes of the files had that were added.
+    holes: u64,
 }
 
 impl<Sink: Write> Walk<'_, Sink> {
@@ -139,8 +152,15 @@ impl<Sink: Write> Walk<'_, Sink> {
         if is_folder {
             return self.enter(&opened, &shown, depth + 1);
         }
+        let about = about(&stat);
+        let holes = holes(&opened, about.size, stored(&stat))?;
+        if self.holes.saturating_add(holes) > MOST_HOLES {
+            self.skip(full, format!("is sparse: of its {} MiB, most are holes", about.size >> 20));
+            return Ok(());
+        }
+        self.holes += holes;
         let content = Watched { content: File::from(opened), visit: &mut *self.visit };
-        self.writer.add(full, about(&stat), content).map(drop)
+        self.writer.add(full, about, content).map(drop)
     }
 
     /// A file that is gone by now was removed, which is no fault.
@@ -165,6 +185,39 @@ fn list(folder: impl AsFd) -> io::Result<Vec<Vec<u8>>> {
         }
     }
     Ok(names)
+}
+
+/// Returns how many bytes the holes of an open file have; more than are allowed if it has more of them than are counted. A file system
+/// that compresses stores less than the size as well, so holes are looked for.
+fn holes(file: &OwnedFd, size: u64, stored: u64) -> io::Result<u64> {
+    if size.saturating_sub(stored) <= SMALL {
+        return Ok(0);
+    }
+    let (mut found, mut from) = (0_u64, 0);
+    for counted in 0..=MOST_COUNTED {
+        // Each file ends with a hole, so one at the end is none.
+        let Ok(hole) = seek(file, SeekFrom::Hole(from)) else { break };
+        if hole >= size {
+            break;
+        }
+        let data = match seek(file, SeekFrom::Data(hole)) {
+            Ok(data) => data.min(size),
+            Err(Errno::NXIO) => size,
+            Err(_) => break,
+        };
+        found =
+            if counted == MOST_COUNTED { u64::MAX } else { found.saturating_add(data.saturating_sub(hole)) };
+        if data <= hole || data >= size || found > MOST_HOLES {
+            break;
+        }
+        from = data;
+    }
+    seek(file, SeekFrom::Start(0))?;
+    Ok(found)
+}
+
+fn stored(stat: &Stat) -> u64 {
+    u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512)
 }
 
 #[expect(clippy::unnecessary_cast, clippy::useless_conversion, reason = "the types differ between systems")]

@@ -18,6 +18,7 @@ use serde::de::{Deserialize, Deserializer, IntoDeserializer, Visitor};
 
 use self::access::{Entries, Items};
 use self::fault::Fault;
+use crate::arguments;
 use crate::layers::{Layers, Origin, parse_value};
 use crate::path::{KeyPath, Trail};
 use crate::problem::Problem;
@@ -55,6 +56,7 @@ pub(crate) fn decode(layers: &Layers, references: References<'_>) -> Decoded {
         match Config::deserialize(root) {
             Ok(mut config) => {
                 config.embedded = scope.embedded.into_inner();
+                config.embedded.extend(arguments::secrets(&config));
                 return Decoded { config, problems, unknown: scope.unknown.into_inner(), faulty };
             }
             Err(fault) => {

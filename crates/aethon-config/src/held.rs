@@ -1,11 +1,10 @@
 //! The configuration file while a program changes it: read, changed and replaced under one lock, so that of two programs
 //! that change it at the same time neither loses what the other wrote.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use aethon_files::Lock;
+use aethon_files::{Lock, Refusal};
 
 use crate::private_file;
 use crate::sources::Sources;
@@ -55,11 +54,44 @@ impl HeldFile {
     }
 }
 
-/// Reads a text; `None` if there is no file.
+/// The largest text that is read: far more than anybody configures.
+const MOST_BYTES: usize = 64 << 20;
+
+/// Reads a text; `None` if there is no file. What is no file is refused instead of waited for: a FIFO says nothing until
+/// somebody writes to it, and whoever waits for that holds the lock.
 pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    let Some(contents) = aethon_files::read_given(path, MOST_BYTES).map_err(Refusal::into_io)? else {
+        return Ok(None);
+    };
+    if !contents.is_whole {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    let text = String::from_utf8(contents.bytes);
+    text.map(Some).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_fifo_in_the_place_of_the_file_is_refused_and_waited_for_by_no_one() {
+        let home = tempfile::tempdir().unwrap();
+        let sources = Sources { home: home.path().to_owned(), ..Sources::default() };
+        let made = std::process::Command::new("mkfifo").arg(sources.config_file()).status().unwrap();
+        assert!(made.success());
+        let (done, wait) = channel();
+        thread::spawn(move || {
+            let held = HeldFile::open(&sources).map(drop);
+            let loaded = crate::load(&sources).map(drop).map_err(|error| error.to_string());
+            done.send((held, loaded)).unwrap();
+        });
+        let (held, loaded) = wait.recv_timeout(Duration::from_secs(20)).expect("it waits for the FIFO");
+        assert!(held.unwrap_err().to_string().contains("a FIFO"));
+        assert!(loaded.unwrap_err().contains("a FIFO"));
     }
 }

@@ -13,6 +13,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 use toml::de::{DeTable, DeValue};
 
 use crate::echo::shown;
+use crate::held;
 use crate::path::{KeyPath, Step};
 use crate::problem::{Error, Problem};
 use crate::sources::Sources;
@@ -95,9 +96,14 @@ impl Layers {
     pub(crate) fn read(sources: &Sources) -> Result<Self, Error> {
         let mut gathered = Gathered::default();
         let path = sources.config_file();
-        match fs::read_to_string(&path) {
-            Ok(text) => gathered.file(path, text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && sources.file.is_none() => {}
+        // A file that is named on the command line may be a pipe on purpose.
+        let text = match &sources.file {
+            Some(named) => fs::read_to_string(named).map(Some),
+            None => held::read(&path),
+        };
+        match text {
+            Ok(Some(text)) => gathered.file(path, text),
+            Ok(None) => {}
             Err(error) => gathered.problems.push(unreadable(&path, &error)),
         }
         gathered.environment(&sources.environment);

@@ -11,6 +11,7 @@
 //! [`Config`]; each leaf gets its own small options.
 
 mod addressed_keys;
+mod arguments;
 mod batch;
 mod changes;
 mod decode;

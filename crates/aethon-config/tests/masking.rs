@@ -87,6 +87,15 @@ url = "https://mcp.example/x?token=canary-query"
 }
 
 #[test]
+fn a_secret_written_into_the_arguments_of_a_program_is_masked_and_listed() {
+    let text = "[mcp.servers.a]\ncommand = \"x\"\nargs = [\"--token\", \"canary-plain\", \"--verbose\"]\n";
+    let config = Home::with(text).load().unwrap().config;
+    assert_eq!(dump(&config)["mcp"]["servers"]["a"]["args"], json!(["--token", "***", "--verbose"]));
+    assert_eq!(config.mcp.servers["a"].args[1], "canary-plain");
+    assert!(config.secrets().iter().any(|secret| secret.expose() == "canary-plain"));
+}
+
+#[test]
 fn an_empty_or_blank_secret_shows_as_empty() {
     let config = Home::with("[dashboard]\nauth_token = \"  \"\n").load().unwrap().config;
     assert!(config.dashboard.auth_token.is_empty());

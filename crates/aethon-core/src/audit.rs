@@ -16,6 +16,10 @@ pub const LONGEST_DETAIL: usize = 4_000;
 /// How many rows a storage keeps; the oldest are dropped.
 pub const MOST_ROWS: u32 = 20_000;
 
+/// How many of them may be of kinds that strangers cause ([`AuditAction::is_causable`]). The rest is kept for what the owner
+/// decided and changed, so that a flood of refusals pushes none of it out.
+pub const MOST_CAUSED: u32 = MOST_ROWS - MOST_ROWS / 4;
+
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditEntry {
@@ -97,6 +101,11 @@ impl AuditAction {
             Self::Pairing => "pairing",
             Self::Backup => "backup",
         }
+    }
+
+    /// Returns whether strangers add such rows without anybody's decision, as many as they send requests and calls.
+    pub fn is_causable(self) -> bool {
+        matches!(self, Self::Refusal | Self::Access)
     }
 
     /// Returns the action with this word.

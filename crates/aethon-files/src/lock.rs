@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 /// How long other writers may take. Each holds the lock for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -29,11 +30,19 @@ impl Lock {
     ///
     /// The lock file cannot be opened, or another program has held the lock for half a minute.
     pub fn take(folder: &Path, name: &str) -> io::Result<Self> {
-        let no_follow = OFlags::NOFOLLOW.bits().cast_signed();
+        // A FIFO in the place of the file would wait for its other end, and no limit would apply to that.
+        let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).bits().cast_signed();
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600).custom_flags(no_follow);
+        options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
         let path = folder.join(format!("{name}.lock"));
-        let file = options.open(&path)?;
+        let refused = || io::Error::other(format!("{} is not a plain file; remove it", path.display()));
+        let file = match options.open(&path) {
+            Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => return Err(refused()),
+            opened => opened?,
+        };
+        if !file.metadata()?.is_file() {
+            return Err(refused());
+        }
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::Error(error)) => Err(error),

@@ -284,3 +284,21 @@ fn a_lock_is_held_until_its_holder_lets_go() {
     writers.into_iter().for_each(|writer| writer.join().unwrap());
     assert_eq!(*count.lock().unwrap(), 160);
 }
+
+#[test]
+fn a_fifo_in_the_place_of_a_lock_is_refused_and_waited_for_by_no_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.lock");
+    fifo(&path);
+    let (done, wait) = std::sync::mpsc::channel();
+    let inside = folder.path().to_owned();
+    std::thread::spawn(move || {
+        let without_reader = aethon_files::Lock::take(&inside, "config").map(drop);
+        let _reader =
+            std::fs::File::options().read(true).write(true).open(inside.join("config.lock")).unwrap();
+        done.send([without_reader, aethon_files::Lock::take(&inside, "config").map(drop)]).unwrap();
+    });
+    for refused in wait.recv_timeout(std::time::Duration::from_secs(20)).expect("it waits for the FIFO") {
+        assert!(refused.unwrap_err().to_string().contains("not a plain file"));
+    }
+}

@@ -1,6 +1,6 @@
 //! The access token: where a request may carry it, and whether it is right.
 //!
-//! The candidate is the first of cookie, `Authorization: Bearer` and `?token=` that is present and not empty.
+//! The candidate is the first of cookie (of several, one that names a sign-in), `Authorization: Bearer` and `?token=` that is present and not empty.
 //! Candidates are compared in constant time by their HMAC under a per-process key, so the comparison reveals neither
 //! length nor content. The cookie that the server sets does not hold the token. It names a sign-in (`sign_in`), which
 //! ends when it expires, when the token changes, or when it is revoked.
@@ -22,7 +22,7 @@ use ring::hmac;
 pub(crate) use register::{Register, SignInRecord};
 pub(crate) use sign_in::{SignIn, SignIns};
 
-use carriers::{CONFIRM, COOKIE_NAME, bearer, cookie, query_token};
+use carriers::{CONFIRM, COOKIE_NAME, bearer, cookies, query_token};
 
 const ATTRIBUTES: &str = "HttpOnly; SameSite=Strict; Path=/";
 
@@ -115,7 +115,7 @@ impl TokenAuth {
         let Some(bearer) = bearer(headers) else { return TokenCheck::Wrong };
         let judge =
             |is_right: bool, carrier| if is_right { TokenCheck::Granted(carrier) } else { TokenCheck::Wrong };
-        if let Some(cookie) = cookie(headers) {
+        if let Some(cookie) = self.cookie(keys, headers) {
             // Both checks always run, so that timing does not reveal which one matched.
             let is_signed_in = self.sign_ins.named(&keys.cookies, cookie).is_some();
             judge(keys.is_token(cookie) | is_signed_in, Carrier::Cookie)
@@ -126,6 +126,14 @@ impl TokenAuth {
         } else {
             TokenCheck::Missing
         }
+    }
+
+    /// Returns the cookie that counts: the first that names a sign-in, or else the first. A page of another path or domain of
+    /// this machine can set one that we cannot remove, and it must not lock the owner out. The token itself counts in the
+    /// first only, so that a request is one guess.
+    fn cookie<'h>(&self, keys: &Keys, headers: &'h HeaderMap) -> Option<&'h [u8]> {
+        let signs_in = |one: &&[u8]| self.sign_ins.named(&keys.cookies, one).is_some();
+        cookies(headers).find(signs_in).or_else(|| cookies(headers).next())
     }
 
     /// Like [`TokenAuth::check`], but for opening the dashboard: a right token in the query suffices, so that a stale
@@ -149,7 +157,7 @@ impl TokenAuth {
         if headers.contains_key(CONFIRM) {
             return true;
         }
-        match (cookie(headers), bearer(headers)) {
+        match (self.cookie(keys, headers), bearer(headers)) {
             (Some(cookie), _) if self.sign_ins.named(&keys.cookies, cookie).is_some() => false,
             (Some(_), _) | (None, None | Some(Some(_))) => true,
             (None, Some(None)) => query.and_then(query_token).is_some(),
@@ -179,7 +187,7 @@ impl TokenAuth {
         if check != TokenCheck::Granted(Carrier::Cookie) {
             return SignIn::Token(token);
         }
-        match cookie(headers).and_then(|cookie| self.sign_ins.named(&keys.cookies, cookie)) {
+        match self.cookie(keys, headers).and_then(|cookie| self.sign_ins.named(&keys.cookies, cookie)) {
             Some(session) => SignIn::Session(session, token),
             None => SignIn::TokenCookie(self.sign_ins.token_cookies(), token),
         }
@@ -217,7 +225,7 @@ impl TokenAuth {
     /// or of a form that this version does not write. The browser would go on sending it before any right token.
     pub(crate) fn has_stale_cookie(&self, headers: &HeaderMap) -> bool {
         let Some(keys) = &self.keys else { return false };
-        cookie(headers).is_some_and(|cookie| {
+        self.cookie(keys, headers).is_some_and(|cookie| {
             !(keys.is_token(cookie) | self.sign_ins.named(&keys.cookies, cookie).is_some())
         })
     }

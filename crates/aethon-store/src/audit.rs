@@ -1,6 +1,6 @@
 //! Audit log of what was allowed and refused: append-only, bounded, read newest first.
 
-use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MOST_ROWS};
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MOST_CAUSED, MOST_ROWS};
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
 use async_trait::async_trait;
@@ -10,6 +10,9 @@ use crate::db::Sql;
 use crate::error::Error;
 use crate::store::Store;
 use crate::time::{from_millis, to_millis};
+
+/// After how many new rows the surplus is counted and removed.
+const COUNTED_EVERY: i64 = 64;
 
 #[async_trait]
 impl AuditLog for Store {
@@ -34,15 +37,40 @@ impl AuditLog for Store {
 fn append(sql: &Sql<'_>, entry: &AuditEntry) -> Result<(), Error> {
     const APPEND: &str = "INSERT INTO audit (at, action, subject, outcome, by, detail, session_id, turn)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    const BOUND: &str = "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?1";
     let session = entry.session_id.as_ref().map(SessionId::as_str);
     let turn = entry.turn.as_ref().map(TurnId::as_str);
     let AuditEntry { at, action, subject, outcome, by, detail, .. } = entry;
-    sql.execute(
+    let id = sql.insert(
         APPEND,
         params![to_millis(*at), action.as_str(), subject, outcome, by, detail, session, turn],
     )?;
-    sql.execute(BOUND, [MOST_ROWS])?;
+    // To count them all for each row would cost more than a few rows too many.
+    if id % COUNTED_EVERY == 0 { bound(sql) } else { Ok(()) }
+}
+
+/// Removes the rows that are too many: the oldest of those that strangers cause as long as they take more than their share,
+/// and then the oldest of all.
+fn bound(sql: &Sql<'_>) -> Result<(), Error> {
+    const COUNT: &str =
+        "SELECT count(*), count(*) FILTER (WHERE action IN (SELECT value FROM json_each(?1))) FROM audit";
+    const DROP_CAUSED: &str = "DELETE FROM audit WHERE id IN (SELECT id FROM audit
+        WHERE action IN (SELECT value FROM json_each(?1)) ORDER BY id LIMIT ?2)";
+    const DROP: &str = "DELETE FROM audit WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT ?1)";
+    let causable = AuditAction::ALL.into_iter().filter(|action| action.is_causable());
+    let kinds = format!(
+        "[{}]",
+        causable.map(|action| format!("\"{}\"", action.as_str())).collect::<Vec<_>>().join(",")
+    );
+    let count = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+    let Some((all, caused)) = sql.first(COUNT, [&kinds], count)? else { return Ok(()) };
+    let surplus = (all - i64::from(MOST_ROWS)).max(0);
+    let caused = surplus.min(caused - i64::from(MOST_CAUSED)).max(0);
+    if caused > 0 {
+        sql.execute(DROP_CAUSED, params![kinds, caused])?;
+    }
+    if surplus > caused {
+        sql.execute(DROP, [surplus - caused])?;
+    }
     Ok(())
 }
 

@@ -98,7 +98,10 @@ impl ConfigView for MaskedConfig {
         let (mut reached, wanted) = ((*running).clone(), edited.config.clone());
         take_over(&mut reached, &wanted);
         let redactor = self.redactor.get();
-        let diff = redactor.redact(&difference(&edited.before, &edited.after)).into_owned();
+        let diff = difference(&edited.before, &edited.after);
+        // What the change brings in is not among the secrets of the running configuration.
+        let brought = Redactor::new(wanted.secrets().into_iter().cloned());
+        let diff = brought.redact(&redactor.redact(&diff)).into_owned();
         let keys = edited.loosened.clone();
         let mut outcome = ConfigEdited {
             version: version(&self.home, &edited.before),

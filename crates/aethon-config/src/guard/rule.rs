@@ -25,6 +25,10 @@ pub(super) enum Rule {
     Raised,
     /// The same, where 0 is no limit.
     RaisedOrZero,
+    /// When a number shrinks: less is kept, and what is too much is removed at once.
+    Lowered,
+    /// The same, where 0 is no limit.
+    LoweredFromZero,
     /// When a word gives way to a looser one. A word that is not listed is the loosest.
     Ranked(&'static [(&'static str, u8)]),
     /// When this value gives way to another.
@@ -48,6 +52,8 @@ impl Rule {
             Self::Removed => has_more(before, after),
             Self::Raised => number(after) > number(before),
             Self::RaisedOrZero => limit(after) > limit(before),
+            Self::Lowered => number(after) < number(before),
+            Self::LoweredFromZero => limit(after) < limit(before),
             Self::Ranked(words) => match (rank(words, before), rank(words, after)) {
                 (_, None) => true,
                 (None, Some(_)) => false,
@@ -119,6 +125,9 @@ mod tests {
         check(Rule::Raised, json!(1.0), json!(1.5));
         check(Rule::RaisedOrZero, json!(1.0), json!(0.0));
         check(Rule::RaisedOrZero, json!(1.0), json!(2.0));
+        check(Rule::Lowered, json!(30), json!(20));
+        check(Rule::LoweredFromZero, json!(30), json!(20));
+        check(Rule::LoweredFromZero, json!(0), json!(1));
         let words = Rule::Ranked(&[("off", 0), ("on", 1)]);
         check(words, json!("off"), json!("on"));
         check(words, json!("on"), json!("anything else"));

@@ -8,15 +8,16 @@ pub(super) const COOKIE_NAME: &str = "aethon_dash";
 /// The header that carries the token once more, to confirm a change.
 pub(super) const CONFIRM: HeaderName = HeaderName::from_static("x-aethon-confirm");
 
-/// Returns the first non-empty cookie with our name.
-pub(super) fn cookie(headers: &HeaderMap) -> Option<&[u8]> {
+/// Returns the non-empty cookies with our name, in their order. There may be several: another path or domain of the same
+/// machine may have set one, and a browser sends that first.
+pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     headers
         .get_all(COOKIE)
         .iter()
         .flat_map(|header| header.as_bytes().split(|&byte| byte == b';'))
         .filter_map(|pair| pair.trim_ascii().strip_prefix(COOKIE_NAME.as_bytes())?.strip_prefix(b"="))
         .map(|value| value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value))
-        .find(|value| !value.trim_ascii().is_empty())
+        .filter(|value| !value.trim_ascii().is_empty())
 }
 
 /// Returns the bearer token if there is one and it is not empty. Returns `None` if the header is repeated, which no

@@ -144,6 +144,27 @@ async fn the_cookie_holds_a_derived_value_that_no_other_carrier_takes() {
     );
 }
 
+#[tokio::test]
+async fn a_cookie_that_cannot_be_cleared_locks_nobody_out_and_adds_no_guess() {
+    let gate = auth(TOKEN);
+    let cookie = gate.sign_in_cookie(address(), false).await.expect("closed");
+    let (good, _) = cookie.to_str().expect("plain").split_once("; ").expect("has attributes");
+    let granted = TokenCheck::Granted(Carrier::Cookie);
+    for both in [format!("aethon_dash=BAD; {good}"), format!("{good}; aethon_dash=BAD")] {
+        let sent = headers(&[(COOKIE, both.as_bytes())]);
+        assert_eq!(gate.check(&sent, None), granted, "{both}");
+        assert!(!gate.may_be_guess(&sent, None), "{both}");
+        assert!(!gate.has_stale_cookie(&sent), "{both}");
+        assert!(matches!(gate.sign_in(granted, &sent), SignIn::Session(..)), "{both}");
+    }
+    let apart = headers(&[(COOKIE, b"aethon_dash=BAD".as_slice()), (COOKIE, good.as_bytes())]);
+    assert_eq!(gate.check(&apart, None), granted);
+
+    let guesses = headers(&[(COOKIE, format!("aethon_dash=BAD; aethon_dash={TOKEN}").as_bytes())]);
+    assert_eq!(gate.check(&guesses, None), TokenCheck::Wrong, "a request is one guess of the token");
+    assert!(gate.may_be_guess(&guesses, None) && gate.has_stale_cookie(&guesses));
+}
+
 #[test]
 fn at_the_entrance_a_right_address_beats_a_stale_cookie() {
     let gate = auth("right");

@@ -20,6 +20,7 @@ use super::contents::{CONFIG, CREDENTIALS, DATABASE, FOLDERS, MODELS, Summary};
 use super::inspect::{check, read};
 use super::manifest::{self, Manifest};
 use super::place::{self, Partial, failed};
+use super::room::Room;
 use super::shelf;
 use crate::error::{Error, Result};
 use crate::home::Home;
@@ -112,10 +113,14 @@ pub fn create(
     private_file::create_directory(&home.run()).map_err(failed("created", &home.run()))?;
     let _lock = only_one(home)?;
     shelf::sweep(&place::parent_of(&request.target));
+    let room = room(home, request);
+    room.check(&place::parent_of(&request.target))?;
     let database = DatabaseCopy::make(home, request.database, progress)?;
+    // The copy may lie on the same disk.
+    room.check(&place::parent_of(&request.target))?;
     let (partial, file) = Partial::create(&request.target)?;
     let mut maker =
-        Maker { home, request, now, progress, skipped: Vec::new(), done: 0, own: identity(&file) };
+        Maker { home, request, now, progress, room, skipped: Vec::new(), done: 0, own: identity(&file) };
     let sink = BufWriter::with_capacity(256 << 10, file);
     let (sink, key) = match &request.lock {
         Some(lock) => {
@@ -171,6 +176,17 @@ fn check_target(home: &Home, target: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns what the backup may take.
+fn room(home: &Home, request: &Request) -> Room {
+    let mut room = Room::default();
+    room.add(&home.database());
+    FOLDERS.into_iter().for_each(|folder| room.add(&home.path().join(folder)));
+    if request.with_secrets {
+        room.add(&home.path().join(CREDENTIALS));
+    }
+    room
 }
 
 /// Keeps a second backup of the home out.
@@ -242,6 +258,7 @@ struct Maker<'a> {
     request: &'a Request,
     now: Timestamp,
     progress: &'a mut dyn FnMut(Progress) -> bool,
+    room: Room,
     skipped: Vec<Skipped>,
     done: u64,
     /// The file that is being written, by device and inode.
@@ -314,6 +331,7 @@ impl Maker<'_> {
 
     fn report(&mut self, bytes: u64) -> io::Result<()> {
         self.done += bytes;
+        self.room.keep_reserve(bytes, &place::parent_of(&self.request.target))?;
         let goes_on = (self.progress)(Progress { phase: Phase::Files, done: self.done, total: 0 });
         if goes_on { Ok(()) } else { Err(io::Error::new(io::ErrorKind::ConnectionAborted, "it was stopped")) }
     }
@@ -351,7 +369,7 @@ fn writing(error: aethon_archive::Error) -> Error {
     match error.io_kind() {
         Some(io::ErrorKind::ConnectionAborted) => interrupted(),
         Some(io::ErrorKind::StorageFull) => Error::failed(
-            "the disk is full, so there is no backup: free some space, or choose another folder",
+            "the disk is full or nearly so, so there is no backup: free some space, or choose another folder",
         )
         .because(error),
         _ => Error::failed(format!("the backup cannot be written: {error}")).because(error),

@@ -14,6 +14,7 @@ mod manifest;
 mod occupied;
 mod place;
 mod restore;
+mod room;
 mod schedule;
 mod shelf;
 

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use super::room::Space;
 use crate::error::{Error, Result};
 
 /// The ending of a file that is not complete.
@@ -155,11 +156,17 @@ pub(super) fn create_folder(folder: &Path) -> Result<()> {
     private_file::create_directory(folder).map_err(failed("created", folder))
 }
 
+/// Returns the space of a folder's disk; `None` if the file system cannot tell.
+pub(super) fn space(folder: &Path) -> Option<Space> {
+    let about = rustix::fs::statvfs(folder).ok()?;
+    let bytes = |blocks: u64| blocks.saturating_mul(about.f_frsize);
+    Some(Space { free: bytes(about.f_bavail), all: bytes(about.f_blocks) })
+}
+
 /// Refuses to go on if a folder's disk lacks so many bytes.
 pub(super) fn check_space(folder: &Path, bytes: u64, what: &str) -> Result<()> {
     // A file system that cannot tell is taken at its word when it is full.
-    let Ok(about) = rustix::fs::statvfs(folder) else { return Ok(()) };
-    let free = about.f_bavail.saturating_mul(about.f_frsize);
+    let Some(Space { free, .. }) = space(folder) else { return Ok(()) };
     let wanted = bytes.saturating_add(RESERVE);
     if free >= wanted {
         return Ok(());
