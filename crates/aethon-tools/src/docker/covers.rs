@@ -115,6 +115,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test tries the script in the shells of the machine")]
     fn every_shell_lists_a_workspace_with_blanks_as_the_kernel_does() {
         let folder = tempfile::tempdir().unwrap();
         let table = folder.path().join("mountinfo");
