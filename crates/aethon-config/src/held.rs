@@ -79,6 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes a FIFO")]
     fn a_fifo_in_the_place_of_the_file_is_refused_and_waited_for_by_no_one() {
         let home = tempfile::tempdir().unwrap();
         let sources = Sources { home: home.path().to_owned(), ..Sources::default() };
