@@ -419,3 +419,10 @@ impl Aethon {
         self.storage.upkeep.close().await;
     }
 }
+
+impl Drop for Aethon {
+    /// Lets go of the channels. They hold the engine, whose tools hold them; otherwise neither would ever end.
+    fn drop(&mut self) {
+        self.deliveries.channels.set(Channels::default());
+    }
+}
