@@ -44,6 +44,8 @@ pub struct Export {
 
 enum Stage {
     Opening,
+    /// What comes before the messages was returned, and it is not known where their steps end.
+    Finding,
     /// Whether no message was written yet.
     Messages {
         is_first: bool,
@@ -59,17 +61,9 @@ impl Export {
         format: Format,
     ) -> Result<Option<Self>> {
         let Some(session) = transcripts.session(id).await? else { return Ok(None) };
-        // Transcripts are read backwards, so a first pass finds where each step ends.
-        let mut steps = vec![None];
-        loop {
-            let before = steps.last().copied().flatten();
-            let step = transcripts.messages(id, before, STEP).await?;
-            match step.first() {
-                // A page of large messages is short, so only an empty page is the last.
-                Some(first) => steps.push(Some(first.id)),
-                None => break,
-            }
-        }
+        // Storage that cannot be read refuses the export while it still has a status.
+        let newest = transcripts.messages(id, None, STEP).await?;
+        let steps = newest.first().map_or_else(|| vec![None], |first| vec![None, Some(first.id)]);
         Ok(Some(Self { transcripts, session, format, steps, stage: Stage::Opening }))
     }
 
@@ -77,8 +71,13 @@ impl Export {
     pub async fn next(&mut self) -> Result<Option<String>> {
         match self.stage {
             Stage::Opening => {
-                self.stage = Stage::Messages { is_first: true };
+                self.stage = Stage::Finding;
                 self.opening().map(Some)
+            }
+            Stage::Finding => {
+                self.find_steps().await?;
+                self.stage = Stage::Messages { is_first: true };
+                Ok(Some(String::new()))
             }
             Stage::Messages { is_first } => match self.steps.pop() {
                 Some(before) => self.step(before, is_first).await.map(Some),
@@ -89,6 +88,18 @@ impl Export {
             },
             Stage::Over => Ok(None),
         }
+    }
+
+    /// Finds where each step ends: transcripts are read backwards. That takes as long as half of the export, so the client has
+    /// its answer by then.
+    async fn find_steps(&mut self) -> Result<()> {
+        while let Some(before) = self.steps.last().copied().flatten() {
+            let step = self.transcripts.messages(&self.session.session_id, Some(before), STEP).await?;
+            // A page of large messages is short, so only an empty page is the last.
+            let Some(first) = step.first() else { break };
+            self.steps.push(Some(first.id));
+        }
+        Ok(())
     }
 
     /// Returns the whole file.
