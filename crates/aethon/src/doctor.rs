@@ -20,6 +20,9 @@ use crate::quota::Quota;
 use crate::wiring;
 use crate::wiring::store::Trouble;
 
+/// What to do about a problem with which the server does not start.
+const REFUSED_START: &str = "change what is named above; aethon-server refuses to start like this";
+
 /// What to do about default limits that will hold soon.
 const SET_LIMITS: &str = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";
 
@@ -102,8 +105,7 @@ pub async fn examine(builder: Builder, server: Option<RunningServer>) -> Vec<Fin
     // The sandbox has an area of its own below.
     let problems = prepared.problems().await;
     if !problems.is_empty() {
-        let fix = "change what is named above; aethon-server refuses to start like this";
-        findings.push(Finding::broken("start", problems.join("\n"), fix));
+        findings.push(Finding::broken("start", problems.join("\n"), REFUSED_START));
     }
     let short = crate::preflight::short_secrets(&prepared.config);
     findings.extend(short.into_iter().map(|message| {
@@ -156,8 +158,7 @@ async fn sandbox(prepared: &Prepared) -> Vec<Finding> {
             proof.concerns
         }
         Err(problem) => {
-            let fix = "change what is named above; aethon-server refuses to start like this";
-            findings.push(Finding::broken("sandbox", problem, fix));
+            findings.push(Finding::broken("sandbox", problem, REFUSED_START));
             Vec::new()
         }
     };

@@ -136,13 +136,8 @@ impl Quota {
     /// Says once a day what limits that wait will remove or refuse.
     fn warn_ahead(&mut self, limit: OneshotLimit, found: &Oneshots, left: Duration, now: Instant) {
         let coming = self.coming(limit, found);
-        let message = (!coming.is_empty()).then(|| {
-            format!(
-                "in {} of uptime, default limits hold that came with the upgrade: {}; set the keys to decide yourself",
-                hours(left),
-                coming.join(", ")
-            )
-        });
+        let message = (!coming.is_empty())
+            .then(|| format!("{}; set the keys to decide yourself", ahead(left, &coming.join(", "))));
         let is_due = self.warned_of_wait.is_none_or(|before| now - before >= WARNING_INTERVAL);
         if let Some(message) = message.as_ref().filter(|_| is_due) {
             self.warned_of_wait = Some(now);
@@ -182,10 +177,7 @@ impl Quota {
         let found = storage.limit_oneshots(OneshotLimit::of(u32::MAX).with_bytes(u64::MAX)).await?;
         let coming = self.coming(limit, &found);
         let what = if coming.is_empty() { "nothing is beyond them".to_owned() } else { coming.join(", ") };
-        Ok(Some(format!(
-            "in {} of uptime, default limits hold that came with the upgrade: {what}",
-            hours(left)
-        )))
+        Ok(Some(ahead(left, &what)))
     }
 
     /// The warning for a database near its limit.
@@ -201,6 +193,11 @@ impl Quota {
             )
         })
     }
+}
+
+/// Says when default limits hold that wait, and what they will do then.
+fn ahead(left: Duration, what: &str) -> String {
+    format!("in {} of uptime, default limits hold that came with the upgrade: {what}", hours(left))
 }
 
 /// A length of time as people say it.
