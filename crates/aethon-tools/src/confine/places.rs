@@ -19,14 +19,13 @@ use crate::options::Options;
 use crate::protected_paths::{ProtectedPaths, USUAL_HOMES, resolved};
 use crate::sockets::ClosedSockets;
 use crate::stamp::Stamp;
-use crate::strangers::{Projects, Root, parts, shaping_places};
+use crate::strangers::{DEPTH_IN_WORKSPACE, Projects, Root, parts, shaping_places};
 
 /// What a command writes there about a process, such as a control group that is killed, needs no signal.
 const SYSTEM: &str = "/sys";
 /// What stays writable if no home is known.
 const TEMPORARY: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/proc"];
-/// How many levels are searched for projects, in the workspace and in a home.
-const DEPTH_IN_WORKSPACE: usize = 4;
+/// How many levels of a home are searched for projects.
 const DEPTH_IN_HOME: usize = 2;
 
 /// The places of one assistant.

@@ -9,5 +9,5 @@ mod projects;
 mod shaping;
 
 pub(crate) use parts::{ChangeableParts, mounted_below, parts};
-pub(crate) use projects::{Projects, Root};
+pub(crate) use projects::{DEPTH_IN_WORKSPACE, Projects, Root};
 pub(crate) use shaping::shaping_places;

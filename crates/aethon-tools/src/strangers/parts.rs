@@ -9,15 +9,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::projects::{Projects, Root};
+use super::projects::{DEPTH_IN_WORKSPACE, Projects, Root};
 use super::shaping::shaping_places;
 #[cfg(target_os = "linux")]
 pub(crate) use crate::confine::mounted_below;
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
 
-/// How many levels of the workspace are searched for projects.
-const DEPTH: usize = 4;
 /// Maximum number of parts, and of bytes in their paths: each is a mount, which takes a docker daemon milliseconds, and the
 /// kernel's sandbox gets them as an argument. What exceeds it cannot be changed.
 const MAX_PARTS: usize = 400;
@@ -39,7 +37,8 @@ impl ChangeableParts {
     /// Returns what may be changed of the workspace with this real path. Blocks.
     pub(crate) fn now(&self, workspace: &Path) -> Vec<PathBuf> {
         let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut closed = projects.find(&self.protected, &[Root { folder: workspace, depth: DEPTH }]);
+        let mut closed =
+            projects.find(&self.protected, &[Root { folder: workspace, depth: DEPTH_IN_WORKSPACE }]);
         closed.extend(shaping_places(workspace));
         // A container does not see it. If its place were in a part, a command would write where nobody finds it.
         closed.extend(mounted_below(workspace));

@@ -45,6 +45,9 @@ const ENVIRONMENT: &str = "pyvenv.cfg";
 /// Maximum number of bytes read of a file that says where a repository lies.
 const MAX_POINTER: usize = 4096;
 
+/// How many levels of the workspace are searched for projects, by each sandbox alike.
+pub(crate) const DEPTH_IN_WORKSPACE: usize = 4;
+
 /// Where projects are looked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Root<'r> {
