@@ -46,14 +46,22 @@ fn is_ignored(c: char) -> bool {
     matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
 }
 
-/// Returns whether git takes this folder for a repository once `written` exists: it has `HEAD`, and either objects and
-/// refs or a common directory. So no sequence of writes creates a repository whose configuration came from a tool.
+/// What git looks for in a folder to take it for a repository.
+pub(crate) const OF_REPOSITORIES: [&str; 4] = ["HEAD", "objects", "refs", "commondir"];
+
+/// Returns whether git takes a folder with these entries for a repository: it has `HEAD`, and either objects and refs or, as
+/// that of a worktree, a common directory.
+pub(crate) fn makes_repository(has: impl Fn(&str) -> bool) -> bool {
+    has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+}
+
+/// Returns whether git takes this folder for a repository once `written` exists. So no sequence of writes creates a
+/// repository whose configuration came from a tool.
 fn is_repository(folder: &Path, written: &Path) -> bool {
-    let has = |name: &str| {
+    makes_repository(|name| {
         let place = folder.join(name);
         is_within(written, &place) || place.symlink_metadata().is_ok()
-    };
-    has("HEAD") && (has("objects") && has("refs") || has("commondir"))
+    })
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod write;
 
 pub(crate) use edit::FileEdit;
 pub(crate) use find::FileSearch;
+pub(crate) use git::{OF_REPOSITORIES, makes_repository};
 pub(crate) use list::FileList;
 pub(crate) use map::RepoMap;
 pub(crate) use paths::{lexical, real};

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::files::real;
+use crate::files::{OF_REPOSITORIES, makes_repository, real};
 use crate::protected_paths::{ProtectedPaths, resolved};
 use crate::stamp::Stamp;
 
@@ -37,9 +37,6 @@ const OF_PACKAGES: [&str; 4] = ["node_modules", "target", "__pycache__", "vendor
 
 /// What makes a folder a repository, beside its files.
 const REPOSITORIES: [&str; 3] = [".git", ".hg", ".jj"];
-/// What a repository has directly in its own folder, and what a worktree has there that shares the rest with another.
-const GIT: [&str; 3] = ["HEAD", "objects", "refs"];
-const GIT_OF_WORKTREE: [&str; 2] = ["HEAD", "commondir"];
 /// What an environment of python has directly in it.
 const ENVIRONMENT: &str = "pyvenv.cfg";
 /// Maximum number of bytes read of a file that says where a repository lies.
@@ -223,12 +220,12 @@ impl Projects {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 seen.directories.push(entry.path());
             }
-            if *name == *ENVIRONMENT || GIT.iter().chain(&GIT_OF_WORKTREE).any(|known| *name == **known) {
+            if *name == *ENVIRONMENT || OF_REPOSITORIES.iter().any(|known| *name == **known) {
                 telling.push(name.into_owned());
             }
         }
         let has = |name: &str| telling.iter().any(|found| found == name);
-        seen.is_closed = has(ENVIRONMENT) || GIT.into_iter().all(has) || GIT_OF_WORKTREE.into_iter().all(has);
+        seen.is_closed = has(ENVIRONMENT) || makes_repository(has);
         seen.marks.sort();
         Read::Whole(seen)
     }
