@@ -4,9 +4,9 @@ use crate::lived_in::{LivedIn, one_line};
 use crate::page::Page;
 
 /// The most that what stands on a page may move while it loads.
-const MOST_SHIFT: f64 = 0.02;
+const MAX_SHIFT: f64 = 0.02;
 /// The most bytes that the first view of the dashboard may take, as they are sent.
-const MOST_BYTES: f64 = 400_000.0;
+const MAX_BYTES: f64 = 400_000.0;
 
 /// How much was moved since the page was opened, without what the person did.
 const SHIFT: &str = "return await new Promise((done) => {
@@ -28,7 +28,7 @@ const SHIFT: &str = "return await new Promise((done) => {
 fn moved(page: &Page, what: &str) -> Option<String> {
     let seen = page.browser.run(SHIFT, &[]);
     let sum = seen[0].as_f64().unwrap();
-    (sum >= MOST_SHIFT).then(|| format!("{what} moves by {sum}: {:#}", seen[1]))
+    (sum >= MAX_SHIFT).then(|| format!("{what} moves by {sum}: {:#}", seen[1]))
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn the_first_view_of_the_dashboard_is_small() {
     let (sum, count) = (sizes[0].as_f64().unwrap(), sizes[1].as_u64().unwrap());
     eprintln!("the first view of the dashboard: {count} requests, {sum} bytes");
     assert!(count > 20 && sum > 50_000.0, "it was not measured: {sizes}");
-    assert!(sum < MOST_BYTES, "{sum} bytes");
+    assert!(sum < MAX_BYTES, "{sum} bytes");
     assert_eq!(sizes[2], serde_json::json!([]), "not compressed");
     // What only events keep up to date is asked for again when the connection stands: one in between would be missing.
     page.until(

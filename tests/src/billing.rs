@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::http::PATIENCE;
+use crate::http::TIMEOUT;
 use crate::stub::{Seen, failure};
 
 /// A token of an answer: four bytes, so that both sides count alike.
@@ -78,7 +78,7 @@ impl Window {
         let bytes = |tokens: u64| tokens * TOKEN.len() as u64;
         let (seen, news) = (&self.0.0, &self.0.1);
         let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = news.wait_timeout_while(seen, PATIENCE, |seen| bytes(said) > *seen + bytes(AHEAD));
+        let waited = news.wait_timeout_while(seen, TIMEOUT, |seen| bytes(said) > *seen + bytes(AHEAD));
         !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }

@@ -188,7 +188,7 @@ impl Browser {
 
     /// Waits until an expression is true, and returns its value.
     pub fn until(&self, what: &str, expression: &str) -> Value {
-        let deadline = Instant::now() + crate::http::PATIENCE;
+        let deadline = Instant::now() + crate::http::TIMEOUT;
         let script = format!("const seen = ({expression}); return seen && [seen];");
         loop {
             // A page that is being replaced cannot be queried.
@@ -203,7 +203,7 @@ impl Browser {
     /// Clicks the first match of a CSS selector, or of an XPath that begins with `/`, once that is possible.
     pub fn click(&self, selector: &str) {
         let mut failure = String::new();
-        let deadline = Instant::now() + crate::http::PATIENCE;
+        let deadline = Instant::now() + crate::http::TIMEOUT;
         while Instant::now() < deadline {
             let clicked = self.find(selector).and_then(|element| {
                 self.try_command("POST", &format!("/element/{element}/click"), Some(&json!({})))

@@ -291,7 +291,7 @@ fn call(state: &Mutex<State>, seen: &Seen) -> Answer {
 
 /// Serves a gateway socket.
 fn talk(connection: TcpStream, state: &Mutex<State>, faults: &ConnectionFaults) {
-    let _ = connection.set_read_timeout(Some(crate::http::PATIENCE));
+    let _ = connection.set_read_timeout(Some(crate::http::TIMEOUT));
     let Ok(mut socket) = tungstenite::accept(connection) else { return };
     // The read time-out is the interval between checks for new events.
     let _ = socket.get_ref().set_read_timeout(Some(Duration::from_millis(10)));

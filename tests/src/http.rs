@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// How long a test waits for an answer.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A request under construction.
 #[derive(Debug, Clone)]
@@ -198,7 +198,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 
 fn try_connect(address: SocketAddr) -> std::io::Result<TcpStream> {
     let connection = TcpStream::connect(address)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
+    connection.set_read_timeout(Some(TIMEOUT))?;
     connection.set_nodelay(true)?;
     Ok(connection)
 }

@@ -47,7 +47,7 @@ pub use terminal::Terminal;
 
 /// Polls until there is a result; panics if that takes too long.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + http::PATIENCE;
+    let deadline = Instant::now() + http::TIMEOUT;
     loop {
         if let Some(seen) = look() {
             return seen;

@@ -20,7 +20,7 @@ pub const TOKEN: &str = "syt_canary_of_the_matrix_token";
 pub const US: &str = "@aethon:test";
 
 /// The maximum size of an event, in bytes.
-const MOST_EVENT: usize = 65_536;
+const MAX_EVENT: usize = 65_536;
 
 /// A message of the assistant in a room.
 #[derive(Debug, Clone)]
@@ -216,7 +216,7 @@ fn call(shared: &Shared, seen: &Seen) -> (u16, Value) {
         ("PUT", ["rooms", _, "typing", US]) => (200, json!({})),
         ("PUT", ["rooms", room, "send", "m.room.message", transaction]) => {
             let content = serde_json::from_slice(&seen.body).unwrap_or_default();
-            if seen.body.len() > MOST_EVENT - 1000 {
+            if seen.body.len() > MAX_EVENT - 1000 {
                 return failure(413, "M_TOO_LARGE");
             }
             let sent = lock(&shared.0).send(room, transaction, content);

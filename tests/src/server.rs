@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::http::{PATIENCE, Request, Response};
+use crate::http::{Request, Response, TIMEOUT};
 use crate::socket::Socket;
 
 /// A running `aethon-server`, killed on drop.
@@ -321,14 +321,14 @@ pub fn run(command: &mut Command, input: Option<&str>) -> Output {
 }
 
 fn wait_for(child: &mut Child) -> ExitStatus {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         if let Some(status) = child.try_wait().expect("the process can be waited for") {
             return status;
         }
         if Instant::now() > deadline {
             let _ = child.kill();
-            panic!("the program did not end within {PATIENCE:?}");
+            panic!("the program did not end within {TIMEOUT:?}");
         }
         std::thread::sleep(Duration::from_millis(2));
     }

@@ -43,7 +43,7 @@ impl Socket {
         sockopt::set_socket_recv_buffer_size(&narrow, 16 << 10).expect("a receive buffer can be small");
         connect(&narrow, &address).expect("the server accepts connections");
         let stream = TcpStream::from(narrow);
-        stream.set_read_timeout(Some(crate::http::PATIENCE)).expect("a time-out can be set");
+        stream.set_read_timeout(Some(crate::http::TIMEOUT)).expect("a time-out can be set");
         match tungstenite::client(request(address, target, headers), stream) {
             Ok((inner, handshake)) => Self { inner, handshake },
             Err(error) => panic!("no WebSocket at {target}: {error}"),
@@ -154,7 +154,7 @@ impl Socket {
     pub fn is_silent(&mut self, wait: Duration) -> bool {
         self.inner.get_ref().set_read_timeout(Some(wait)).expect("a time-out can be set");
         let silent = matches!(self.inner.read(), Err(Error::Io(_)));
-        self.inner.get_ref().set_read_timeout(Some(crate::http::PATIENCE)).expect("a time-out can be set");
+        self.inner.get_ref().set_read_timeout(Some(crate::http::TIMEOUT)).expect("a time-out can be set");
         silent
     }
 }

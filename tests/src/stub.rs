@@ -38,7 +38,7 @@ impl Seen {
 
     /// Reads a request from a connection.
     pub fn read(connection: &TcpStream) -> std::io::Result<Self> {
-        connection.set_read_timeout(Some(crate::http::PATIENCE))?;
+        connection.set_read_timeout(Some(crate::http::TIMEOUT))?;
         let mut reader = BufReader::new(connection);
         let mut line = String::new();
         reader.read_line(&mut line)?;

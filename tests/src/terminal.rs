@@ -17,7 +17,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::eventually;
-use crate::http::PATIENCE;
+use crate::http::TIMEOUT;
 
 /// The cursor position query.
 const WHERE: &[u8] = b"\x1b[6n";
@@ -94,7 +94,7 @@ impl Terminal {
     /// Waits until this appears after the last match; returns the output up to it.
     pub fn wait_for_text(&mut self, text: &str) -> String {
         let from = self.looked;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let at = loop {
             if let Some(at) = self.all()[from..].find(text) {
                 break from + at + text.len();
@@ -108,7 +108,7 @@ impl Terminal {
 
     /// Waits until the window matches; returns it.
     pub fn wait_for_screen(&mut self, what: &str, is_it: impl Fn(&str) -> bool) -> String {
-        self.wait_for_screen_within(what, PATIENCE, is_it)
+        self.wait_for_screen_within(what, TIMEOUT, is_it)
     }
 
     /// The same, with a longer time limit.

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use aethon_tests::docker::{Docker, variables};
-use aethon_tests::http::PATIENCE;
+use aethon_tests::http::TIMEOUT;
 use aethon_tests::server::server_command;
 use aethon_tests::{Server, eventually, home};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ fn servers(server: &Server) -> String {
 
 /// Waits until the features list says this of the servers.
 fn until(server: &Server, expected: &str) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     loop {
         let told = servers(server);
         if told.contains(expected) {

@@ -22,7 +22,7 @@ const PRICE: &str = "budget.pricing.billed={input = 1.0, output = 100.0}";
 const STEP: f64 = 500.0 * OUTPUT / 1e6;
 
 /// The least that an answer may be cut to, in USD: 64 tokens.
-const LEAST: f64 = 64.0 * OUTPUT / 1e6;
+const MIN_COUNT: f64 = 64.0 * OUTPUT / 1e6;
 
 /// More than any answer comes to.
 const ENDLESS: u64 = 1_000_000;
@@ -132,7 +132,7 @@ fn one_session_can_spend_the_last_cent_and_no_more() {
     assert_near(spent, bill, 1e-9);
     let request = service.charges().last().unwrap().input as f64 * INPUT / 1e6;
     assert!(bill <= 0.1 + STEP, "{bill}");
-    assert!(bill >= 0.1 - LEAST - 1.5 * request, "the rest pays for no answer: {bill}");
+    assert!(bill >= 0.1 - MIN_COUNT - 1.5 * request, "the rest pays for no answer: {bill}");
     assert_eq!(usage(&server)["budget"]["state"], "exhausted");
 }
 
@@ -417,7 +417,7 @@ fn silence_near_the_ceiling_is_paid_and_leaves_the_rest_of_the_day() {
     let (bill, spent) = (service.usd(INPUT, OUTPUT), spent(&server));
     assert!(answers > 0 && bill <= 0.3 + STEP && spent >= bill - 1e-9, "{answers}: {spent} of {bill}");
     let request = service.charges().last().unwrap().input as f64 * INPUT / 1e6;
-    assert!(spent >= 0.3 - LEAST - 1.5 * request, "the rest pays for no answer: {spent}");
+    assert!(spent >= 0.3 - MIN_COUNT - 1.5 * request, "the rest pays for no answer: {spent}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn socket_of(server: &Server) -> PathBuf {
 
 fn send(path: &Path, request: &Request) -> Response {
     let mut stream = UnixStream::connect(path).expect("it serves");
-    stream.set_read_timeout(Some(aethon_tests::http::PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(aethon_tests::http::TIMEOUT)).unwrap();
     // Only the Host is made of this address.
     stream.write_all(&request.bytes("127.0.0.1:80".parse().unwrap())).unwrap();
     Response::read(&mut BufReader::new(stream), false).expect("an answer")

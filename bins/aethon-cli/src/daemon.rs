@@ -11,10 +11,10 @@ use ureq::unversioned::resolver::DefaultResolver;
 use crate::unix_socket::UnixConnector;
 
 /// The time limit for an answer.
-const PATIENCE: Duration = Duration::from_secs(15);
+const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The maximum size of an answer; an export with many pictures is large.
-const MOST_BODY: u64 = 1 << 30;
+const MAX_BODY: u64 = 1 << 30;
 
 /// A reachable daemon.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ impl Finder {
             None => self.home.running_daemon(),
         };
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None)
@@ -170,7 +170,7 @@ impl Daemon {
         let unanswered = |error| Unanswered::by(&self.base, self.is_named, error);
         let mut response = response.map_err(unanswered)?;
         let status = response.status().as_u16();
-        let body = response.body_mut().with_config().limit(MOST_BODY).read_to_string();
+        let body = response.body_mut().with_config().limit(MAX_BODY).read_to_string();
         let body = body.map_err(unanswered)?;
         match status {
             200..=299 => Ok(body),

@@ -26,7 +26,7 @@ const TEXTS: [&str; 6] = [
 const ANSWERED: &str = "The message answers these words of somebody else:";
 
 /// How many retries of retries are followed to find the original message.
-const LONGEST_CHAIN: usize = 64;
+const MAX_CHAIN: usize = 64;
 
 /// A retry or an edit belongs to the person whose message it repeats, whoever requests it, and is untrusted if that
 /// message was: a person who edits a stranger's words starts from them. Unless it names an effort of its own, it keeps
@@ -90,7 +90,7 @@ async fn earlier(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -> Result<
 
 async fn said_at_first(log: &dyn TurnLog, inbound: &Inbound, turn: &TurnId) -> Result<Inbound> {
     let mut turn = turn.clone();
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_CHAIN {
         let record = earlier(log, inbound, &turn).await?;
         match record.inbound.intent {
             Intent::Retry { turn: before } => turn = before,

@@ -29,20 +29,20 @@ use crate::patience::until_stored;
 const SIDE_BY_SIDE: usize = 64;
 
 /// How long a channel may take for one delivery.
-const LONGEST_SEND: Duration = Duration::from_secs(60);
+const MAX_SEND: Duration = Duration::from_secs(60);
 
 /// The first pause after a failure; it doubles with every further one.
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_secs(5);
 
 /// The longest pause.
-const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(600);
+const MAX_PAUSE: SignedDuration = SignedDuration::from_secs(600);
 
 /// The longest sleep. It bounds how long a delivery waits that another program of this home has stored, since nobody wakes
 /// the worker for it, and how long a changed clock delays deliveries. A look costs one read of an index.
-const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+const MAX_SLEEP: Duration = Duration::from_secs(5);
 
 /// The shortest sleep, so that an unreadable row does not cause a busy loop.
-const SHORTEST_SLEEP: Duration = Duration::from_millis(50);
+const MIN_SLEEP: Duration = Duration::from_millis(50);
 
 /// The sleep while a delivery is in progress. Those behind it stay due all the time, so the next due time says nothing.
 const SLEEP_BESIDE: Duration = Duration::from_secs(1);
@@ -159,9 +159,9 @@ impl Worker {
         if !sends.taken.is_empty() {
             return Ok(SLEEP_BESIDE);
         }
-        let Some(next) = self.outbox.next_due().await? else { return Ok(LONGEST_SLEEP) };
+        let Some(next) = self.outbox.next_due().await? else { return Ok(MAX_SLEEP) };
         let wait = next.duration_since(self.clock.now());
-        Ok(Duration::try_from(wait).unwrap_or_default().clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+        Ok(Duration::try_from(wait).unwrap_or_default().clamp(MIN_SLEEP, MAX_SLEEP))
     }
 
     /// Makes one delivery and records the outcome.
@@ -228,7 +228,7 @@ impl Worker {
         let name = &delivery.content.channel;
         // Channels are fixed while the program runs, so one that is not set up will not appear in a minute.
         let channel = self.channels.get(name).map_err(|error| DeliveryError::lasting(error.to_string()))?;
-        match timeout(LONGEST_SEND, caught(channel.send(delivery))).await {
+        match timeout(MAX_SEND, caught(channel.send(delivery))).await {
             Ok(Ok(sent)) => sent,
             Ok(Err(panic)) => {
                 tracing::error!(channel = name, panic, "a channel panicked");
@@ -240,7 +240,7 @@ impl Worker {
 }
 
 fn pause_after(attempts: u32) -> SignedDuration {
-    FIRST_PAUSE.saturating_mul(1 << attempts.min(10)).min(LONGEST_PAUSE)
+    FIRST_PAUSE.saturating_mul(1 << attempts.min(10)).min(MAX_PAUSE)
 }
 
 fn given_up(delivery: &Delivery, why: &str) -> DeliveryOutcome {

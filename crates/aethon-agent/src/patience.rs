@@ -20,11 +20,11 @@ use crate::storage_log::log_storage;
 
 /// The first and the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const MAX_PAUSE: Duration = Duration::from_secs(2);
 
 /// How many failures that the storage does not call temporary are retried. More indicate a bug, which waiting does not
 /// fix.
-const MOST_FAULTS: usize = 4;
+const MAX_FAULTS: usize = 4;
 
 /// How many times in a row the disk may fail to read while the storage is healthy otherwise: with the pauses, some six seconds.
 const MAX_LONE_FAILURES: usize = 8;
@@ -90,7 +90,7 @@ where
         }
         failures += 1;
         sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_PAUSE);
     }
 }
 
@@ -107,7 +107,7 @@ fn is_passing(error: &Error, faults: &mut usize) -> bool {
         return false;
     }
     *faults += 1;
-    *faults < MOST_FAULTS
+    *faults < MAX_FAULTS
 }
 
 #[cfg(test)]
@@ -131,7 +131,7 @@ mod tests {
     async fn only_a_storage_that_fails_is_waited_for() {
         assert_eq!(attempts(|| Error::unavailable("the disk is full")).await, 100, "until it is closed");
         assert_eq!(attempts(|| Error::damaged("the database is damaged")).await, 1);
-        assert_eq!(attempts(|| Error::internal("a fault")).await, MOST_FAULTS);
+        assert_eq!(attempts(|| Error::internal("a fault")).await, MAX_FAULTS);
         assert_eq!(attempts(|| Error::not_found("gone")).await, 1);
         assert_eq!(attempts(|| Error::invalid("nonsense")).await, 1);
         assert_eq!(attempts(Error::shutting_down).await, 1);

@@ -23,10 +23,10 @@ use crate::write::{About, ArchiveWriter};
 const MAX_DEPTH: usize = 100;
 
 /// How many bytes the holes of all files of a folder may have. Programs that write at random places leave a few.
-const MOST_HOLES: u64 = 64 << 20;
+const MAX_HOLES: u64 = 64 << 20;
 
 /// How many holes of one file are counted. A file with more was made to be slow.
-const MOST_COUNTED: usize = 10_000;
+const MAX_COUNTED: usize = 10_000;
 
 /// Below this much it is not worth looking for holes: a file system may keep a small file in its directory.
 const SMALL: u64 = 64 << 10;
@@ -154,7 +154,7 @@ impl<Sink: Write> Walk<'_, Sink> {
         }
         let about = about(&stat);
         let holes = holes(&opened, about.size, stored(&stat))?;
-        if self.holes.saturating_add(holes) > MOST_HOLES {
+        if self.holes.saturating_add(holes) > MAX_HOLES {
             self.skip(full, format!("is sparse: of its {} MiB, most are holes", about.size >> 20));
             return Ok(());
         }
@@ -194,7 +194,7 @@ fn holes(file: &OwnedFd, size: u64, stored: u64) -> io::Result<u64> {
         return Ok(0);
     }
     let (mut found, mut from) = (0_u64, 0);
-    for counted in 0..=MOST_COUNTED {
+    for counted in 0..=MAX_COUNTED {
         // Each file ends with a hole, so one at the end is none.
         let Ok(hole) = seek(file, SeekFrom::Hole(from)) else { break };
         if hole >= size {
@@ -206,8 +206,8 @@ fn holes(file: &OwnedFd, size: u64, stored: u64) -> io::Result<u64> {
             Err(_) => break,
         };
         found =
-            if counted == MOST_COUNTED { u64::MAX } else { found.saturating_add(data.saturating_sub(hole)) };
-        if data <= hole || data >= size || found > MOST_HOLES {
+            if counted == MAX_COUNTED { u64::MAX } else { found.saturating_add(data.saturating_sub(hole)) };
+        if data <= hole || data >= size || found > MAX_HOLES {
             break;
         }
         from = data;

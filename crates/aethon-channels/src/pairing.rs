@@ -20,11 +20,11 @@ pub(crate) const VALIDITY: SignedDuration = SignedDuration::from_mins(10);
 /// The period in which wrong codes are counted, and in which a stranger may ask once.
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 /// How many wrong codes are accepted in that period.
-const MOST_TRIES: u32 = 5;
+const MAX_TRIES: u32 = 5;
 /// How many requests may wait for the owner.
-const MOST_REQUESTS: usize = 3;
+const MAX_REQUESTS: usize = 3;
 /// How many pairings are listed.
-const MOST_LISTED: usize = 1000;
+const MAX_LISTED: usize = 1000;
 
 /// The outcome of a code that someone sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub async fn approve(records: &dyn ChannelRecords, channel: &str, code: &str) ->
 
 /// Lists who is paired with a channel.
 pub async fn paired(records: &dyn ChannelRecords, channel: &str) -> Result<Vec<String>> {
-    let listed = records.list(channel, "paired:", MOST_LISTED).await?;
+    let listed = records.list(channel, "paired:", MAX_LISTED).await?;
     Ok(listed.into_iter().filter_map(|(name, _)| Some(name.strip_prefix("paired:")?.to_owned())).collect())
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn redeem(
 ) -> Result<Redeemed> {
     let tries = format!("tries:{sender}");
     let before: u32 = records.get(channel, &tries).await?.and_then(|tries| tries.parse().ok()).unwrap_or(0);
-    if before >= MOST_TRIES {
+    if before >= MAX_TRIES {
         return Ok(Redeemed::TooManyAttempts);
     }
     let found = match read(code) {
@@ -98,13 +98,13 @@ pub(crate) async fn is_code_open(records: &dyn ChannelRecords, channel: &str) ->
 
 /// Returns whether a request of this sender waits for the owner.
 pub(crate) async fn has_asked(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Result<bool> {
-    let requests = records.list(channel, "request:", MOST_REQUESTS).await?;
+    let requests = records.list(channel, "request:", MAX_REQUESTS).await?;
     Ok(requests.iter().any(|(_, asking)| asking == sender))
 }
 
 /// Returns whether a stranger who asked now would get a code.
 pub(crate) async fn may_ask(records: &dyn ChannelRecords, channel: &str, sender: &str) -> Result<bool> {
-    let is_full = records.list(channel, "request:", MOST_REQUESTS).await?.len() >= MOST_REQUESTS;
+    let is_full = records.list(channel, "request:", MAX_REQUESTS).await?.len() >= MAX_REQUESTS;
     Ok(!is_full && records.get(channel, &format!("asked:{sender}")).await?.is_none())
 }
 
@@ -116,7 +116,7 @@ pub(crate) async fn request(
     (channel, sender): (&str, &str),
 ) -> Result<Option<String>> {
     let now = clock.now();
-    if records.list(channel, "request:", MOST_REQUESTS).await?.len() >= MOST_REQUESTS
+    if records.list(channel, "request:", MAX_REQUESTS).await?.len() >= MAX_REQUESTS
         || !records.claim(channel, &format!("asked:{sender}"), "", Some(now + HOUR)).await?
     {
         return Ok(None);

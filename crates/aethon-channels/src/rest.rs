@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use crate::talk::Fault;
 
 /// How long a request may take that returns immediately.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Characters that are not encoded in a path segment.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

@@ -27,7 +27,7 @@ const SENDING: Duration = Duration::from_secs(10);
 /// How long closing may take.
 const CLOSING: Duration = Duration::from_secs(2);
 /// The longest message, in bytes.
-const MOST_MESSAGE: usize = 8 << 20;
+const MAX_MESSAGE: usize = 8 << 20;
 /// The size of the read buffer. The default of 128 KiB would be most of what an idle channel costs.
 const READ_BUFFER: usize = 8 << 10;
 
@@ -84,8 +84,8 @@ impl Socket {
             let wire = dial.dial(&host, port).await.map_err(|error| Ended::broken(error.to_string()))?;
             let config = WebSocketConfig::default()
                 .read_buffer_size(READ_BUFFER)
-                .max_message_size(Some(MOST_MESSAGE))
-                .max_frame_size(Some(MOST_MESSAGE));
+                .max_message_size(Some(MAX_MESSAGE))
+                .max_frame_size(Some(MAX_MESSAGE));
             let opened = client_async_tls_with_config(address, wire, Some(config), None).await;
             Ok(opened.map_err(|error| Ended::broken(told(&error)))?.0)
         };

@@ -10,7 +10,7 @@ const NAMES: [&str; 9] =
     ["token", "secret", "password", "passwd", "passphrase", "apikey", "api-key", "api_key", "access-key"];
 
 /// A shorter value is a word such as `stdin`, and hiding it everywhere would hide ordinary text.
-const SHORTEST: usize = 8;
+const MIN_LEN: usize = 8;
 
 /// Returns the secrets in the arguments of all programs.
 pub(crate) fn secrets(config: &Config) -> Vec<Secret> {
@@ -38,7 +38,7 @@ fn found(args: &[String]) -> Vec<&str> {
         previous = arg;
     }
     // A path leads to a secret, and a reference names one.
-    found.retain(|value| value.len() >= SHORTEST && !value.starts_with(['/', '.', '~', '$']));
+    found.retain(|value| value.len() >= MIN_LEN && !value.starts_with(['/', '.', '~', '$']));
     found
 }
 

@@ -280,14 +280,14 @@ pub fn difference(before: &str, after: &str) -> String {
 /// The lines of both texts in order, each kept, removed or added. The common ends are set aside, and the middle is compared by
 /// its longest common subsequence; a middle too long for that is replaced as a whole.
 fn steps<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
-    const LONGEST: usize = 2_000;
+    const MAX_LEN: usize = 2_000;
     let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]);
     let tail =
         old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(one, other)| one == other).count();
     let (old_middle, new_middle) = (&old_rest[..old_rest.len() - tail], &new_rest[..new_rest.len() - tail]);
     let mut steps: Vec<(char, &str)> = old[..head].iter().map(|line| (' ', *line)).collect();
-    if old_middle.len().max(new_middle.len()) > LONGEST {
+    if old_middle.len().max(new_middle.len()) > MAX_LEN {
         steps.extend(old_middle.iter().map(|line| ('-', *line)));
         steps.extend(new_middle.iter().map(|line| ('+', *line)));
     } else {

@@ -10,7 +10,7 @@ use aethon_files::{Refusal, read_given};
 use crate::private_file;
 
 /// The maximum size. No key or certificate needs more; a larger file is a mistake.
-const LARGEST: usize = 64 * 1024;
+const MAX_SIZE: usize = 64 * 1024;
 
 /// Returns whether `name` can name a credential: up to 128 letters, digits, `.`, `_` and `-`, not all dots. No such name can
 /// escape the directory.
@@ -114,15 +114,15 @@ pub(crate) fn read(directory: &Path, name: &str) -> Result<String, (String, Stri
     let failed = |found: String| (found, format!("a file {} with the secret", path.display()));
     let unreadable = |why: String| failed(format!("{} cannot be read: {why}", path.display()));
     // It may be a link, as secrets are that a container or a service is given.
-    let contents = read_given(&path, LARGEST).map_err(|refusal| match refusal {
+    let contents = read_given(&path, MAX_SIZE).map_err(|refusal| match refusal {
         Refusal::Failed(error) => unreadable(error.to_string()),
-        _ => failed(format!("{} is not a file of at most {LARGEST} bytes", path.display())),
+        _ => failed(format!("{} is not a file of at most {MAX_SIZE} bytes", path.display())),
     })?;
     let Some(contents) = contents else {
         return Err(unreadable(io::Error::from(io::ErrorKind::NotFound).to_string()));
     };
     if !contents.is_whole {
-        return Err(failed(format!("{} is not a file of at most {LARGEST} bytes", path.display())));
+        return Err(failed(format!("{} is not a file of at most {MAX_SIZE} bytes", path.display())));
     }
     let mut value = String::from_utf8(contents.bytes).map_err(|error| unreadable(error.to_string()))?;
     if value.ends_with('\n') {

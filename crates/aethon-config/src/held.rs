@@ -55,12 +55,12 @@ impl HeldFile {
 }
 
 /// The largest text that is read: far more than anybody configures.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Reads a text; `None` if there is no file. What is no file is refused instead of waited for: a FIFO says nothing until
 /// somebody writes to it, and whoever waits for that holds the lock.
 pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
-    let Some(contents) = aethon_files::read_given(path, MOST_BYTES).map_err(Refusal::into_io)? else {
+    let Some(contents) = aethon_files::read_given(path, MAX_BYTES).map_err(Refusal::into_io)? else {
         return Ok(None);
     };
     if !contents.is_whole {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use aethon_files::Directory;
 
 /// The most numbered files beside one path.
-const MOST_NUMBERED: u32 = 1_000;
+const MAX_NUMBERED: u32 = 1_000;
 /// Readable and writable by the owner only.
 const PRIVATE: u32 = 0o600;
 
@@ -32,7 +32,7 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
 /// there already is never replaced.
 pub fn write_numbered(path: &Path, ending: &str, content: &[u8]) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy().into_owned();
-    for number in 1..=MOST_NUMBERED {
+    for number in 1..=MAX_NUMBERED {
         let numbered = path.with_file_name(format!("{name}.{ending}-{number}"));
         match OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(&numbered) {
             Ok(mut file) => {
@@ -49,7 +49,7 @@ pub fn write_numbered(path: &Path, ending: &str, content: &[u8]) -> io::Result<P
             Err(error) => return Err(error),
         }
     }
-    let sentence = format!("there are {MOST_NUMBERED} files like {name}.{ending}-1 already; remove some");
+    let sentence = format!("there are {MAX_NUMBERED} files like {name}.{ending}-1 already; remove some");
     Err(io::Error::new(io::ErrorKind::AlreadyExists, sentence))
 }
 

@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
 
 /// The most characters of a row's detail.
-pub const LONGEST_DETAIL: usize = 4_000;
+pub const MAX_DETAIL: usize = 4_000;
 
 /// How many rows a storage keeps; the oldest are dropped.
-pub const MOST_ROWS: u32 = 20_000;
+pub const MAX_ROWS: u32 = 20_000;
 
 /// How many of them may be of kinds that strangers cause ([`AuditAction::is_causable`]). The rest is kept for what the owner
 /// decided and changed, so that a flood of refusals pushes none of it out.
-pub const MOST_CAUSED: u32 = MOST_ROWS - MOST_ROWS / 4;
+pub const MAX_CAUSED: u32 = MAX_ROWS - MAX_ROWS / 4;
 
 /// One row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -149,7 +149,7 @@ impl AuditEntry {
     /// Sets the detail, cut to what a row may contain.
     #[must_use]
     pub fn with_detail(self, detail: &str) -> Self {
-        let short: String = detail.chars().take(LONGEST_DETAIL).collect();
+        let short: String = detail.chars().take(MAX_DETAIL).collect();
         let rest = if short.len() < detail.len() { "…" } else { "" };
         Self { detail: short + rest, ..self }
     }
@@ -169,7 +169,7 @@ pub trait AuditLog: Send + Sync {
 }
 
 /// The most rows that may wait to be stored.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// The path to the audit log for callers that must not wait for the storage: doors, which answer whether or not
 /// something can be stored. Cheap to clone.
@@ -179,7 +179,7 @@ pub struct AuditTrail(mpsc::Sender<AuditEntry>);
 impl AuditTrail {
     /// Creates a trail, and the receiver for whoever stores its rows.
     pub fn new() -> (Self, mpsc::Receiver<AuditEntry>) {
-        let (sender, receiver) = mpsc::channel(MOST_WAITING);
+        let (sender, receiver) = mpsc::channel(MAX_WAITING);
         (Self(sender), receiver)
     }
 

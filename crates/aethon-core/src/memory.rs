@@ -25,10 +25,10 @@ use crate::error::Result;
 use crate::version::Expected;
 
 /// The longest memory, in characters. Longer texts are documents and belong in files.
-pub const LONGEST: usize = 8_000;
+pub const MAX_LEN: usize = 8_000;
 
 /// The longest category and the longest source, in characters.
-pub const LONGEST_WORD: usize = 64;
+pub const MAX_WORD: usize = 64;
 
 /// The category used when none is given.
 pub const GENERAL: &str = "general";

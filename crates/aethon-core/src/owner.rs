@@ -22,7 +22,7 @@ use crate::session::TurnRecord;
 pub const LEASE: Duration = Duration::from_secs(10);
 
 /// How many turns one look at what others have ended tells at most.
-pub const MOST_ENDED: usize = 500;
+pub const MAX_ENDED: usize = 500;
 
 /// What other owners have ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub trait Owners: Send + Sync {
     /// several programs that ask, one gets each turn.
     async fn take_over(&self, session: &SessionId) -> Result<Vec<TurnRecord>>;
 
-    /// The turns of other owners whose end is stored behind this message, at most [`MOST_ENDED`] of them: whoever shows a
+    /// The turns of other owners whose end is stored behind this message, at most [`MAX_ENDED`] of them: whoever shows a
     /// session learns in this way what another program has said in it. Without a message, only where the storage stands.
     /// Costs next to nothing when nothing has come.
     async fn ended_elsewhere(&self, after: Option<MessageId>) -> Result<EndedElsewhere>;

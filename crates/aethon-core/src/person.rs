@@ -17,7 +17,7 @@ const EVERYBODY: &str = "shared";
 const GUEST: &str = "guest:";
 
 /// The longest name of a member.
-const LONGEST: usize = 32;
+const MAX_LEN: usize = 32;
 
 /// Somebody in the household, by the name given in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Person {
     pub fn member(name: &str) -> Option<Self> {
         let is_plain =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
-        let is_name = (1..=LONGEST).contains(&name.len()) && name.bytes().all(is_plain) && name != EVERYBODY;
+        let is_name = (1..=MAX_LEN).contains(&name.len()) && name.bytes().all(is_plain) && name != EVERYBODY;
         is_name.then(|| Self(name.to_owned()))
     }
 

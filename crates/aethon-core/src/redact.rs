@@ -29,7 +29,7 @@ pub(crate) fn key_format(text: &str) -> Option<&'static str> {
 
 /// The shortest value that is searched for; shorter ones would punch holes into ordinary words. What is known by its shape
 /// or its label is longer.
-const SHORTEST_VALUE: usize = 6;
+const MIN_VALUE: usize = 6;
 
 /// Finds and masks secrets. Cheap to clone.
 #[derive(Clone)]
@@ -88,7 +88,7 @@ impl Redactor {
     /// The ranges of all secrets, sorted and disjoint.
     fn places(&self, text: &str, reach: Reach) -> Vec<Range<usize>> {
         let mut places: Vec<Range<usize>> = Vec::new();
-        if text.len() < SHORTEST_VALUE {
+        if text.len() < MIN_VALUE {
             return places;
         }
         self.search(text, reach, |place| places.push(place));
@@ -158,7 +158,7 @@ impl Known {
         for secret in secrets {
             let plain = secret.expose().trim();
             let is_known = values.iter().any(|known| known.expose() == plain);
-            if plain.len() >= SHORTEST_VALUE && !is_known {
+            if plain.len() >= MIN_VALUE && !is_known {
                 values.push(Secret::new(plain));
             }
         }

@@ -162,7 +162,7 @@ pub enum TurnPhase {
 }
 
 /// The most bytes that the messages of a page have together, as stored; a single message may be larger.
-pub const MOST_PAGE_BYTES: usize = 2 << 20;
+pub const MAX_PAGE_BYTES: usize = 2 << 20;
 
 /// The reader's side of the storage.
 #[async_trait]
@@ -174,7 +174,7 @@ pub trait Transcripts: Send + Sync {
     async fn session(&self, id: &SessionId) -> Result<Option<SessionSummary>>;
 
     /// Returns messages of the live branch before `before` (or the newest), oldest first: at most `limit`, and fewer if
-    /// they are large, so that no page takes much more than [`MOST_PAGE_BYTES`]. Only an empty page means that there
+    /// they are large, so that no page takes much more than [`MAX_PAGE_BYTES`]. Only an empty page means that there
     /// are no more.
     async fn messages(&self, id: &SessionId, before: Option<MessageId>, limit: usize)
     -> Result<Vec<Message>>;

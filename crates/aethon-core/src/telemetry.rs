@@ -25,13 +25,13 @@ pub use queue::Telemetry;
 pub use summary::{DaySummary, NamedSummary, Summary, TelemetrySum, TelemetrySummary, bucket_of};
 
 /// The most characters of a detail.
-const LONGEST_DETAIL: usize = 500;
+const MAX_DETAIL: usize = 500;
 
 /// The most characters of a name.
-const LONGEST_NAME: usize = 120;
+const MAX_NAME: usize = 120;
 
 /// How many events a storage keeps; the oldest are dropped. Their sums stay as long as the days are kept.
-pub const MOST_EVENTS: u32 = 500_000;
+pub const MAX_EVENTS: u32 = 500_000;
 
 /// What kind of thing happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -201,7 +201,7 @@ impl TelemetryEvent {
     pub fn new(kind: TelemetryKind, name: &str, status: TelemetryStatus, timestamp: Timestamp) -> Self {
         Self {
             kind,
-            name: shortened(name, LONGEST_NAME),
+            name: shortened(name, MAX_NAME),
             status,
             duration: None,
             timestamp,
@@ -227,7 +227,7 @@ impl TelemetryEvent {
     /// Sets the detail, cut to what an event may contain.
     #[must_use]
     pub fn with_detail(self, detail: &str) -> Self {
-        Self { detail: shortened(detail, LONGEST_DETAIL), ..self }
+        Self { detail: shortened(detail, MAX_DETAIL), ..self }
     }
 
     /// Sets the facts of a model call.

@@ -8,7 +8,7 @@ use serde::Serializer;
 const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// The longest text: a year before Christ has a sign and six digits.
-const LONGEST: usize = "-002026-11-20T10:00:00.000Z".len();
+const MAX_LEN: usize = "-002026-11-20T10:00:00.000Z".len();
 
 /// Formats a timestamp: `2026-11-20T10:00:00.000Z`.
 pub fn text(moment: Timestamp) -> String {
@@ -38,13 +38,13 @@ pub fn serialize_optional<S: Serializer>(
 
 /// A text that needs no allocation. The printer gives a `String` far more room than it fills.
 struct Text {
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_LEN],
     length: usize,
 }
 
 impl Text {
     fn of(moment: Timestamp) -> Self {
-        let mut text = Self { bytes: [0; LONGEST], length: 0 };
+        let mut text = Self { bytes: [0; MAX_LEN], length: 0 };
         // There is room for every timestamp.
         let _ = PRINTER.print_timestamp(&moment, &mut text);
         text
@@ -92,6 +92,6 @@ mod tests {
         check("2026-11-20T12:00:00+02:00", "2026-11-20T10:00:00.000Z");
         check("-009999-01-02T01:59:59Z", "-009999-01-02T01:59:59.000Z");
         assert_eq!(text(Timestamp::MAX).len(), 24);
-        assert_eq!(text(Timestamp::MIN).len(), LONGEST);
+        assert_eq!(text(Timestamp::MIN).len(), MAX_LEN);
     }
 }

@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 /// How long other writers may take. Each holds the lock for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A lock that is held until this is dropped, or the process ends.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Lock {
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::Error(error)) => Err(error),
-            Err(TryLockError::WouldBlock) => match queued(file)?.recv_timeout(PATIENCE) {
+            Err(TryLockError::WouldBlock) => match queued(file)?.recv_timeout(TIMEOUT) {
                 Ok(locked) => Ok(Self { _file: locked? }),
                 Err(_) => {
                     let held = format!("another program holds {} for too long", path.display());

@@ -9,7 +9,7 @@ use crate::auth::{SignIn, SignIns};
 use crate::rules::Rules;
 
 /// The longest wait between looks at the clock, which may be adjusted.
-const LONGEST_LOOK: Duration = Duration::from_secs(3600);
+const MAX_LOOK: Duration = Duration::from_secs(3600);
 
 /// Access that was granted under a sign-in and ends with it.
 pub(crate) struct AccessLease {
@@ -29,7 +29,7 @@ impl AccessLease {
         let mut changes = self.sign_ins.changes();
         while self.rules.get().token_auth.stands(&self.sign_in) {
             let left = self.sign_ins.seconds_left(&self.sign_in).map(Duration::from_secs);
-            let look = left.map_or(LONGEST_LOOK, |left| left.min(LONGEST_LOOK));
+            let look = left.map_or(MAX_LOOK, |left| left.min(MAX_LOOK));
             // Either outcome is a reason to check; the sender outlives this loop.
             let _ = tokio::time::timeout(look, changes.changed()).await;
         }

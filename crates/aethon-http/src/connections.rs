@@ -17,7 +17,7 @@ use crate::limits::neighbourhood;
 use crate::progress::Progress;
 
 /// Below this total, a quarter would be too few for one person.
-const FEWEST_TO_SHARE: usize = 16;
+const MIN_TO_SHARE: usize = 16;
 
 /// The open connections, by address.
 pub(crate) struct Connections {
@@ -38,7 +38,7 @@ pub(crate) struct ConnectionSlot {
 impl Connections {
     /// Creates an empty set that allows this many connections in total.
     pub(crate) fn new(most: usize) -> Self {
-        let most_each = (most >= FEWEST_TO_SHARE).then_some(most / 4);
+        let most_each = (most >= MIN_TO_SHARE).then_some(most / 4);
         Self { by_address: Mutex::default(), most_each }
     }
 

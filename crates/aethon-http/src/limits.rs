@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 const PER_WINDOW: u32 = 60;
 const WINDOW: Duration = Duration::from_secs(60);
-const MOST_ADDRESSES: usize = 4096;
+const MAX_ADDRESSES: usize = 4096;
 /// How long a possible guess waits once its address is over the limit.
 pub(crate) const WAIT: Duration = Duration::from_secs(1);
 /// How many requests of one address may wait at a time.
-const MOST_WAITING: usize = 16;
+const MAX_WAITING: usize = 16;
 /// How many requests may wait at a time in total.
-const MOST_WAITING_OF_ALL: usize = 512;
+const MAX_WAITING_OF_ALL: usize = 512;
 
 /// Counts wrong tokens by address.
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Attempts {
         let address = neighbourhood(address);
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let own = waiting.iter().filter(|other| **other == address).count();
-        if own >= MOST_WAITING || waiting.len() >= MOST_WAITING_OF_ALL {
+        if own >= MAX_WAITING || waiting.len() >= MAX_WAITING_OF_ALL {
             return None;
         }
         waiting.push(address);
@@ -84,7 +84,7 @@ impl Attempts {
     pub(crate) fn count(&self, address: IpAddr, now: Instant) -> Result<Strike, u64> {
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let address = neighbourhood(address);
-        if windows.len() >= MOST_ADDRESSES && !windows.contains_key(&address) {
+        if windows.len() >= MAX_ADDRESSES && !windows.contains_key(&address) {
             make_room(&mut windows, now);
         }
         let window = windows.entry(address).or_insert(Window { began: now, count: 0 });
@@ -116,10 +116,10 @@ pub(crate) fn neighbourhood(address: IpAddr) -> IpAddr {
 /// trigger a scan for each of them.
 fn make_room(windows: &mut HashMap<IpAddr, Window>, now: Instant) {
     windows.retain(|_, window| now.duration_since(window.began) < WINDOW);
-    if windows.len() < MOST_ADDRESSES {
+    if windows.len() < MAX_ADDRESSES {
         return;
     }
-    let mut left = MOST_ADDRESSES / 4;
+    let mut left = MAX_ADDRESSES / 4;
     let mut begins: Vec<Instant> = windows.values().map(|window| window.began).collect();
     let (_, &mut newest_to_go, _) = begins.select_nth_unstable(left);
     windows.retain(|_, window| {
@@ -190,7 +190,7 @@ mod tests {
             let _ = attempts.count(Ipv4Addr::from(host).into(), now);
         }
         let kept = attempts.windows.lock().unwrap().len();
-        assert!((MOST_ADDRESSES / 2..=MOST_ADDRESSES).contains(&kept), "{kept}");
+        assert!((MAX_ADDRESSES / 2..=MAX_ADDRESSES).contains(&kept), "{kept}");
     }
 
     #[tokio::test(start_paused = true)]

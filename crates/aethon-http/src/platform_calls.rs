@@ -25,7 +25,7 @@ const CHANNEL: &str = "whatsapp";
 const SIGNATURE: HeaderName = HeaderName::from_static("x-hub-signature-256");
 const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
 /// The longest challenge that is echoed, in bytes.
-const LONGEST_CHALLENGE: usize = 256;
+const MAX_CHALLENGE: usize = 256;
 /// After how many seconds to repeat a call for which there was no room.
 const RETRY_SECONDS: u64 = 30;
 
@@ -57,7 +57,7 @@ pub(crate) fn challenge(setup: Setup, request: &Request) -> HandlerResult {
         url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let challenge = calls(&setup).and_then(|calls| calls.challenge(&parameters));
     let is_plain =
-        |text: &String| text.len() <= LONGEST_CHALLENGE && text.bytes().all(|byte| byte.is_ascii_graphic());
+        |text: &String| text.len() <= MAX_CHALLENGE && text.bytes().all(|byte| byte.is_ascii_graphic());
     match challenge.filter(is_plain) {
         Some(challenge) => Ok(plain(challenge)),
         None => Err(Problem::new(

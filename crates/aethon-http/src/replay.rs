@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use crate::signature::{Refusal, Signed, WINDOW};
 
 /// How many are remembered. When full, no new signature is accepted until the oldest expire.
-const MOST: usize = 65_536;
+const MAX_COUNT: usize = 65_536;
 
 /// Used signatures in order of their time, each with the place of its request.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl UsedSignatures {
         }
         let oldest = now.as_second().saturating_sub_unsigned(WINDOW);
         *used = used.split_off(&Signed { time: oldest, signature: [0; 32] });
-        if used.len() >= MOST {
+        if used.len() >= MAX_COUNT {
             return Err(Refusal::Crowded);
         }
         used.insert(signed, place);
@@ -83,12 +83,12 @@ mod tests {
             signature[..8].copy_from_slice(&number.to_le_bytes());
             Signed { time, signature }
         };
-        for number in 0..MOST {
+        for number in 0..MAX_COUNT {
             assert_eq!(used.take(signed(number, 0), None, now), Ok(true));
         }
-        assert_eq!(used.take(signed(MOST, 0), None, now), Err(Refusal::Crowded));
+        assert_eq!(used.take(signed(MAX_COUNT, 0), None, now), Err(Refusal::Crowded));
         assert_eq!(used.take(signed(0, 0), None, now), Err(Refusal::Used));
         let later = Timestamp::from_second(301).unwrap();
-        assert_eq!(used.take(signed(MOST, 301), None, later), Ok(true));
+        assert_eq!(used.take(signed(MAX_COUNT, 301), None, later), Ok(true));
     }
 }

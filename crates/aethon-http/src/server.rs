@@ -35,7 +35,7 @@ use crate::ws::SWEEP;
 /// How long accepting pauses when the system is out of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How many refused connections are answered at a time. Further ones are just closed.
-const MOST_REFUSALS: usize = 64;
+const MAX_REFUSALS: usize = 64;
 /// How long a refused client has to read its response.
 const REFUSAL: Duration = Duration::from_secs(1);
 
@@ -101,7 +101,7 @@ impl Server {
         let (grace, most) = (limits.shutdown_grace, limits.max_connections.clamp(1, Semaphore::MAX_PERMITS));
         let permits = Arc::new(Semaphore::new(most));
         let connections = Arc::new(Connections::new(most));
-        let refusals = Arc::new(Semaphore::new(MOST_REFUSALS));
+        let refusals = Arc::new(Semaphore::new(MAX_REFUSALS));
         let (phase, phases) = watch::channel(Phase::Serving);
         let (failing, crowded) = (LogThrottle::default(), LogThrottle::default());
         let mut sweeps = tokio::time::interval(SWEEP);

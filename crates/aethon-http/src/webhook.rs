@@ -41,7 +41,7 @@ use crate::signature::{IDEMPOTENCY_KEY, Refusal, Signed};
 
 /// The channel that webhook sessions belong to.
 const CHANNEL: &str = "webhook";
-const LONGEST_KEY: usize = 255;
+const MAX_KEY: usize = 255;
 /// How long a key is remembered: one day.
 const KEY_SECONDS: u64 = 24 * 60 * 60;
 const INTERRUPTED: &str = "the assistant stopped while it worked on this and did not finish; send it again under a new Idempotency-Key";
@@ -206,7 +206,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let Some(key) = key else { return Ok(None) };
     match key.to_str().map(str::trim) {
         Ok("") if second.is_none() => Ok(None),
-        Ok(key) if second.is_none() && key.len() <= LONGEST_KEY => Ok(Some(key)),
+        Ok(key) if second.is_none() && key.len() <= MAX_KEY => Ok(Some(key)),
         _ => Err(Problem::invalid(
             "Idempotency-Key",
             "must be one value of at most 255 visible ASCII characters",

@@ -25,7 +25,7 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 const URL: &str = "http://tools.example/mcp";
 
 /// How a server behaves.
@@ -228,14 +228,14 @@ impl Stage {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("{what}: {:?}", self.state()));
+        timeout(TIMEOUT, reached).await.unwrap_or_else(|_| panic!("{what}: {:?}", self.state()));
     }
 }
 
 async fn call(tool: &Arc<dyn Tool>, input: Value) -> Result<ToolOutput, ToolError> {
     let turn = TurnContext::of(TurnId::fresh(), &Inbound::say(SessionId::of("cli", "a").unwrap(), ""));
     let context = ToolContext::of(&turn, Arc::new(Unattended), 1_000);
-    timeout(PATIENCE, tool.call(&context, input)).await.expect("it comes to an end")
+    timeout(TIMEOUT, tool.call(&context, input)).await.expect("it comes to an end")
 }
 
 #[tokio::test(start_paused = true)]

@@ -26,7 +26,7 @@ use tokio::io::{
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What a server does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -220,7 +220,7 @@ impl Stage {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        timeout(PATIENCE * 10, reached).await.expect("in time")
+        timeout(TIMEOUT * 10, reached).await.expect("in time")
     }
 
     fn why(&self) -> String {
@@ -271,7 +271,7 @@ async fn a_call_that_is_given_up_is_taken_back() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    timeout(PATIENCE, taken_back).await.expect("the server is told");
+    timeout(TIMEOUT, taken_back).await.expect("the server is told");
     stage.servers.stop().await;
 }
 

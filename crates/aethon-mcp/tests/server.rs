@@ -27,7 +27,7 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const PNG: &str = "iVBORw0KGgo=";
 
 /// Tools that do what their names say.
@@ -138,7 +138,7 @@ impl Raw {
 
     async fn answer(&mut self, id: u64) -> Value {
         loop {
-            let line = timeout(PATIENCE, self.output.next_line()).await.expect("in time").unwrap();
+            let line = timeout(TIMEOUT, self.output.next_line()).await.expect("in time").unwrap();
             let message: Value = serde_json::from_str(&line.expect("it lives")).expect("nothing but JSON");
             assert_eq!(message["jsonrpc"], "2.0");
             if message["id"] == id {
@@ -195,7 +195,7 @@ async fn the_sdks_client_lists_calls_and_fills_in() {
     assert!(client.get_prompt(GetPromptRequestParams::new("greet")).await.is_err());
 
     client.cancel().await.unwrap();
-    timeout(PATIENCE, serving).await.unwrap().unwrap().unwrap();
+    timeout(TIMEOUT, serving).await.unwrap().unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -275,7 +275,7 @@ async fn a_cancelled_request_ends_its_call_and_so_does_the_end() {
                 tokio::task::yield_now().await;
             }
         };
-        timeout(PATIENCE, reached).await.expect("in time");
+        timeout(TIMEOUT, reached).await.expect("in time");
     };
     let mut raw = Raw::new(fakes);
     raw.initialize("2025-11-25").await;
@@ -288,7 +288,7 @@ async fn a_cancelled_request_ends_its_call_and_so_does_the_end() {
     raw.say(&call.to_string().replace("\"id\":8", "\"id\":10")).await;
     reach(&begun, 2).await;
     raw.input.shutdown().await.unwrap();
-    timeout(PATIENCE, raw.serving).await.expect("it ends").unwrap().unwrap();
+    timeout(TIMEOUT, raw.serving).await.expect("it ends").unwrap().unwrap();
     reach(&dropped, 2).await;
 }
 
@@ -300,7 +300,7 @@ async fn what_was_asked_before_the_end_is_answered() {
     raw.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).to_string()).await;
     raw.input.shutdown().await.unwrap();
     assert_eq!(raw.answer(1).await["result"]["content"][0]["text"], "last");
-    timeout(PATIENCE, raw.serving).await.expect("it ends").unwrap().unwrap();
+    timeout(TIMEOUT, raw.serving).await.expect("it ends").unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -311,7 +311,7 @@ async fn a_client_that_asks_hears_that_a_call_goes_on() {
     raw.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string()).await;
     let mut heard = Vec::new();
     while heard.len() < 2 {
-        let line = timeout(PATIENCE, raw.output.next_line()).await.expect("in time").unwrap().unwrap();
+        let line = timeout(TIMEOUT, raw.output.next_line()).await.expect("in time").unwrap().unwrap();
         let message: Value = serde_json::from_str(&line).unwrap();
         if message["method"] == "notifications/progress" {
             heard.push(message["params"]["progress"].as_f64().unwrap());

@@ -8,7 +8,7 @@ use aethon_core::model::{Capabilities, SelfReport};
 
 /// How often a service is asked that responds but leaves something open, for example because the model is not loaded
 /// yet.
-const MOST_INQUIRIES: u8 = 3;
+const MAX_INQUIRIES: u8 = 3;
 
 /// The knowledge about one model.
 pub(crate) struct LearnedCapabilities {
@@ -66,7 +66,7 @@ impl LearnedCapabilities {
         // A service that states the context window knows the model.
         let is_known = report.context_window.is_some();
         self.learn(SelfReport { context_window, max_output, ..*report }, is_known);
-        let is_last = self.inquiries.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_INQUIRIES;
+        let is_last = self.inquiries.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_INQUIRIES;
         if !is_open || is_last {
             let _ = self.report.set(*report); // Someone else may have asked at the same time.
         }
@@ -144,7 +144,7 @@ mod tests {
     fn an_open_answer_is_asked_for_again_and_not_for_ever() {
         let known = known(false);
         let open = || Description { report: window(4_096), is_open: true };
-        for _ in 1..MOST_INQUIRIES {
+        for _ in 1..MAX_INQUIRIES {
             known.describe(&open());
             assert_eq!(known.report(), None);
         }

@@ -52,7 +52,7 @@ mod transport;
 mod unavailable;
 
 pub use catalog::{
-    Catalog, CatalogModel, EffortWord, Efforts, MOST_BYTES, MOST_TABLE_BYTES, ModelFacts, PromptCaching,
+    Catalog, CatalogModel, EffortWord, Efforts, MAX_BYTES, MAX_TABLE_BYTES, ModelFacts, PromptCaching,
     built_in_catalog, trim_models,
 };
 pub use embed::{TextKeys, embedder};

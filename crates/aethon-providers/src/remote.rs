@@ -34,7 +34,7 @@ use crate::transport::{Body, Client, Incoming, Outgoing};
 const ERROR_BYTES: usize = 64 * 1024;
 const ERROR_WAIT: Duration = Duration::from_secs(5);
 /// How often a request is rewritten after a refusal.
-const MOST_CORRECTIONS: usize = 5;
+const MAX_CORRECTIONS: usize = 5;
 /// How much of a response to a probe is read.
 const PROBE_BYTES: usize = 4 * 1024 * 1024;
 /// How long a service has to describe its model.
@@ -169,7 +169,7 @@ impl Remote {
     async fn begin(&self, request: &ModelRequest) -> Result<(Incoming, Terms), ModelError> {
         let mut terms = self.terms();
         let mut written = self.dialect.build_request(request, &terms);
-        for _ in 0..MOST_CORRECTIONS {
+        for _ in 0..MAX_CORRECTIONS {
             let before = (written.url.clone(), written.body.clone());
             let error = match self.send(written).await {
                 Ok(incoming) => return Ok((incoming, terms)),

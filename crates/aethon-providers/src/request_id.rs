@@ -17,12 +17,12 @@ const HEADERS: [&str; 7] = [
     "x-correlation-id",
 ];
 /// The longest id, in bytes.
-const LONGEST: usize = 128;
+const MAX_LEN: usize = 128;
 
 /// Returns the id in a response. It is shown to people, so anything that does not look like an id is ignored.
 pub(crate) fn of(headers: &HeaderMap) -> Option<String> {
     let is_plain =
-        |id: &str| !id.is_empty() && id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic());
+        |id: &str| !id.is_empty() && id.len() <= MAX_LEN && id.bytes().all(|byte| byte.is_ascii_graphic());
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     HEADERS.into_iter().filter_map(header).find(|id| is_plain(id)).map(str::to_owned)
 }

@@ -12,7 +12,7 @@ use crate::rules::ModelRules;
 use crate::settings::Settings;
 
 /// The smallest thinking budget a model accepts.
-const LEAST_BUDGET: u64 = 1024;
+const MIN_BUDGET: u64 = 1024;
 
 /// The terms of one request.
 #[derive(Debug, Clone)]
@@ -65,8 +65,8 @@ impl Terms {
             Effort::High => 24_576,
         };
         // The rest must suffice for an answer.
-        let budget = wanted.min(room.saturating_sub(LEAST_BUDGET));
-        (budget >= LEAST_BUDGET).then_some(budget)
+        let budget = wanted.min(room.saturating_sub(MIN_BUDGET));
+        (budget >= MIN_BUDGET).then_some(budget)
     }
 
     /// Returns the temperature, if the model accepts one.

@@ -14,7 +14,7 @@ use crate::event::{CallName, EventData, ModelContext};
 use crate::recorder::Shared;
 
 /// Maximum characters of a text in an event; the snapshot after the turn has the whole text.
-pub(crate) const MOST_TEXT: usize = 16_000;
+pub(crate) const MAX_TEXT: usize = 16_000;
 
 /// Hook that records what happens in a turn.
 pub(crate) struct RecorderHook(pub(crate) Arc<Shared>);
@@ -68,14 +68,14 @@ impl Hook for RecorderHook {
     async fn before_tool(&self, context: &ToolContext, _spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
         let input = call.input.to_string();
         let bytes = input.len();
-        let input = if bytes > MOST_TEXT { Value::String(cut(input).0) } else { call.input.clone() };
+        let input = if bytes > MAX_TEXT { Value::String(cut(input).0) } else { call.input.clone() };
         let data = EventData::ToolCall {
             agent: context.agent.clone(),
             call: call.id.clone(),
             name: call.name.clone(),
             input,
         };
-        self.0.record_event(&context.session, Some(&context.turn), data, bytes.min(MOST_TEXT));
+        self.0.record_event(&context.session, Some(&context.turn), data, bytes.min(MAX_TEXT));
         ToolDecision::Allow
     }
 
@@ -114,7 +114,7 @@ impl Hook for RecorderHook {
 pub(crate) fn cut(text: impl Into<String>) -> (String, bool) {
     let mut text = text.into();
     // A character has at least one byte, so a short text need not be walked through.
-    let end = if text.len() <= MOST_TEXT { None } else { text.char_indices().nth(MOST_TEXT) };
+    let end = if text.len() <= MAX_TEXT { None } else { text.char_indices().nth(MAX_TEXT) };
     if let Some((end, _)) = end {
         text.truncate(end);
     }

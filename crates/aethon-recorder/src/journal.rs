@@ -15,13 +15,13 @@ use serde::Serialize;
 use crate::names::{JOURNAL, ZIP};
 
 /// Maximum size of a record in bytes; larger ones are not written.
-pub(crate) const MOST_RECORD: usize = 48 << 20;
+pub(crate) const MAX_RECORD: usize = 48 << 20;
 
 /// Bytes of a line besides its JSON: a checksum, a space, a letter, a space, and the line end.
 const FRAME: usize = 8 + 1 + 1 + 1 + 1;
 
 /// Highest number appended to a name that is already taken.
-const MOST_NAMES: u32 = 999;
+const MAX_NAMES: u32 = 999;
 
 /// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Journal {
         let file = options.read(true).append(true).create_new(true).mode(0o600).open(&temporary)?;
         let named = private(&file).and_then(|()| {
             file.try_lock()?;
-            (1..=MOST_NAMES)
+            (1..=MAX_NAMES)
                 .find_map(|number| name(folder, &temporary, stem, number).transpose())
                 .unwrap_or_else(|| {
                     Err(io::Error::new(
@@ -129,7 +129,7 @@ impl Journal {
         self.waiting.extend_from_slice(&[kind.letter(), b' ']);
         let written = serde_json::to_writer(&mut self.waiting, record);
         let json = &self.waiting[start + FRAME - 1..];
-        if written.is_err() || json.len() > MOST_RECORD {
+        if written.is_err() || json.len() > MAX_RECORD {
             self.waiting.truncate(start);
             return written.map(|()| false);
         }
@@ -171,7 +171,7 @@ impl Records<'_> {
     /// Returns the next record; `None` at the end and at the first damaged record.
     pub(crate) fn next(&mut self) -> io::Result<Option<(Kind, Vec<u8>)>> {
         let mut line = Vec::new();
-        let most = (MOST_RECORD + FRAME) as u64;
+        let most = (MAX_RECORD + FRAME) as u64;
         Read::take(&mut self.lines, most).read_until(b'\n', &mut line)?;
         if line.pop() != Some(b'\n') || line.len() < FRAME - 1 {
             return Ok(None);

@@ -27,7 +27,7 @@ use crate::running::running;
 use crate::seal::Seal;
 
 /// Maximum number of recordings listed; the newest ones.
-const MOST_LISTED: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 
 /// The recordings in a folder. Cheap to clone.
 #[derive(Clone)]
@@ -211,7 +211,7 @@ impl LibraryInner {
             found.push((modified, name, file.path(), about.len()));
         }
         found.sort_unstable_by_key(|(modified, ..)| std::cmp::Reverse(*modified));
-        found.truncate(MOST_LISTED);
+        found.truncate(MAX_LISTED);
         self.verdicts().retain(|path, _| found.iter().any(|(_, _, known, _)| known == path));
         let mut listed = Vec::with_capacity(found.len());
         for (modified, name, path, size) in found {

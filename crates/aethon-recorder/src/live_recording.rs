@@ -20,7 +20,7 @@ use crate::queue::Snapshot;
 use crate::record::{FORMAT, Head, NewEvent, NewMessage, NewSnapshot};
 
 /// After this long a session counts as idle even if a turn seems to be running.
-const LONGEST_TURN: Duration = Duration::from_secs(24 * 3600);
+const MAX_TURN: Duration = Duration::from_secs(24 * 3600);
 
 /// A running recording.
 pub(crate) struct LiveRecording {
@@ -132,7 +132,7 @@ impl LiveRecording {
     /// Returns whether the session has been idle for at least `idle`.
     pub(crate) fn is_idle(&self, now: Timestamp, idle: Duration) -> bool {
         let rested = Duration::try_from(now.duration_since(self.last)).unwrap_or_default();
-        rested >= idle && (self.turn.is_none() || rested >= LONGEST_TURN)
+        rested >= idle && (self.turn.is_none() || rested >= MAX_TURN)
     }
 
     /// Returns the time of the last record.

@@ -13,7 +13,7 @@ pub(crate) const ZIP: &str = ".zip";
 pub(crate) const JOURNAL: &str = ".journal";
 
 /// Maximum characters of the session's name.
-const LONGEST: usize = 80;
+const MAX_LEN: usize = 80;
 
 /// Length of the timestamp in a name.
 const STAMP: usize = "20261122T202115123Z".len();
@@ -21,7 +21,7 @@ const STAMP: usize = "20261122T202115123Z".len();
 /// Returns the name, without extension, of a recording that begins now.
 pub(crate) fn stem(session: &SessionId, started: Timestamp) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
-    let session: String = session.as_str().chars().map(plain).take(LONGEST).collect();
+    let session: String = session.as_str().chars().map(plain).take(MAX_LEN).collect();
     format!("{session}-{}", stamp(started))
 }
 

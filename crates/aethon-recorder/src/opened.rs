@@ -10,16 +10,16 @@ use ring::digest::{Context, SHA256};
 
 use crate::error::{Error, Result};
 use crate::hex::hex;
-use crate::journal::MOST_RECORD;
+use crate::journal::MAX_RECORD;
 use crate::pack::{EVENTS, MANIFEST, snapshot_entry};
 use crate::record::{EventHead, FORMAT, SnapshotHead, StoredManifest, StoredSnapshot};
-use crate::zip::{Archive, Entry, MOST_ENTRIES, unpacking};
+use crate::zip::{Archive, Entry, MAX_ENTRIES, unpacking};
 
 /// Maximum size of a manifest.
-const MOST_MANIFEST: u64 = 4 << 20;
+const MAX_MANIFEST: u64 = 4 << 20;
 
 /// Maximum length of a text in a manifest.
-const MOST_WORD: usize = 1_000;
+const MAX_WORD: usize = 1_000;
 
 /// A recording with a valid structure.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Opened {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let archive = Archive::open(path)?;
         let entry = archive.entry(MANIFEST).ok_or_else(|| Error::bad("it has no manifest.json"))?;
-        let manifest: StoredManifest = serde_json::from_slice(&archive.whole(entry, MOST_MANIFEST)?)
+        let manifest: StoredManifest = serde_json::from_slice(&archive.whole(entry, MAX_MANIFEST)?)
             .map_err(|error| Error::bad(format!("its manifest.json cannot be read: {error}")))?;
         let opened = Self { archive, manifest };
         opened.check_manifest()?;
@@ -48,10 +48,10 @@ impl Opened {
                 "it is of the format {version}, and this program knows {FORMAT}"
             )));
         }
-        if manifest.session_id.len() > MOST_WORD || manifest.version.len() > MOST_WORD {
+        if manifest.session_id.len() > MAX_WORD || manifest.version.len() > MAX_WORD {
             return Err(Error::bad("its manifest has a name that is too long"));
         }
-        if manifest.snapshots_count > MOST_ENTRIES as u64 {
+        if manifest.snapshots_count > MAX_ENTRIES as u64 {
             return Err(Error::bad("its manifest tells of more snapshots than a recording has"));
         }
         if let Some(missing) = manifest.entries.keys().find(|name| self.archive.entry(name).is_none()) {
@@ -192,7 +192,7 @@ impl Opened {
     }
 
     fn snapshot_file<Stored: serde::de::DeserializeOwned>(&self, n: u64) -> Result<Stored> {
-        let content = self.archive.whole(self.entry(&snapshot_entry(n))?, MOST_RECORD as u64)?;
+        let content = self.archive.whole(self.entry(&snapshot_entry(n))?, MAX_RECORD as u64)?;
         serde_json::from_slice(&content)
             .map_err(|error| Error::bad(format!("snapshot {n} cannot be read: {error}")))
     }
@@ -232,7 +232,7 @@ impl<Source: Read> Lines<Source> {
     fn next(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
             let mut line = Vec::new();
-            let most = MOST_RECORD as u64 + 1;
+            let most = MAX_RECORD as u64 + 1;
             let read = Read::take(&mut self.0, most).read_until(b'\n', &mut line).map_err(unpacking)?;
             if read == 0 {
                 return Ok(None);

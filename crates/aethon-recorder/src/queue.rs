@@ -15,8 +15,8 @@ use tokio::sync::oneshot;
 use crate::event::{EventData, SessionEvent};
 
 /// Capacity in entries and in bytes.
-const MOST_ENTRIES: usize = 16_384;
-const MOST_BYTES: usize = 64 << 20;
+const MAX_ENTRIES: usize = 16_384;
+const MAX_BYTES: usize = 64 << 20;
 
 /// From here on the writer does not wait for more.
 const MANY_BYTES: usize = 4 << 20;
@@ -94,7 +94,7 @@ impl Queue {
         }
         // Never drop the end of a recording: somebody waits for it, and it frees space.
         let is_end = matches!(entry, Entry::End { .. });
-        if !is_end && (state.entries.len() >= MOST_ENTRIES || state.bytes >= MOST_BYTES) {
+        if !is_end && (state.entries.len() >= MAX_ENTRIES || state.bytes >= MAX_BYTES) {
             state.dropped += 1;
             return false;
         }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_dropped_and_counted_and_ends_never_are() {
         let queue = Queue::default();
-        assert!(queue.push(event(), MOST_BYTES));
+        assert!(queue.push(event(), MAX_BYTES));
         assert!(!queue.push(event(), 1) && !queue.push(event(), 1));
         assert!(queue.push(end("reset"), 0));
         let mut batch = Batch::default();

@@ -11,7 +11,7 @@ use crate::names::JOURNAL;
 use crate::record::Head;
 
 /// How many are listed at most; the newest ones.
-const MOST_LISTED: usize = 1_000;
+const MAX_LISTED: usize = 1_000;
 
 /// Those in this folder, the newest first. What cannot be read is left out: it is the recorder's to say what is wrong with it.
 pub(crate) fn running(folder: &Path) -> Vec<RunningRecording> {
@@ -22,7 +22,7 @@ pub(crate) fn running(folder: &Path) -> Vec<RunningRecording> {
     found.sort_unstable_by(|one, other| {
         (Reverse(&one.started_at), &one.name).cmp(&(Reverse(&other.started_at), &other.name))
     });
-    found.truncate(MOST_LISTED);
+    found.truncate(MAX_LISTED);
     found
 }
 

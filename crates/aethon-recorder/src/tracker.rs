@@ -14,7 +14,7 @@ use aethon_core::message::Message;
 use aethon_core::weight::{self, Weight as _};
 
 /// Maximum number of unfinished turns whose session is remembered; beyond it, all are forgotten.
-const MOST_WAITING: usize = 100_000;
+const MAX_WAITING: usize = 100_000;
 
 /// The known conversations.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ impl Tracker {
     /// Notes that a turn was accepted.
     pub(crate) fn accepted(&self, turn: &TurnId, session: &SessionId) {
         let mut known = self.known();
-        if known.turns.len() >= MOST_WAITING {
+        if known.turns.len() >= MAX_WAITING {
             known.turns.clear();
         }
         known.turns.insert(turn.clone(), session.clone());

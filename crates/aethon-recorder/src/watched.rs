@@ -28,13 +28,13 @@ use crate::tracker::Difference;
 const PAGE: usize = 500;
 
 /// Maximum number of messages recorded of a conversation that began before its recording.
-const MOST_READ: usize = 20_000;
+const MAX_READ: usize = 20_000;
 
 /// Approximate limit of their size; it fills half a recording.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 
 /// How long removing a session waits for the end of its recording.
-const LONGEST_END: Duration = Duration::from_secs(2);
+const MAX_END: Duration = Duration::from_secs(2);
 
 /// Wraps the turn log.
 pub(crate) struct WatchedTurns {
@@ -187,7 +187,7 @@ impl WatchedTurns {
                 tracing::warn!(%error, %session, "a conversation could not be read for its recording");
             });
             let mut page = page.ok()?;
-            let is_last = page.is_empty() || transcript.len() + page.len() > MOST_READ || bytes > MOST_BYTES;
+            let is_last = page.is_empty() || transcript.len() + page.len() > MAX_READ || bytes > MAX_BYTES;
             before = page.first().map(|message| message.id);
             if !has_end {
                 let end = page.iter().rposition(|message| message.turn.as_ref() == Some(turn));
@@ -241,7 +241,7 @@ impl Transcripts for WatchedTranscripts {
         let (done, ended) = oneshot::channel();
         self.shared.end(id, reason, Some(done));
         // Whoever looks for the recording next should find it, but a slow disk must not block anybody.
-        if timeout(LONGEST_END, ended).await.is_err() {
+        if timeout(MAX_END, ended).await.is_err() {
             tracing::warn!(session = %id, "the recording of a session that was removed is not finished yet");
         }
         Ok(existed)

@@ -24,14 +24,14 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 
 /// Maximum number of sessions recorded at once; beyond it, the longest idle one ends.
-const MOST_LIVE: usize = 128;
+const MAX_LIVE: usize = 128;
 
 /// One-shot sessions recorded per minute. A busy webhook creates thousands of them, which nobody would look at.
 const MAX_ONE_SHOTS_PER_MINUTE: u32 = 20;
 
 /// Limits at which a recording continues in a new one: readers open no larger ones.
-const MOST_BYTES: u64 = 64 << 20;
-const MOST_SNAPSHOTS: u64 = 4_000;
+const MAX_BYTES: u64 = 64 << 20;
+const MAX_SNAPSHOTS: u64 = 4_000;
 
 /// Maximum number of one-shot session names remembered.
 const MAX_ONE_SHOT_NAMES: usize = 10_000;
@@ -129,7 +129,7 @@ impl Writer {
             // Something in between was lost; forgetting the session makes its next snapshot complete.
             self.shared.tracker.forget(&session);
         }
-        if live.bytes() >= MOST_BYTES || live.snapshots() >= MOST_SNAPSHOTS {
+        if live.bytes() >= MAX_BYTES || live.snapshots() >= MAX_SNAPSHOTS {
             self.end(&session, "large");
         }
     }
@@ -140,7 +140,7 @@ impl Writer {
         {
             return;
         }
-        if self.live.len() >= MOST_LIVE {
+        if self.live.len() >= MAX_LIVE {
             let longest_idle = self.live.iter().min_by_key(|(_, live)| live.last());
             if let Some(longest_idle) = longest_idle.map(|(session, _)| session.clone()) {
                 self.end(&longest_idle, "many_sessions");

@@ -1,6 +1,6 @@
 //! Audit log of what was allowed and refused: append-only, bounded, read newest first.
 
-use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MOST_CAUSED, MOST_ROWS};
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MAX_CAUSED, MAX_ROWS};
 use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
 use async_trait::async_trait;
@@ -63,8 +63,8 @@ fn bound(sql: &Sql<'_>) -> Result<(), Error> {
     );
     let count = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
     let Some((all, caused)) = sql.first(COUNT, [&kinds], count)? else { return Ok(()) };
-    let surplus = (all - i64::from(MOST_ROWS)).max(0);
-    let caused = surplus.min(caused - i64::from(MOST_CAUSED)).max(0);
+    let surplus = (all - i64::from(MAX_ROWS)).max(0);
+    let caused = surplus.min(caused - i64::from(MAX_CAUSED)).max(0);
     if caused > 0 {
         sql.execute(DROP_CAUSED, params![kinds, caused])?;
     }

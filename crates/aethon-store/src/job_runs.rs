@@ -18,7 +18,7 @@ use crate::time::{from_millis, to_millis};
 const KEPT: i64 = 200;
 
 /// Maximum number of open runs read at once.
-const MOST_OPEN: i64 = 10_000;
+const MAX_OPEN: i64 = 10_000;
 
 #[async_trait]
 impl RunLog for Store {
@@ -73,7 +73,7 @@ impl RunLog for Store {
             "SELECT run_id, jobs.id, due, started_at, ended_at, status, error, job_runs.attempt
             FROM job_runs INDEXED BY job_runs_open JOIN jobs USING (job_key) WHERE ended_at IS NULL LIMIT ?1";
         let mut open: Vec<RunRecord> =
-            self.read(|sql| Ok(sql.all(OPEN, [MOST_OPEN], run)?)).await?.into_iter().flatten().collect();
+            self.read(|sql| Ok(sql.all(OPEN, [MAX_OPEN], run)?)).await?.into_iter().flatten().collect();
         open.sort_by(|one, other| (one.started_at, &one.run_id).cmp(&(other.started_at, &other.run_id)));
         Ok(open)
     }

@@ -14,7 +14,7 @@ use crate::time::days;
 const KEPT_DAYS: u32 = 30;
 
 /// Maximum number of facts; the oldest are dropped.
-const MOST: i64 = 256;
+const MAX_COUNT: i64 = 256;
 
 #[async_trait]
 impl ModelMemory for Store {
@@ -48,7 +48,7 @@ fn remember(sql: &Sql<'_>, model: &ModelKey, fact: ModelFact, now: i64) -> Resul
     let (word, value) = row_of(fact);
     sql.execute(REMEMBER, params![model.provider, model.host, model.model, word, value, now])?;
     sql.execute(FORGET, [now.saturating_sub(days(KEPT_DAYS))])?;
-    sql.execute(BOUND, [MOST])?;
+    sql.execute(BOUND, [MAX_COUNT])?;
     Ok(())
 }
 

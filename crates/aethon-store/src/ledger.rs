@@ -21,10 +21,10 @@ use crate::store::{OpenMode, Store};
 use crate::time::{day_number, day_start, to_millis};
 
 /// Upper bound for one cost or claim, a million dollars, so that sums stay far from overflow.
-const MOST: i64 = 1_000_000_000_000_000;
+const MAX_COUNT: i64 = 1_000_000_000_000_000;
 
 /// Maximum number of rows in a report.
-const MOST_ROWS: i64 = 10_000;
+const MAX_ROWS: i64 = 10_000;
 
 #[async_trait]
 impl Ledger for Store {
@@ -82,7 +82,7 @@ impl Ledger for Store {
             ORDER BY day DESC, provider DESC, model DESC, kind DESC LIMIT ?2";
         let after = self.day().saturating_sub(i64::from(days));
         self.flush().await?;
-        Ok(self.read(move |sql| Ok(sql.all(ROWS, [after, MOST_ROWS], read)?)).await?)
+        Ok(self.read(move |sql| Ok(sql.all(ROWS, [after, MAX_ROWS], read)?)).await?)
     }
 }
 
@@ -110,7 +110,7 @@ struct Money {
 impl From<LedgerEntry> for Call {
     fn from(entry: LedgerEntry) -> Self {
         let ended_at = to_millis(entry.at);
-        let whole = |count: u64| i64::try_from(count).unwrap_or(MOST).min(MOST);
+        let whole = |count: u64| i64::try_from(count).unwrap_or(MAX_COUNT).min(MAX_COUNT);
         let usage = entry.usage;
         Self {
             day: day_number(ended_at),
@@ -307,7 +307,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<UsageRow> {
 
 /// Returns an amount as it is stored. Values that are no valid amount become 0.
 fn billionths(usd: f64) -> i64 {
-    to_whole(usd).clamp(0, MOST)
+    to_whole(usd).clamp(0, MAX_COUNT)
 }
 
 /// The cast saturates, and turns NaN into 0.

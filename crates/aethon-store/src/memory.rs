@@ -33,7 +33,7 @@ pub(crate) use sketches::Sketches;
 const STEP: usize = 64;
 
 /// Maximum number of hits.
-const MOST_HITS: usize = 100;
+const MAX_HITS: usize = 100;
 
 #[async_trait]
 impl Memory for Store {
@@ -121,7 +121,7 @@ impl MemoryStorage for Store {
 }
 
 fn search(sql: &Sql<'_>, sketches: &Sketches, query: &MemoryQuery) -> Result<Vec<MemoryHit>, Error> {
-    let (category, limit) = (query.category.as_deref(), query.limit.min(MOST_HITS));
+    let (category, limit) = (query.category.as_deref(), query.limit.min(MAX_HITS));
     let mut hits = Vec::new();
     // Word rarity and nearness are relative to a scope; both yield a score from 0 to 1.
     for scope in entries::scopes(sql, &query.reach)? {

@@ -104,9 +104,9 @@ pub(crate) fn text(sql: &Sql<'_>, id: i64) -> Result<Option<String>, Error> {
 }
 
 /// Bytes of a window beyond which older pictures are replaced by a note.
-const MOST_PICTURES: usize = 16 << 20;
+const MAX_PICTURES: usize = 16 << 20;
 /// Maximum bytes of a window, more than any model accepts; what comes before is left to a summary.
-const MOST_WINDOW: usize = 64 << 20;
+const MAX_WINDOW: usize = 64 << 20;
 
 /// Selects live messages of a session, in the columns that [`read`] expects.
 macro_rules! live {
@@ -157,9 +157,8 @@ pub(crate) fn window(sql: &Sql<'_>, session: i64, limit: usize) -> Result<Vec<Me
         let bytes = lenient::text(row, 2)?.len();
         let mut message = read(row)?;
         seen += bytes;
-        let gone =
-            if seen > MOST_PICTURES && kept > 0 { leave_out_pictures(&mut message.content) } else { 0 };
-        let fits = kept == 0 || kept + bytes <= MOST_WINDOW + gone;
+        let gone = if seen > MAX_PICTURES && kept > 0 { leave_out_pictures(&mut message.content) } else { 0 };
+        let fits = kept == 0 || kept + bytes <= MAX_WINDOW + gone;
         kept += bytes.saturating_sub(gone);
         Ok(fits.then_some(message))
     })?;

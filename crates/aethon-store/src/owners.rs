@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
 use aethon_core::ids::{MessageId, SessionId, TurnId};
-use aethon_core::owner::{EndedElsewhere, MOST_ENDED, Owners};
+use aethon_core::owner::{EndedElsewhere, MAX_ENDED, Owners};
 use aethon_core::session::TurnRecord;
 use async_trait::async_trait;
 use rusqlite::params;
@@ -167,12 +167,12 @@ fn ended_elsewhere(sql: &Sql<'_>, owner: Owner, after: Option<MessageId>) -> Res
     let Some(after) = after.filter(|after| Some(*after) < newest) else {
         return Ok(EndedElsewhere { turns: Vec::new(), through: newest });
     };
-    let most = i64::try_from(MOST_ENDED).unwrap_or(i64::MAX);
+    let most = i64::try_from(MAX_ENDED).unwrap_or(i64::MAX);
     let ended = sql.all(ENDED, params![after.0, owner.id, most], |row| {
         let turn = TurnId::existing(&lenient::text(row, 2)?);
         Ok((row.get::<_, i64>(0)?, lenient::text(row, 1)?.into_owned(), turn))
     })?;
-    let is_cut = ended.len() >= MOST_ENDED;
+    let is_cut = ended.len() >= MAX_ENDED;
     let through = if is_cut { ended.last().map(|(id, ..)| MessageId(*id)) } else { newest };
     let turns =
         ended.into_iter().filter_map(|(_, session, turn)| Some((SessionId::parse(&session).ok()?, turn)));

@@ -200,11 +200,11 @@ fn searchable(content: &str) -> String {
 /// Decodes a JSON string at least as far as the index reads it; a text of megabytes is not unescaped beyond that.
 fn beginning(json: &str) -> String {
     /// A byte of text takes at most six (`\u0041`), a truncated escape at most twelve (two halves of a surrogate pair).
-    const MOST: usize = 6 * MAX_TEXT + 12;
-    if json.len() <= MOST {
+    const MAX_COUNT: usize = 6 * MAX_TEXT + 12;
+    if json.len() <= MAX_COUNT {
         return serde_json::from_str(json).unwrap_or_default();
     }
-    let cut = json.floor_char_boundary(MOST);
+    let cut = json.floor_char_boundary(MAX_COUNT);
     // A truncated escape does not parse; back up to before it.
     let readable = (cut - 12..=cut).rev().filter(|end| json.is_char_boundary(*end));
     let mut read = readable.filter_map(|end| serde_json::from_str(&format!("{}\"", &json[..end])).ok());

@@ -7,7 +7,7 @@ use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{SessionId, TurnId};
 use aethon_core::ledger::WorkKind;
 use aethon_core::telemetry::{
-    MOST_EVENTS, ModelFacts, StoredEvent, TelemetryEvent, TelemetryKind, TelemetryLog, TelemetryQuery,
+    MAX_EVENTS, ModelFacts, StoredEvent, TelemetryEvent, TelemetryKind, TelemetryLog, TelemetryQuery,
     TelemetryStatus, TelemetrySum, bucket_of,
 };
 use async_trait::async_trait;
@@ -23,7 +23,7 @@ use crate::store::Store;
 use crate::time::{day_number, from_millis, to_millis};
 
 /// Upper bound for one addition to a sum, so that sums stay far from overflow.
-const MOST: f64 = 1e15;
+const MAX_COUNT: f64 = 1e15;
 
 #[async_trait]
 impl TelemetryLog for Store {
@@ -86,7 +86,7 @@ fn append(sql: &Sql<'_>, event: &TelemetryEvent) -> Result<(), Error> {
 /// Keeps only the newest events.
 fn bound(sql: &Sql<'_>) -> Result<(), Error> {
     const BOUND: &str = "DELETE FROM telemetry WHERE id <= (SELECT max(id) FROM telemetry) - ?1";
-    sql.execute(BOUND, [MOST_EVENTS])?;
+    sql.execute(BOUND, [MAX_EVENTS])?;
     Ok(())
 }
 
@@ -156,7 +156,7 @@ fn summed(events: &[TelemetryEvent]) -> HashMap<SumKey, SumValues> {
 
 /// Rounds an amount. Values that are no valid amount become 0.
 fn whole(amount: f64) -> i64 {
-    if amount.is_nan() { 0 } else { amount.clamp(0.0, MOST).round() as i64 }
+    if amount.is_nan() { 0 } else { amount.clamp(0.0, MAX_COUNT).round() as i64 }
 }
 
 fn add(sql: &Sql<'_>, (day, kind, name, status, bucket): &SumKey, sum: &SumValues) -> Result<(), Error> {

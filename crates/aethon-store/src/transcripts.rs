@@ -4,7 +4,7 @@ use aethon_core::error::Result as CoreResult;
 use aethon_core::ids::{MessageId, SessionId};
 use aethon_core::message::Message;
 use aethon_core::session::{
-    Clear, MOST_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord, title_of,
+    Clear, MAX_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnRecord, title_of,
 };
 use aethon_core::version::Expected;
 use async_trait::async_trait;
@@ -37,7 +37,7 @@ impl Transcripts for Store {
         let (id, before) = (id.clone(), before.map_or(i64::MAX, |before| before.0));
         let read = move |sql: &Sql<'_>| {
             let Some(key) = sessions::key(sql, id.as_str())? else { return Ok(Vec::new()) };
-            let limits = PageLimits { messages: limit, bytes: MOST_PAGE_BYTES };
+            let limits = PageLimits { messages: limit, bytes: MAX_PAGE_BYTES };
             messages::page(sql, key, (0, before), limits)
         };
         Ok(self.read(read).await?)

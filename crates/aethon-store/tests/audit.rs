@@ -3,7 +3,7 @@
 
 mod common;
 
-use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, LONGEST_DETAIL, MOST_ROWS};
+use aethon_core::audit::{AuditAction, AuditEntry, AuditLog, MAX_DETAIL, MAX_ROWS};
 use aethon_core::ids::TurnId;
 use common::*;
 
@@ -13,8 +13,8 @@ async fn rows_come_back_newest_first_after_a_restart_and_the_oldest_go() {
     let first = AuditEntry::new(start(), AuditAction::Approval, "shell", "approve")
         .by("the chat page")
         .within(&session("webchat:default"), &TurnId::existing("t1"))
-        .with_detail(&"x".repeat(LONGEST_DETAIL + 50));
-    assert_eq!(first.detail.chars().count(), LONGEST_DETAIL + 1);
+        .with_detail(&"x".repeat(MAX_DETAIL + 50));
+    assert_eq!(first.detail.chars().count(), MAX_DETAIL + 1);
     let second = AuditEntry::new(start(), AuditAction::Refusal, "shell", "refused").by("security");
     home.store.record(first.clone()).await.unwrap();
     home.store.record(second.clone()).await.unwrap();
@@ -44,7 +44,7 @@ async fn a_flood_of_refusals_pushes_out_nothing_that_the_owner_decided() {
     add(&home, AuditAction::Access, 9_000).await;
     assert_eq!(home.store.newest_of(AuditAction::Config, 10).await.unwrap().len(), 1);
     let count = home.store.newest(usize::MAX).await.unwrap().len();
-    assert!(count < MOST_ROWS as usize + 64, "{count} rows");
+    assert!(count < MAX_ROWS as usize + 64, "{count} rows");
     assert!(
         home.store.newest_of(AuditAction::Access, usize::MAX).await.unwrap().len() > 9_000,
         "the oldest go"
@@ -52,5 +52,5 @@ async fn a_flood_of_refusals_pushes_out_nothing_that_the_owner_decided() {
 
     add(&home, AuditAction::Grant, 30_000).await;
     let rows = home.store.newest(usize::MAX).await.unwrap();
-    assert!(rows.len() < MOST_ROWS as usize + 64 && rows.iter().all(|row| row.action == AuditAction::Grant));
+    assert!(rows.len() < MAX_ROWS as usize + 64 && rows.iter().all(|row| row.action == AuditAction::Grant));
 }

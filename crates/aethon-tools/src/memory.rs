@@ -21,8 +21,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Maximum number of memories shown by a search, and by a list.
-const MOST_HITS: usize = 8;
-const MOST_LISTED: usize = 50;
+const MAX_HITS: usize = 8;
+const MAX_LISTED: usize = 50;
 
 /// Stores, finds and forgets memories.
 pub(crate) struct ManageMemory {
@@ -108,7 +108,7 @@ impl ManageMemory {
     async fn search(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
         let question =
             needed(arguments.query.as_deref().or(arguments.content.as_deref()), "query", "search")?;
-        let query = MemoryQuery::new(question, MOST_HITS)
+        let query = MemoryQuery::new(question, MAX_HITS)
             .of(Reach::of(&context.person))
             .for_purpose(Purpose::Ask)
             .in_category(given(arguments.category.as_deref()).map(str::to_owned));
@@ -123,7 +123,7 @@ impl ManageMemory {
     }
 
     async fn list(&self, context: &ToolContext, arguments: &Arguments) -> Result<String, ToolError> {
-        let listing = MemoryListing::newest(MOST_LISTED)
+        let listing = MemoryListing::newest(MAX_LISTED)
             .of(Reach::of(&context.person))
             .with_words(arguments.query.as_deref().unwrap_or_default())
             .in_category(given(arguments.category.as_deref()).map(str::to_owned));

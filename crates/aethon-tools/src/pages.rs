@@ -22,14 +22,14 @@ use serde_json::Value;
 use crate::files::Workspace;
 
 /// Maximum size of a page in bytes.
-const LONGEST_CONTEXT: usize = 16_000;
-const LONGEST_LEARNINGS: usize = 60_000;
+const MAX_CONTEXT: usize = 16_000;
+const MAX_LEARNINGS: usize = 60_000;
 
 /// Maximum length of a learning in characters.
-const LONGEST_LEARNING: usize = 500;
+const MAX_LEARNING: usize = 500;
 
 /// Maximum bytes read from a page.
-const MOST_READ: u64 = 256 * 1024;
+const MAX_READ: u64 = 256 * 1024;
 
 /// The pages of a workspace, written by one tool of one program at a time.
 pub(crate) struct Pages {
@@ -62,7 +62,7 @@ impl Pages {
         }
         let mut old = Vec::new();
         if let Some(existing) = &place.existing {
-            (&existing.file).take(MOST_READ).read_to_end(&mut old).map_err(failed)?;
+            (&existing.file).take(MAX_READ).read_to_end(&mut old).map_err(failed)?;
         }
         let Some(new) = make(&String::from_utf8_lossy(&old)) else { return Ok(false) };
         if new.len() > longest {
@@ -129,7 +129,7 @@ impl Tool for UpdateContext {
                 None => format!("{}\n", content.trim()),
             })
         };
-        blocking(move || pages.change(CONTEXT, LONGEST_CONTEXT, make)).await?;
+        blocking(move || pages.change(CONTEXT, MAX_CONTEXT, make)).await?;
         Ok(ToolOutput::text(told))
     }
 }
@@ -207,9 +207,9 @@ impl Tool for RecordLearning {
         if fingerprint(&learning).is_none() {
             return Err(ToolError::failed("`learning` has no words in it"));
         }
-        if learning.chars().count() > LONGEST_LEARNING {
+        if learning.chars().count() > MAX_LEARNING {
             return Err(ToolError::failed(format!(
-                "`learning` is longer than {LONGEST_LEARNING} characters: say it in a sentence"
+                "`learning` is longer than {MAX_LEARNING} characters: say it in a sentence"
             )));
         }
         let (pages, day) = (self.pages.clone(), self.clock.now().strftime("%Y-%m-%d").to_string());
@@ -219,7 +219,7 @@ impl Tool for RecordLearning {
             let gap = if old.trim().is_empty() { "\n\n" } else { "\n" };
             (!is_known).then(|| format!("{head}{gap}- {day}: {learning}\n"))
         };
-        let is_new = blocking(move || pages.change(LEARNINGS, LONGEST_LEARNINGS, make)).await?;
+        let is_new = blocking(move || pages.change(LEARNINGS, MAX_LEARNINGS, make)).await?;
         Ok(ToolOutput::text(if is_new {
             format!("Written to {LEARNINGS}.")
         } else {
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(house.page(CONTEXT), expected);
         house.call(0, json!({"content": "", "section": "Plans"})).await.unwrap();
         assert_eq!(house.page(CONTEXT), "# Now\n\nMoving house.\n\n## To buy\n\nBoxes.\n");
-        let long = house.call(0, json!({"content": "x".repeat(LONGEST_CONTEXT)})).await.unwrap_err();
+        let long = house.call(0, json!({"content": "x".repeat(MAX_CONTEXT)})).await.unwrap_err();
         assert!(long.contains("shorten"), "{long}");
         assert!(house.page(CONTEXT).contains("Boxes."), "a refused page changes nothing");
         use std::os::unix::fs::PermissionsExt;

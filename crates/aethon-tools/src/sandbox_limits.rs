@@ -1,7 +1,7 @@
 //! Resource limits of a sandbox.
 
 /// Maximum size in bytes of a file written by any child process: more than people keep, and less than a disk.
-pub(crate) const LARGEST_FILE: u64 = 16 << 30;
+pub(crate) const MAX_FILE: u64 = 16 << 30;
 
 /// Resource limits of a sandbox: `security.sandbox_*`.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ use crate::home::Home;
 use crate::wiring;
 
 /// How long a command waits to write its row while other programs hold the database.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The actor in rows that a command writes.
 const TERMINAL: &str = "terminal";
@@ -55,7 +55,7 @@ pub(crate) async fn record(
 ) -> Result<()> {
     tracing::info!(action = action.as_str(), subject, outcome, by = TERMINAL, "audit");
     let entry = AuditEntry::new(clock.now(), action, subject, outcome).by(TERMINAL);
-    match timeout(PATIENCE, log.record(entry)).await {
+    match timeout(TIMEOUT, log.record(entry)).await {
         Ok(stored) => stored.map_err(|error| Error::failed(error.to_string()).because(error)),
         Err(_) => Err(Error::failed("the database is busy")),
     }

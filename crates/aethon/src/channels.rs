@@ -23,10 +23,10 @@ use tokio::time::{Instant, sleep, timeout};
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause. A channel that ran for longer than this before failing starts again with the first pause.
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+const MAX_PAUSE: Duration = Duration::from_secs(300);
 
 /// How long shutdown waits for channels to end.
-const LONGEST_END: Duration = Duration::from_secs(5);
+const MAX_END: Duration = Duration::from_secs(5);
 
 /// The running tasks.
 pub(crate) struct ChannelTasks(JoinSet<()>);
@@ -55,7 +55,7 @@ impl ChannelTasks {
 
     /// Waits for all channels to end after shutdown was triggered, and aborts those that do not.
     pub(crate) async fn join(mut self) {
-        let ended = timeout(LONGEST_END, async { while self.0.join_next().await.is_some() {} }).await;
+        let ended = timeout(MAX_END, async { while self.0.join_next().await.is_some() {} }).await;
         if ended.is_err() {
             tracing::warn!(left = self.0.len(), "channels took too long to end and were cut off");
             self.0.shutdown().await;
@@ -83,7 +83,7 @@ impl Supervised {
                 tracing::debug!(channel = name, %error, "a channel ended in an error, as the program does");
                 break;
             }
-            failures = if started.elapsed() > LONGEST_PAUSE { 1 } else { failures + 1 };
+            failures = if started.elapsed() > MAX_PAUSE { 1 } else { failures + 1 };
             let pause = pause_after(failures);
             tracing::warn!(channel = name, %error, failures, seconds = pause.as_secs(), "a channel failed and is started again");
             let at =
@@ -118,7 +118,7 @@ impl Supervised {
 }
 
 fn pause_after(failures: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LONGEST_PAUSE)
+    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(MAX_PAUSE)
 }
 
 #[cfg(test)]

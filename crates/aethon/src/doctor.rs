@@ -27,7 +27,7 @@ const REFUSED_START: &str = "change what is named above; aethon-server refuses t
 const SET_LIMITS: &str = "set session.oneshot_keep, session.oneshot_max_mb and storage.max_mb";
 
 /// How long a model service may take to answer the reachability probe.
-const MODEL_PATIENCE: Duration = Duration::from_secs(10);
+const MODEL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A smaller window leaves hardly any room for the conversation beside the system prompt and the tools.
 const SMALL_WINDOW: u64 = 8_192;
@@ -362,12 +362,12 @@ async fn model(prepared: &Prepared) -> Finding {
     if let Readiness::NotConfigured(hint) = models.readiness() {
         return Finding::broken("model", format!("{name} is not set up"), hint);
     }
-    match tokio::time::timeout(MODEL_PATIENCE, models.probe()).await {
+    match tokio::time::timeout(MODEL_TIMEOUT, models.probe()).await {
         Ok(Ok(answer)) => able(prepared, &**models.leading(), &format!("{name}: {answer}")).await,
         Ok(Err(error)) => Finding::broken("model", format!("{name} cannot be used"), error.to_string()),
         Err(_) => Finding::broken(
             "model",
-            format!("{name} did not answer within {} s", MODEL_PATIENCE.as_secs()),
+            format!("{name} did not answer within {} s", MODEL_TIMEOUT.as_secs()),
             "check model.host and the network",
         ),
     }
@@ -440,7 +440,7 @@ async fn embedding(prepared: &Prepared) -> Option<Finding> {
     if price.is_none_or(|price| price.input > 0.0) {
         return Some(Finding::ok("embedding", format!("{name} is set up; not asked, because that costs")));
     }
-    let asked = tokio::time::timeout(MODEL_PATIENCE, embedder.embed(&["word"])).await;
+    let asked = tokio::time::timeout(MODEL_TIMEOUT, embedder.embed(&["word"])).await;
     Some(match asked {
         Ok(Ok(vectors)) => {
             let length = vectors.first().map_or(0, Vec::len);
@@ -449,7 +449,7 @@ async fn embedding(prepared: &Prepared) -> Option<Finding> {
         Ok(Err(error)) => Finding::broken("embedding", format!("{name} cannot be used"), error.to_string()),
         Err(_) => Finding::broken(
             "embedding",
-            format!("{name} did not answer within {} s", MODEL_PATIENCE.as_secs()),
+            format!("{name} did not answer within {} s", MODEL_TIMEOUT.as_secs()),
             "check memory.embedding.host and the network",
         ),
     })

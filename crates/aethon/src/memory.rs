@@ -21,11 +21,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 /// How long a search waits for the vector of its query before it falls back to words.
-const RECALL_PATIENCE: Duration = Duration::from_millis(1_500);
-const SEARCH_PATIENCE: Duration = Duration::from_secs(5);
+const RECALL_TIMEOUT: Duration = Duration::from_millis(1_500);
+const SEARCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The longest part of a query that is embedded, in characters.
-const MOST_ASKED: usize = 2_000;
+const MAX_ASKED: usize = 2_000;
 
 /// The number of memories embedded per batch.
 const TOGETHER: usize = 64;
@@ -88,11 +88,11 @@ impl GuardedMemory {
     /// Embeds the query; `None` if there is no vector in time.
     async fn vector(&self, query: &MemoryQuery) -> Option<QueryVector> {
         let vectors = self.vectors.as_ref()?;
-        let text: String = query.text.trim().chars().take(MOST_ASKED).collect();
+        let text: String = query.text.trim().chars().take(MAX_ASKED).collect();
         if text.is_empty() {
             return None;
         }
-        let patience = if query.purpose == Purpose::Recall { RECALL_PATIENCE } else { SEARCH_PATIENCE };
+        let patience = if query.purpose == Purpose::Recall { RECALL_TIMEOUT } else { SEARCH_TIMEOUT };
         let question = [text.as_str()];
         match timeout(patience, vectors.embedder.embed(&question)).await {
             Ok(Ok(made)) => {

@@ -23,9 +23,9 @@ use crate::error::Result;
 use crate::wiring;
 
 /// The time limit for each step.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest answer requested. Reasoning models spend part of it on thinking.
-const MOST_TOKENS: u32 = 1_024;
+const MAX_TOKENS: u32 = 1_024;
 
 const COUNT: &str = "Count from one to thirty in words, separated by commas. Answer with nothing else.";
 const CALL: &str =
@@ -162,7 +162,7 @@ fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
         None if wiring::model::facts(prepared, model).is_known => WindowSource::Table,
         None => WindowSource::Assumed,
     };
-    let each = wiring::model::each_in_short(prepared, MOST_TOKENS);
+    let each = wiring::model::each_in_short(prepared, MAX_TOKENS);
     each.into_iter().map(|(model, provider)| (source(&model), provider)).collect()
 }
 
@@ -218,7 +218,7 @@ impl Trial {
     }
 
     async fn reach(&mut self) {
-        match timeout(PATIENCE, self.provider.probe()).await {
+        match timeout(TIMEOUT, self.provider.probe()).await {
             Ok(Ok(sentence)) => self.note("reachable", Outcome::Ok, sentence),
             Ok(Err(error)) => self.note("reachable", Outcome::Failed, error.to_string()),
             Err(_) => self.note("reachable", Outcome::Failed, question::no_answer()),
@@ -358,9 +358,9 @@ fn empty(answer: &ModelAnswer) -> String {
 
 /// The beginning of the model's text.
 fn quote(text: &str) -> String {
-    const LONGEST: usize = 60;
+    const MAX_LEN: usize = 60;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let cut = words.floor_char_boundary(LONGEST);
+    let cut = words.floor_char_boundary(MAX_LEN);
     format!("\u{201c}{}{}\u{201d}", &words[..cut], if cut < words.len() { "…" } else { "" })
 }
 
@@ -369,7 +369,7 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// Answers faster than this, in seconds, say nothing about speed.
-const SHORTEST: f64 = 0.005;
+const MIN_LEN: f64 = 0.005;
 
 /// The speed of an answer.
 #[derive(Default)]
@@ -387,7 +387,7 @@ impl Speed {
         let unseen = tokens > answer.seen_chars / 2;
         let begun = answer.first_piece.filter(|_| answer.pieces > 1 && !unseen).unwrap_or_default();
         let seconds = answer.took.saturating_sub(begun).as_secs_f64();
-        let tokens_per_second = (tokens > 0 && seconds >= SHORTEST).then(|| {
+        let tokens_per_second = (tokens > 0 && seconds >= MIN_LEN).then(|| {
             // Token counts are far below 2^52, so they are exact as f64.
             (tokens as f64 / seconds * 10.0).round() / 10.0
         });

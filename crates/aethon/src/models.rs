@@ -9,7 +9,7 @@ use aethon_config::private_file;
 use aethon_core::provider::Provider;
 use aethon_files::{Lock, Refusal, read_given};
 pub use aethon_providers::{Catalog, CatalogModel, EffortWord};
-use aethon_providers::{MOST_BYTES, MOST_TABLE_BYTES, ModelFacts, trim_models};
+use aethon_providers::{MAX_BYTES, MAX_TABLE_BYTES, ModelFacts, trim_models};
 use jiff::ToSpan;
 use jiff::civil::Date;
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub(crate) struct Concern {
 /// Loads the catalogue of a home, and reports what is wrong with its file.
 pub(crate) fn load(home: &Home) -> (Catalog, Option<String>) {
     let path = home.models();
-    match read(&path, MOST_BYTES) {
+    match read(&path, MAX_BYTES) {
         Ok(None) => (Catalog::built_in(), None),
         Ok(Some(text)) => match Catalog::with_own(&text) {
             Ok(catalog) => (catalog, None),
@@ -77,7 +77,7 @@ fn read(path: &Path, most: usize) -> Result<Option<String>, String> {
 /// Fails with the reason why the table was rejected, or because it could not be written.
 pub fn install(home: &Home, table: &Path) -> Result<Installed> {
     let refuse = |fault: String| Error::refused(format!("{} is refused: {fault}", table.display()));
-    let text = read(table, MOST_TABLE_BYTES).and_then(|text| text.ok_or("there is no such file".to_owned()));
+    let text = read(table, MAX_TABLE_BYTES).and_then(|text| text.ok_or("there is no such file".to_owned()));
     let trimmed = text.and_then(|text| trim_models(&text)).map_err(refuse)?;
     let new = Catalog::with_own(&trimmed).map_err(refuse)?;
     home.prepare()?;
@@ -86,7 +86,7 @@ pub fn install(home: &Home, table: &Path) -> Result<Installed> {
     // From the comparison on: what is kept as the previous file is the one that is replaced.
     let _lock = Lock::take(&home.run(), "models").map_err(fail)?;
     let installed = compare(&load(home).0, &new);
-    if let Ok(Some(old)) = read(&path, MOST_TABLE_BYTES) {
+    if let Ok(Some(old)) = read(&path, MAX_TABLE_BYTES) {
         private_file::write(&path.with_extension("json.old"), old.as_bytes()).map_err(fail)?;
     }
     private_file::write(&path, trimmed.as_bytes()).map_err(fail)?;
@@ -173,7 +173,7 @@ mod tests {
         check(b"{", Some("not a JSON object"));
         check(b"\xff", Some("UTF-8"));
         check(br#"{"mine": {"max_input_tokens": -1}}"#, Some("max_input_tokens"));
-        check(&vec![b' '; MOST_BYTES + 1], Some("bytes"));
+        check(&vec![b' '; MAX_BYTES + 1], Some("bytes"));
         std::fs::remove_file(home.models()).unwrap();
         std::fs::create_dir(home.models()).unwrap();
         assert!(load(&home).1.unwrap().contains("not a file"));

@@ -38,7 +38,7 @@ use crate::view::{MaskedConfig, ReloadRequest};
 use crate::wiring;
 
 /// How long a start may spend removing containers left over from an earlier run.
-const LONGEST_REAP: Duration = Duration::from_secs(10);
+const MAX_REAP: Duration = Duration::from_secs(10);
 
 /// The pause between attempts to publish the address.
 const PUBLISH_PAUSE: Duration = Duration::from_secs(5);
@@ -299,7 +299,7 @@ async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
 
 /// Removes containers left over from an earlier run.
 async fn remove_stale_containers(docker: &DockerSandbox) {
-    let reaped = tokio::time::timeout(LONGEST_REAP, docker.reap()).await;
+    let reaped = tokio::time::timeout(MAX_REAP, docker.reap()).await;
     match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
         Ok(0) => {}
         Ok(removed) => {

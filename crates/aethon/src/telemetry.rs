@@ -30,7 +30,7 @@ const TOGETHER: Duration = Duration::from_millis(25);
 const BATCH: usize = 512;
 
 /// The time limit for storing a batch.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often storing a batch is tried while the program runs, and the pause between.
 const ATTEMPTS: u32 = 5;
@@ -139,7 +139,7 @@ impl Writer {
         }
         let mut shutdown = self.shutdown.clone();
         for attempt in 1..=ATTEMPTS {
-            let why = match timeout(PATIENCE, self.log.keep_events(batch.clone())).await {
+            let why = match timeout(TIMEOUT, self.log.keep_events(batch.clone())).await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => error.to_string(),
                 Err(_) => "it took too long".to_owned(),

@@ -19,7 +19,7 @@ const BESIDE: u64 = 32;
 /// The lowest bit rates assumed for voice messages and other audio, and the highest for any audio, in bytes per second.
 const VOICE_BYTES: u64 = 1_000;
 const AUDIO_BYTES: u64 = 4_000;
-const MOST_BYTES: u64 = 200_000;
+const MAX_BYTES: u64 = 200_000;
 
 /// The lowest average number of bytes per token, in most languages.
 const TOKEN_BYTES: usize = 3;
@@ -76,7 +76,7 @@ fn seconds(speech: &Speech) -> u64 {
     let size = speech.bytes.len() as u64;
     let is_voice = ["ogg", "opus", "webm", "amr"].iter().any(|kind| speech.mime.ends_with(kind));
     let guessed = size.div_ceil(if is_voice { VOICE_BYTES } else { AUDIO_BYTES });
-    speech.seconds.map_or(guessed, |said| said.max(size / MOST_BYTES)).max(1)
+    speech.seconds.map_or(guessed, |said| said.max(size / MAX_BYTES)).max(1)
 }
 
 /// The usage that the service reported; if it reports none, an estimate from the text it wrote.

@@ -24,10 +24,10 @@ const INTERVAL: Duration = Duration::from_secs(6 * 3600);
 const AFTER_START: Duration = Duration::from_secs(4);
 
 /// The longest wait before the clock is checked again: it may have been set, and the machine may have slept.
-const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+const MAX_WAIT: Duration = Duration::from_secs(15 * 60);
 
 /// The shortest wait, after a run that failed or that lies in the future.
-const SHORTEST_WAIT: Duration = Duration::from_secs(60);
+const MIN_WAIT: Duration = Duration::from_secs(60);
 
 /// Runs the upkeep whenever it is due, until shutdown.
 pub(crate) async fn run(
@@ -58,9 +58,9 @@ pub(crate) async fn run(
         };
         wait = looked.unwrap_or_else(|error| {
             tracing::warn!(error = &error as &dyn std::error::Error, "old rows could not be removed");
-            LONGEST_WAIT
+            MAX_WAIT
         });
-        wait = wait.clamp(SHORTEST_WAIT, LONGEST_WAIT);
+        wait = wait.clamp(MIN_WAIT, MAX_WAIT);
     }
 }
 

@@ -25,7 +25,7 @@ use crate::home::Home;
 use crate::reload::{Reload, Reloaded, take_over};
 
 /// How long the running service may take to reload what was written.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How many reload requests may be queued.
 const WAITING: usize = 16;
@@ -190,7 +190,7 @@ impl MaskedConfig {
         let (request, granted) = oneshot::channel();
         let busy = || "the service is busy; restart it to take the file over".to_owned();
         self.reload.try_send(request).map_err(|_| busy())?;
-        timeout(PATIENCE, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
+        timeout(TIMEOUT, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
     }
 }
 

@@ -18,7 +18,7 @@ const CHATS: i64 = 600;
 /// The id of the first.
 const FIRST: i64 = 1000;
 /// How long the last answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn main() {
     let (telegram, matrix, discord) = (Telegram::start(), Matrix::start(), Discord::start());
@@ -53,7 +53,7 @@ fn flood(telegram: &Telegram, count: u64, rate: u64) -> Value {
     }
     let (said, mut last) = (begun.elapsed(), 0);
     let mut answers = HashMap::new();
-    while begun.elapsed() < said + PATIENCE {
+    while begun.elapsed() < said + TIMEOUT {
         answers = answers_by_chat(telegram);
         last = answers.values().map(Vec::len).sum();
         if last as u64 >= count {

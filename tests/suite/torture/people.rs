@@ -9,9 +9,9 @@ use super::Stage;
 use super::messengers::Messengers;
 
 /// How many questions of a person are open at once.
-const MOST_OPEN: usize = 3;
+const MAX_OPEN: usize = 3;
 /// After this time a person goes on without an answer; the check has the last word.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long deliveries that failed may wait for their next attempt.
 const LONG: Duration = Duration::from_secs(180);
 /// What a reply that grows ends with.
@@ -51,8 +51,8 @@ pub(super) fn person(
     let mut answers: Vec<String> = Vec::new();
     let mut open: Vec<(Instant, String)> = Vec::new();
     while goes_on() {
-        open.retain(|(since, answer)| since.elapsed() < PATIENCE && !place.shows(person, answer));
-        if open.len() < MOST_OPEN {
+        open.retain(|(since, answer)| since.elapsed() < TIMEOUT && !place.shows(person, answer));
+        if open.len() < MAX_OPEN {
             let (mut question, answer) = stage.question();
             // Some grow for longer than a first word waits.
             if random.between(0, 6) == 0 {

@@ -16,7 +16,7 @@ use super::screen::{Screen, put, style};
 use super::turn::LEAVE;
 
 /// The maximum size of piped input, in bytes.
-const MOST_INPUT: u64 = 512 * 1024;
+const MAX_INPUT: u64 = 512 * 1024;
 
 /// The question: the argument, followed by piped input.
 pub(crate) fn question(text: Option<String>) -> Result<String> {
@@ -24,13 +24,13 @@ pub(crate) fn question(text: Option<String>) -> Result<String> {
     if !std::io::stdin().is_terminal() {
         std::io::stdin()
             .lock()
-            .take(MOST_INPUT + 1)
+            .take(MAX_INPUT + 1)
             .read_to_string(&mut piped)
             .context("standard input is not readable text")?;
-        if piped.len() as u64 > MOST_INPUT {
+        if piped.len() as u64 > MAX_INPUT {
             bail!(
                 "standard input is larger than {} KiB; send less, or put it into the workspace as a file",
-                MOST_INPUT / 1024
+                MAX_INPUT / 1024
             );
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// The first and the longest pause.
-const SHORTEST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(5);
+const MIN_DURATION: Duration = Duration::from_millis(100);
+const MAX_DURATION: Duration = Duration::from_secs(5);
 
 /// How long a daemon may be unreachable before the user is told.
 const WORTH_A_WORD: Duration = Duration::from_secs(3);
@@ -35,7 +35,7 @@ impl Reconnect {
     /// Records that the connection broke or could not be restored. Returns the message to show when it is time to give up.
     pub(super) fn failed(&mut self, now: Instant, why: &str) -> Option<String> {
         let lost = *self.lost.get_or_insert(now);
-        let pause = SHORTEST.saturating_mul(1 << self.tries.min(8)).min(LONGEST);
+        let pause = MIN_DURATION.saturating_mul(1 << self.tries.min(8)).min(MAX_DURATION);
         // Spreads the attempts of terminals that lost the same daemon.
         let spread = pause.mul_f64(f64::from(std::process::id() % 50) / 100.0);
         self.due = now + pause + spread;

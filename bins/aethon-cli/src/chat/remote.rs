@@ -42,7 +42,7 @@ const ONE_TURN: usize = 20;
 const QUIET: Duration = Duration::from_secs(5);
 
 /// How long a program waits for a daemon that went away.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Who hears what is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,14 +76,14 @@ pub(super) struct Remote {
 
 impl Remote {
     /// Connects. Once connected, it comes back to a daemon that goes away: for a person as long as they stay, for a program
-    /// as long as [`PATIENCE`].
+    /// as long as [`TIMEOUT`].
     pub(super) async fn connect(
         finder: Finder,
         daemon: Daemon,
         session: &str,
         audience: Audience,
     ) -> Result<Self, Broken> {
-        let patience = (audience == Audience::Program).then_some(PATIENCE);
+        let patience = (audience == Audience::Program).then_some(TIMEOUT);
         let status = daemon.get("/api/status".into()).await.map_err(Broken::of)?;
         let mut remote = Self {
             finder,

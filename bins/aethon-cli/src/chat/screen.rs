@@ -14,7 +14,7 @@ use super::question::Question;
 use crate::render::{Stream, Style, columns_of, markdown, rows_of};
 
 /// The maximum width of a reply; longer lines are hard to read.
-const WIDEST: usize = 100;
+const MAX_WIDTH: usize = 100;
 
 /// How often the unfinished block is redrawn.
 const FRAME: Duration = Duration::from_millis(50);
@@ -58,7 +58,7 @@ pub(super) struct Screen {
 /// The style of standard output, at the window's current width.
 pub(crate) fn style() -> Style {
     let colour = is_live() && !crate::environment::no_color();
-    Style { colour, width: window().0.clamp(20, WIDEST) }
+    Style { colour, width: window().0.clamp(20, MAX_WIDTH) }
 }
 
 /// Returns whether standard output is a terminal that can move its cursor.

@@ -11,10 +11,10 @@ use crate::daemon::{Daemon, encoded};
 const PAGE: usize = 100;
 
 /// How many pages are read back for an own turn that is not among the newest messages.
-const MOST_PAGES: usize = 50;
+const MAX_PAGES: usize = 50;
 
 /// How many are read back for what others said.
-const MOST_OF_OTHERS: usize = 10;
+const MAX_OF_OTHERS: usize = 10;
 
 /// What has to be among the messages that are read.
 #[derive(Clone, Copy, Default)]
@@ -69,10 +69,10 @@ impl Transcript {
         wanted: Wanted<'_>,
     ) -> Result<Option<Self>> {
         let Some(mut newest) = Self::page(daemon, session, messages, None).await? else { return Ok(None) };
-        for pages in 1..MOST_PAGES {
+        for pages in 1..MAX_PAGES {
             let lacks_turn = wanted.turns.iter().any(|turn| !newest.knows(turn));
             let lacks_others =
-                pages < MOST_OF_OTHERS && wanted.behind.is_some_and(|behind| !newest.reaches(behind));
+                pages < MAX_OF_OTHERS && wanted.behind.is_some_and(|behind| !newest.reaches(behind));
             let Some(before) = newest.before.take_if(|_| lacks_turn || lacks_others) else { break };
             let Some(older) = Self::page(daemon, session, PAGE, Some(&before)).await? else { break };
             newest.prepend(older);

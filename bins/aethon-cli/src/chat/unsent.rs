@@ -9,14 +9,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 /// How many messages wait for a daemon that is away.
-const MOST: usize = 32;
+const MAX_COUNT: usize = 32;
 
 /// How long after a refusal a message is sent again, and how long after that, should nothing be heard.
 const PAUSE: Duration = Duration::from_millis(500);
 const ONCE_MORE: Duration = Duration::from_secs(5);
 
 /// For how long refusals are not taken for an answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Messages that are not acknowledged, oldest first.
 #[derive(Default)]
@@ -49,7 +49,7 @@ pub(super) enum Fate {
 impl Unsent {
     /// Keeps a message. `false` when there are too many.
     pub(super) fn add(&mut self, id: String, frame: Value) -> bool {
-        let has_room = self.0.len() < MOST;
+        let has_room = self.0.len() < MAX_COUNT;
         if has_room {
             self.0.push(Message { id, frame, is_withdrawn: false, refused: None, due: None });
         }
@@ -89,7 +89,7 @@ impl Unsent {
         {
             let since = *message.refused.get_or_insert(now);
             message.due = Some(now + PAUSE);
-            if now - since < PATIENCE {
+            if now - since < TIMEOUT {
                 return Fate::Later;
             }
         }
@@ -159,9 +159,9 @@ mod tests {
         assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Fate::Refused);
         assert_eq!(unsent.hear(&refusal("a", "invalid"), now), Fate::None);
         assert_eq!(unsent.hear(&refusal("b", "busy"), now), Fate::Later);
-        assert_eq!(unsent.hear(&refusal("b", "busy"), now + PATIENCE), Fate::Refused);
+        assert_eq!(unsent.hear(&refusal("b", "busy"), now + TIMEOUT), Fate::Refused);
         assert!(unsent.is_empty());
-        assert!((0..MOST).all(|number| unsent.add(number.to_string(), json!({}))));
+        assert!((0..MAX_COUNT).all(|number| unsent.add(number.to_string(), json!({}))));
         assert!(!unsent.add("one too many".into(), json!({})));
     }
 }

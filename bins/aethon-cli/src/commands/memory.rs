@@ -16,7 +16,7 @@ use crate::args::{Common, MemoryCommand};
 use crate::daemon::{encoded, or_missing};
 
 /// The maximum size of a text from standard input.
-const MOST_INPUT: u64 = 1 << 20;
+const MAX_INPUT: u64 = 1 << 20;
 
 pub(crate) async fn run(common: &Common, command: MemoryCommand) -> Result<ExitCode> {
     // Read once: the command may begin anew.
@@ -73,7 +73,7 @@ fn input(text: String) -> Result<String> {
         return Ok(text);
     }
     let mut text = String::new();
-    std::io::stdin().take(MOST_INPUT).read_to_string(&mut text).context("standard input cannot be read")?;
+    std::io::stdin().take(MAX_INPUT).read_to_string(&mut text).context("standard input cannot be read")?;
     Ok(text)
 }
 

@@ -6,14 +6,14 @@ use aethon::core::secret::Secret;
 use anyhow::{Context, Result};
 
 /// The maximum length of a secret, in bytes.
-const LONGEST: u64 = 64 * 1024;
+const MAX_LEN: u64 = 64 * 1024;
 
 /// Reads all of standard input.
 pub(super) fn read_piped() -> Result<String> {
     let mut value = String::new();
     std::io::stdin()
         .lock()
-        .take(LONGEST)
+        .take(MAX_LEN)
         .read_to_string(&mut value)
         .context("standard input is not readable text")?;
     Ok(value)

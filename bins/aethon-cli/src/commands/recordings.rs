@@ -16,7 +16,7 @@ use crate::args::{Common, RecordingsCommand};
 use crate::daemon::encoded;
 
 /// The maximum number of events shown at once.
-const MOST_EVENTS: usize = 1_000;
+const MAX_EVENTS: usize = 1_000;
 
 pub(crate) async fn run(common: &Common, command: RecordingsCommand) -> Result<ExitCode> {
     Source::run(common, async |source| Library(source).run(command.clone()).await.map_err(in_words)).await
@@ -37,7 +37,7 @@ impl Library<'_> {
                 if json { print_json(&state)? } else { print(&state_text(&state))? }
             }
             RecordingsCommand::Show { name, snapshot: None, limit, json } => {
-                let document = self.show(&named(&name)?, limit.clamp(1, MOST_EVENTS)).await?;
+                let document = self.show(&named(&name)?, limit.clamp(1, MAX_EVENTS)).await?;
                 if json { print_json(&document)? } else { print(&timeline(&document))? }
             }
             RecordingsCommand::Verify { name, json } => return self.verify(&named(&name)?, json).await,

@@ -11,7 +11,7 @@ use aethon_core::surface::{Surface, TurnEvent};
 use tokio::task::coop::consume_budget;
 
 use super::outcome::{TurnOutcome, failure};
-use super::response::{MOST_SAID, ResponseBuffer};
+use super::response::{MAX_SAID, ResponseBuffer};
 use super::shared::Shared;
 use crate::caught::caught;
 use crate::control::{Control, Interrupt};
@@ -117,7 +117,7 @@ impl Dialogue {
         }
         loop {
             let event = call.next().await?;
-            let room = MOST_SAID.saturating_sub(self.received);
+            let room = MAX_SAID.saturating_sub(self.received);
             self.response.take(event, room, (audience.surface, &audience.context.turn));
             if self.response.is_full() {
                 return Ok(ReadEnd::Full);
@@ -152,7 +152,7 @@ enum ReadEnd {
 
 /// The outcome of a turn whose model does not stop.
 fn full() -> TurnOutcome {
-    let most = MOST_SAID >> 20;
+    let most = MAX_SAID >> 20;
     let sentence =
         format!("The answer ends here because it reached {most} MiB, the most that one answer may have.");
     TurnOutcome::noted(EndReason::Length, &sentence)

@@ -36,13 +36,13 @@ const REPEATS: &str = "You made the same call before in this turn and got the sa
 ended: do something else, or answer with what you have.";
 
 /// How many calls run in parallel.
-const MOST_AT_ONCE: usize = 8;
+const MAX_AT_ONCE: usize = 8;
 
 /// How many times in a row a model is asked to repair arguments that are not valid JSON.
-const MOST_REPAIRS: u32 = 1;
+const MAX_REPAIRS: u32 = 1;
 
 /// How many times in a row it is asked for shorter arguments.
-const MOST_CUTS: u32 = 3;
+const MAX_CUTS: u32 = 3;
 
 /// The tool calls of one turn.
 pub(super) struct ToolRun {
@@ -163,7 +163,7 @@ impl ToolRun {
         for group in groups(&open.calls, specs) {
             let calls = &open.calls[group];
             let running: Vec<_> = calls.iter().map(|call| call.run(toolbox, open.was_cut).boxed()).collect();
-            let running = stream::iter(running).buffer_unordered(MOST_AT_ONCE);
+            let running = stream::iter(running).buffer_unordered(MAX_AT_ONCE);
             if let Err(interrupt) = control.guard(running.collect::<()>()).await {
                 open.calls.iter().for_each(OpenCall::show_interrupted);
                 return Err(interrupt);
@@ -215,8 +215,8 @@ impl ToolRun {
         };
         self.unreadable += 1;
         match open.was_cut {
-            true if self.unreadable > MOST_CUTS => Err(TurnOutcome::failed(cut_off(name))),
-            false if self.unreadable > MOST_REPAIRS => Err(TurnOutcome::failed(garbled(name))),
+            true if self.unreadable > MAX_CUTS => Err(TurnOutcome::failed(cut_off(name))),
+            false if self.unreadable > MAX_REPAIRS => Err(TurnOutcome::failed(garbled(name))),
             _ => Ok(()),
         }
     }

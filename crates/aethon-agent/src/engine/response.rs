@@ -14,7 +14,7 @@ use aethon_core::untrusted::Scrubber;
 
 /// How many bytes a turn's models may say over all its requests. That is far more than anybody reads, and keeps a model
 /// that does not stop from taking everyone's memory.
-pub(super) const MOST_SAID: usize = 8 << 20;
+pub(super) const MAX_SAID: usize = 8 << 20;
 
 /// A text that grows beyond this gets room for the longest at once. Growing by doubling would copy megabytes and leave
 /// holes behind, while reserved room takes no memory until it is written to.
@@ -185,8 +185,8 @@ impl ResponseBuffer {
         self.thinking = false;
         match self.blocks.last_mut() {
             Some(Block::Text { text: said, .. }) => {
-                if said.len() + text.len() > LONG && said.capacity() < MOST_SAID {
-                    said.reserve_exact(MOST_SAID.saturating_sub(said.len()));
+                if said.len() + text.len() > LONG && said.capacity() < MAX_SAID {
+                    said.reserve_exact(MAX_SAID.saturating_sub(said.len()));
                 }
                 said.push_str(&text);
             }

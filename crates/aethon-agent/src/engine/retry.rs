@@ -13,16 +13,16 @@ use crate::random::fraction;
 /// The first wait, the growth factor, and the longest wait.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const GROWTH: u32 = 3;
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// No wait takes more than one part in this many of the time left, because the answer needs time too.
 const PART_OF_THE_REST: u32 = 3;
 
 /// How many silent models are tolerated. Each request costs money, and nobody knows whether an answer is still coming.
-const MOST_SILENCES: u32 = 2;
+const MAX_SILENCES: u32 = 2;
 
 /// How many times an empty answer is asked for again. Each attempt costs its input.
-const MOST_EMPTY: u32 = 2;
+const MAX_EMPTY: u32 = 2;
 
 /// What to do after a failure that came before any output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Tries {
 
     /// After an answer: returns how long to wait before asking again, if it was empty.
     pub(super) fn after_answer(&mut self, is_empty: bool, left: Duration) -> Option<Duration> {
-        if !is_empty || self.empty >= MOST_EMPTY || self.failed >= self.max_retries {
+        if !is_empty || self.empty >= MAX_EMPTY || self.failed >= self.max_retries {
             return None;
         }
         self.empty += 1;
@@ -82,7 +82,7 @@ impl Tries {
         if let Some(asked) = error.retry_after().filter(|asked| *asked >= left) {
             return Next::TooLate(asked);
         }
-        if self.failed >= self.max_retries || self.silences >= MOST_SILENCES {
+        if self.failed >= self.max_retries || self.silences >= MAX_SILENCES {
             return Next::GiveUp;
         }
         let wait = match error.retry_after() {
@@ -96,7 +96,7 @@ impl Tries {
 
 /// Exponential backoff between the first and the longest wait; a random part of up to half is subtracted.
 fn back_off(failed: u32, left: Duration, random: f64) -> Duration {
-    let longest = LONGEST_WAIT.min(left / PART_OF_THE_REST);
+    let longest = MAX_WAIT.min(left / PART_OF_THE_REST);
     let whole = FIRST_WAIT.saturating_mul(GROWTH.saturating_pow(failed)).min(longest);
     whole / 2 + (whole / 2).mul_f64(random)
 }

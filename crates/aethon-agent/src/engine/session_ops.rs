@@ -19,7 +19,7 @@ use crate::control::Cause;
 use crate::dispatcher::SessionQueues;
 
 /// How long the turns of a session may take to end.
-const LONGEST_END: Duration = Duration::from_secs(5);
+const MAX_END: Duration = Duration::from_secs(5);
 
 impl Shared {
     /// Stops what runs in a session, then empties or removes it. The session accepts nothing meanwhile.
@@ -37,7 +37,7 @@ impl Shared {
                 let _ = reply.clone().wait().await;
             }
         };
-        if timeout(LONGEST_END, ended).await.is_err() {
+        if timeout(MAX_END, ended).await.is_err() {
             return Err(Error::full("the session is still busy; try again in a moment"));
         }
         self.ahead.cancel(session);

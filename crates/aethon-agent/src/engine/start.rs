@@ -22,7 +22,7 @@ use crate::window::{ContextWindow, is_summary, missing_results, open_calls};
 const PAGE: usize = 200;
 
 /// The same, how often at most.
-const MOST_PAGES: usize = 25;
+const MAX_PAGES: usize = 25;
 
 const UNREAD: &str = "a conversation could not be read; trying again";
 
@@ -183,7 +183,7 @@ impl Shared {
         let Some(first) = first.filter(|_| is_compacted) else { return Ok(None) };
         let place = messages.iter().position(|message| message.id == first.id).unwrap_or(0);
         let mut before = first.id;
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let read = || self.services.transcripts.messages(job.session(), Some(before), PAGE);
             let older = until_read(UNREAD, &self.services.health, read).await?;
             let Some(oldest) = older.first().map(|message| message.id) else { return Ok(None) };

@@ -26,7 +26,7 @@ use crate::patience::until_stored;
 use crate::storage_log::log_storage;
 
 /// How many times a model may pause a turn and be asked to continue.
-const MOST_PAUSES: u32 = 8;
+const MAX_PAUSES: u32 = 8;
 
 const GO_ON: &str = "Your answer was cut off by the output limit. Go on exactly where it stopped: repeat nothing, and say \
 nothing about the cut.";
@@ -208,7 +208,7 @@ impl<'e> Turn<'e> {
                 has_called = true;
                 self.answer.before_pause.clear();
                 self.run_calls(message, stop).await?;
-            } else if stop == StopReason::Pause && pauses < MOST_PAUSES {
+            } else if stop == StopReason::Pause && pauses < MAX_PAUSES {
                 pauses += 1;
                 if !message.content.is_empty() {
                     self.answer.before_pause.push_str(&message.text());

@@ -19,7 +19,7 @@ use super::strangers::StrangerBounds;
 use crate::caught::caught;
 
 /// How long a hook may spend on what has already happened; nothing else bounds it.
-const LONGEST_NOTE: Duration = Duration::from_secs(10);
+const MAX_NOTE: Duration = Duration::from_secs(10);
 
 /// Hooks in order, behind the bounds of turns that the owner did not begin. Cheap to clone.
 #[derive(Clone, Default)]
@@ -141,7 +141,7 @@ async fn logging(name: &'static str, note: impl Future<Output = ()>) {
     // Most hooks are done at once and need no timer.
     let noted = match poll_immediate(&mut note).await {
         Some(noted) => Ok(noted),
-        None => timeout(LONGEST_NOTE, note).await,
+        None => timeout(MAX_NOTE, note).await,
     };
     match noted {
         Ok(Ok(())) => {}

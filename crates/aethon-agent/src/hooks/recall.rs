@@ -17,16 +17,16 @@ use async_trait::async_trait;
 use tokio::time::timeout;
 
 /// How long a turn waits for its memories.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How many characters of a message are looked at: what somebody wants to know is at its beginning or its end.
-const MOST_CHARS: usize = 2_000;
+const MAX_CHARS: usize = 2_000;
 
 /// The source that the model is given.
 const SOURCE: &str = "memory";
 
 /// The shortest excerpt of a memory that is worth showing, in characters.
-const LEAST_PIECE: usize = 40;
+const MIN_PIECE: usize = 40;
 
 /// Recalls matching memories.
 #[derive(Clone)]
@@ -62,7 +62,7 @@ impl Hook for AutoRecall {
         }
         let reach = Reach::of(&inbound.behalf.person);
         let query = MemoryQuery::new(text, self.top_k).of(reach).for_purpose(Purpose::Recall);
-        let hits = match timeout(PATIENCE, self.memory.search(query)).await {
+        let hits = match timeout(TIMEOUT, self.memory.search(query)).await {
             Ok(Ok(hits)) => hits,
             Ok(Err(error)) => {
                 let error = &error as &dyn std::error::Error;
@@ -82,10 +82,10 @@ impl Hook for AutoRecall {
 /// A text, or its beginning and its end.
 fn both_ends(text: &str) -> String {
     let count = text.chars().count();
-    if count <= MOST_CHARS {
+    if count <= MAX_CHARS {
         return text.to_owned();
     }
-    let half = MOST_CHARS / 2;
+    let half = MAX_CHARS / 2;
     let head: String = text.chars().take(half).collect();
     let tail: String = text.chars().skip(count - half).collect();
     format!("{head}\n{tail}")
@@ -104,7 +104,7 @@ fn format_hits(hits: &[MemoryHit], max_chars: usize) -> Option<String> {
         if length <= left {
             left -= length;
             lines.push(line);
-        } else if lines.is_empty() && left >= LEAST_PIECE {
+        } else if lines.is_empty() && left >= MIN_PIECE {
             let piece: String = line.chars().take(left - 1).collect();
             lines.push(format!("{piece}…"));
             left = 0;

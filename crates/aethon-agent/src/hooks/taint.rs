@@ -22,7 +22,7 @@ use async_trait::async_trait;
 
 /// How many turns are remembered, which is far more than run at once. Those dropped first are turns whose end was never
 /// reported.
-const MOST_TURNS: usize = 4096;
+const MAX_TURNS: usize = 4096;
 
 /// The running turns, with what tainted them. Taint passes between a turn and the turn that called it, in both
 /// directions.
@@ -46,7 +46,7 @@ impl Taint {
             turns.entry(caller.turn).or_insert_with(|| source.clone());
         }
         turns.entry(turn.clone()).or_insert(source);
-        while turns.len() > MOST_TURNS {
+        while turns.len() > MAX_TURNS {
             turns.pop_first();
         }
     }

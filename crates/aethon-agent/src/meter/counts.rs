@@ -3,7 +3,7 @@
 use aethon_core::model::Usage;
 
 /// No request takes more tokens than this, whatever a service says.
-const MOST_TOKENS: u64 = 100_000_000;
+const MAX_TOKENS: u64 = 100_000_000;
 
 /// The fewest digits of a date or version behind a model's name.
 const DIGITS: usize = 3;
@@ -12,7 +12,7 @@ const DIGITS: usize = 3;
 pub(super) fn believed(reported: Usage, sent: u64, received: u64) -> Option<Usage> {
     let mut usage = reported;
     let counts = [usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens];
-    if counts.iter().any(|count| *count > MOST_TOKENS) {
+    if counts.iter().any(|count| *count > MAX_TOKENS) {
         return None;
     }
     // Some services send zero merely because a number is required.

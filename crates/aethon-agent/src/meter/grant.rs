@@ -18,8 +18,8 @@ use super::usual::Usual;
 
 /// The shortest answers worth asking for when little money is left, in tokens: one that is watched, and one with hidden
 /// reasoning.
-const LEAST_ANSWER: u64 = 64;
-const LEAST_HIDDEN: u64 = 256;
+const MIN_ANSWER: u64 = 64;
+const MIN_HIDDEN: u64 = 256;
 
 /// The longest answer paid for in advance: this many usual ones, but at least this many tokens.
 const USUALS_HIDDEN: u64 = 4;
@@ -29,7 +29,7 @@ const LONG_HIDDEN: u64 = 16_000;
 const STEPS: (u64, u64) = (64, 1_000);
 
 /// The least by which it grows when little is left.
-const LEAST_STEP: u64 = 16;
+const MIN_STEP: u64 = 16;
 
 /// The fewest and the most tokens after which the cost so far is noted; in between, after a quarter of what has arrived.
 const NOTES: (u64, u64) = (32, 256);
@@ -84,11 +84,11 @@ pub(super) struct Plan {
 impl Plan {
     /// The plan for an answer that can be watched.
     pub(super) fn watched(usual: Usual, max_output: u64) -> Self {
-        let most = usual.tokens().max(LEAST_ANSWER).min(max_output);
+        let most = usual.tokens().max(MIN_ANSWER).min(max_output);
         let noted = NOTES.0.min(most);
         Self {
             most,
-            least: LEAST_ANSWER.min(max_output),
+            least: MIN_ANSWER.min(max_output),
             max_output,
             is_noted: true,
             noted,
@@ -106,7 +106,7 @@ impl Plan {
 
     /// The plan for an answer that cannot be watched, and that may cost this share of the day's money.
     pub(super) fn hidden(tariff: &Tariff, usual: Usual, max_output: u64, share_usd: f64) -> Self {
-        let least = LEAST_HIDDEN.min(max_output);
+        let least = MIN_HIDDEN.min(max_output);
         let longest = usual.tokens().saturating_mul(USUALS_HIDDEN).max(LONG_HIDDEN);
         let most = tariff.tokens(share_usd - tariff.input_usd).min(longest).min(max_output).max(least);
         let noted = usual.tokens().min(most);
@@ -360,7 +360,7 @@ impl Limited {
         self.noted = self.plan.noted_at(billed);
         let claim = Claim {
             most_usd: self.tariff.output_usd(step),
-            least_usd: self.tariff.output_usd(LEAST_STEP.saturating_add(short)),
+            least_usd: self.tariff.output_usd(MIN_STEP.saturating_add(short)),
             ceiling_usd: self.ceiling_usd,
             estimate_usd: self.estimate_usd(),
         };

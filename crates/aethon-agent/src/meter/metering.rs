@@ -31,7 +31,7 @@ use crate::tasks::Tasks;
 pub type Prices = Arc<dyn Fn(&str, &str, Option<Price>) -> Option<Price> + Send + Sync>;
 
 /// How many different warnings about services and prices are remembered, so that each is logged only once.
-const MOST_LOGGED_WARNINGS: usize = 1_000;
+const MAX_LOGGED_WARNINGS: usize = 1_000;
 
 /// What a call is for.
 #[derive(Debug, Clone)]
@@ -375,7 +375,7 @@ impl Meter {
     /// Logs a warning once; `key` identifies it.
     pub(super) fn warn_once(&self, key: String, log: impl FnOnce()) {
         let mut logged = self.0.logged_warnings.lock().unwrap_or_else(PoisonError::into_inner);
-        if logged.len() < MOST_LOGGED_WARNINGS && logged.insert(key) {
+        if logged.len() < MAX_LOGGED_WARNINGS && logged.insert(key) {
             log();
         }
     }

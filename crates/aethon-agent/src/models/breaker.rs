@@ -11,7 +11,7 @@ const THRESHOLD: u32 = 3;
 const PASSING: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5 * 60));
 const LASTING: (Duration, Duration) = (Duration::from_secs(60), Duration::from_secs(60 * 60));
 /// The longest wait requested by a service that is honoured.
-const LONGEST_ASKED: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_ASKED: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long to wait while another request tries the model.
 const TRIAL: Duration = Duration::from_secs(2);
 
@@ -98,7 +98,7 @@ impl Breaker {
     pub(super) fn failed(&mut self, error: &ModelError, now: Instant, random: f64) {
         self.failures = self.failures.saturating_add(1);
         self.last = Some(error.clone());
-        let asked = error.retry_after().map(|asked| asked.min(LONGEST_ASKED).mul_f64(1.0 + random / 20.0));
+        let asked = error.retry_after().map(|asked| asked.min(MAX_ASKED).mul_f64(1.0 + random / 20.0));
         if let BreakerState::Open(until) = self.state
             && until > now
         {
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(wait(ModelErrorKind::Quota, Some(1)), Err(LASTING.0));
         assert_eq!(wait(ModelErrorKind::Quota, Some(100)), Err(Duration::from_secs(100)));
         assert_eq!(wait(Overloaded, None), Ok(Admission::Regular));
-        assert_eq!(wait(RateLimit, Some(u64::MAX)), Err(LONGEST_ASKED));
+        assert_eq!(wait(RateLimit, Some(u64::MAX)), Err(MAX_ASKED));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::changes::{Instructions, Observations, Origin};
 use crate::own_files::Reported;
 
 /// How many bytes of the learnings go to the model; the newest are taken.
-const MOST_LEARNINGS: usize = 4_000;
+const MAX_LEARNINGS: usize = 4_000;
 
 const PERSONA: &str = "You are Aethon, a personal assistant that its owner runs on their own machine. Be friendly, \
 direct and honest. Answer in the language you are addressed in, as briefly as the matter allows, in Markdown. When you \
@@ -181,7 +181,7 @@ impl Files {
 /// The changing pages combined: current matters, and the newest learnings.
 fn changing(context: &Page, learnings: &Page) -> Option<Arc<str>> {
     let learnt = learnings.text().map(|text| {
-        let from = text.len().saturating_sub(MOST_LEARNINGS);
+        let from = text.len().saturating_sub(MAX_LEARNINGS);
         let newest = if from == 0 {
             text
         } else {
@@ -269,7 +269,7 @@ mod tests {
         std::fs::write(workspace.path().join(shaping::LEARNINGS), many).unwrap();
         prompt.refresh();
         let newest = prompt.context().unwrap();
-        assert!(newest.ends_with("- learnt number 999") && newest.len() < MOST_LEARNINGS + 200, "{newest}");
+        assert!(newest.ends_with("- learnt number 999") && newest.len() < MAX_LEARNINGS + 200, "{newest}");
         assert!(!newest.contains("number 5\n"), "{newest}");
     }
 

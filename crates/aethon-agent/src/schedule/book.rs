@@ -22,7 +22,7 @@ use super::check::{check, obstacles};
 use super::strangers::StrangerJobs;
 
 /// The most jobs.
-const MOST_JOBS: usize = 2_000;
+const MAX_JOBS: usize = 2_000;
 
 /// How often a job is read again that was changed while it was being paused.
 const ATTEMPTS: usize = 8;
@@ -201,7 +201,7 @@ impl Schedule for JobBook {
             Some(strangers) => Some((strangers, strangers.take(&job, &self.jobs.jobs().await?, now).await?)),
             None => None,
         };
-        if !self.jobs.add(&job, next_run, MOST_JOBS).await? {
+        if !self.jobs.add(&job, next_run, MAX_JOBS).await? {
             if let Some((strangers, place)) = place {
                 strangers.give_back(place).await?;
             }
@@ -209,7 +209,7 @@ impl Schedule for JobBook {
                 Some(_) => {
                     format!("there is a job {:?}; remove it first, or give another name", job.job_id.as_str())
                 }
-                None => format!("there are {MOST_JOBS} jobs already; remove some first"),
+                None => format!("there are {MAX_JOBS} jobs already; remove some first"),
             }));
         }
         tracing::info!(job = %job.job_id, ?origin, "a job was added");

@@ -16,10 +16,10 @@ use super::book::BookOptions;
 use crate::sop::read_input;
 
 /// The longest prompt, in characters.
-const LONGEST_PROMPT: usize = 20_000;
+const MAX_PROMPT: usize = 20_000;
 
 /// The most retries.
-const MOST_RETRIES: u32 = 10;
+const MAX_RETRIES: u32 = 10;
 
 /// What has been found so far.
 #[derive(Default)]
@@ -74,8 +74,8 @@ pub(super) async fn check(
         findings.add("missed", "must be skip or run_once");
     }
     let retries = request.retries.unwrap_or(0);
-    if retries > MOST_RETRIES {
-        findings.add("retries", format!("must be at most {MOST_RETRIES}"));
+    if retries > MAX_RETRIES {
+        findings.add("retries", format!("must be at most {MAX_RETRIES}"));
     }
     let (Some(timing), Some(missed), true) = (timing, missed, findings.faults.is_empty()) else {
         return Err(JobRefusal::Fields(findings.faults));
@@ -190,8 +190,8 @@ async fn task(
     findings: &mut Findings,
 ) -> Result<Task, JobRefusal> {
     let prompt = request.prompt.clone();
-    if prompt.as_ref().is_some_and(|prompt| prompt.chars().count() > LONGEST_PROMPT) {
-        findings.add("prompt", format!("must have at most {LONGEST_PROMPT} characters"));
+    if prompt.as_ref().is_some_and(|prompt| prompt.chars().count() > MAX_PROMPT) {
+        findings.add("prompt", format!("must have at most {MAX_PROMPT} characters"));
     }
     let Some(name) = &request.sop_name else {
         if prompt.is_none() {

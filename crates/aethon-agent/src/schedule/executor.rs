@@ -23,7 +23,7 @@ use crate::patience::until_stored;
 const CHANNEL: &str = "schedule";
 
 /// How often a full engine is tried again, and the pause in between.
-const MOST_SUBMIT_RETRIES: u32 = 60;
+const MAX_SUBMIT_RETRIES: u32 = 60;
 const SUBMIT_PAUSE: Duration = Duration::from_secs(1);
 
 /// The pause before the first retry; it doubles with every further one.
@@ -109,7 +109,7 @@ impl RunExecutor {
         let mut retries = 0;
         loop {
             match self.assistant.submit(inbound.clone(), Arc::new(Unattended)).await {
-                Err(error) if error.is_busy() && retries < MOST_SUBMIT_RETRIES => {
+                Err(error) if error.is_busy() && retries < MAX_SUBMIT_RETRIES => {
                     retries += 1;
                     sleep(SUBMIT_PAUSE).await;
                 }

@@ -31,10 +31,10 @@ const SIDE_BY_SIDE: usize = 4;
 const BATCH: usize = 256;
 
 /// The longest wait before the clock is read again.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// The shortest wait, so that an unreadable row does not cause a busy loop.
-const SHORTEST_WAIT: Duration = Duration::from_millis(20);
+const MIN_WAIT: Duration = Duration::from_millis(20);
 
 /// The pause after a storage failure.
 const STORAGE_PAUSE: Duration = Duration::from_secs(5);
@@ -175,7 +175,7 @@ impl Scheduler {
             }
         }
         if !self.book.options.is_enabled {
-            return Ok(LONGEST_WAIT);
+            return Ok(MAX_WAIT);
         }
         let mut pass = Pass::default();
         let due = self.book.runs.due(now, BATCH).await?;
@@ -192,14 +192,14 @@ impl Scheduler {
         }
         if !self.has_place() {
             // The end of a run wakes it.
-            return Ok(LONGEST_WAIT);
+            return Ok(MAX_WAIT);
         }
         if is_full {
-            return Ok(SHORTEST_WAIT);
+            return Ok(MIN_WAIT);
         }
-        let Some(next) = self.book.runs.next_due().await? else { return Ok(LONGEST_WAIT) };
+        let Some(next) = self.book.runs.next_due().await? else { return Ok(MAX_WAIT) };
         let wait = next.duration_since(self.book.clock.now());
-        Ok(Duration::try_from(wait).unwrap_or_default().clamp(SHORTEST_WAIT, LONGEST_WAIT))
+        Ok(Duration::try_from(wait).unwrap_or_default().clamp(MIN_WAIT, MAX_WAIT))
     }
 
     /// Records a run that was missed, or begins one if there is a place.

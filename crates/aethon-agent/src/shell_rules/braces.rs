@@ -21,11 +21,11 @@ pub(super) enum Bit<'w> {
 }
 
 /// How deep braces may be nested or chained.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// Sequences up to this length are expanded; a longer one becomes a single unknown.
-const LONGEST_MADE: i64 = 256;
+const MAX_MADE: i64 = 256;
 /// No legitimate command needs a sequence longer than this.
-const LONGEST: i64 = 1_000_000;
+const MAX_LEN: i64 = 1_000_000;
 
 /// Returns the words that this word stands for.
 pub(super) fn words<'w>(word: &'w [Piece], meter: &mut Meter) -> Result<Vec<Vec<Bit<'w>>>, Refusal> {
@@ -110,7 +110,7 @@ struct Braces<'s, 'w, 'm> {
 impl<'w> Braces<'_, 'w, '_> {
     /// The words that the signs in this range stand for.
     fn expand(&mut self, from: usize, to: usize, depth: usize) -> Result<Vec<Vec<Bit<'w>>>, Refusal> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return Err(Refusal::TooInvolved);
         }
         self.meter.steps(1 + (to - from) / 8)?;
@@ -147,9 +147,9 @@ impl<'w> Braces<'_, 'w, '_> {
     ) -> Result<Option<Vec<Vec<Bit<'w>>>>, Refusal> {
         if let [Sign::Bit(Bit::Text { text, is_quoted: false })] = &self.signs[open + 1..close] {
             return match sequence(text) {
-                Some((count, _)) if count > LONGEST => Err(Refusal::TooInvolved),
+                Some((count, _)) if count > MAX_LEN => Err(Refusal::TooInvolved),
                 Some((count, made)) => {
-                    self.meter.steps(usize::try_from(count.min(LONGEST_MADE)).unwrap_or_default())?;
+                    self.meter.steps(usize::try_from(count.min(MAX_MADE)).unwrap_or_default())?;
                     Ok(Some(made.into_iter().map(|text| vec![Bit::Made(text.into())]).collect()))
                 }
                 None => Ok(None),
@@ -195,7 +195,7 @@ fn sequence(text: &str) -> Option<(i64, Vec<String>)> {
         _ => (number(first)?, number(last)?, false),
     };
     let count = from.checked_sub(to)?.checked_abs()? / step + 1;
-    if count > LONGEST_MADE {
+    if count > MAX_MADE {
         return Some((count, vec![UNKNOWN.to_string()]));
     }
     let is_padded =

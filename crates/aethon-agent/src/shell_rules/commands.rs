@@ -42,7 +42,7 @@ fn file_of(argv: &[String]) -> Option<(String, FileKind)> {
 const SUSPECTS: &[&str] = &["rm", "dd"];
 
 /// How many nested calls of a recursive function are followed.
-const MOST_CALLS: usize = 3;
+const MAX_CALLS: usize = 3;
 
 impl Judge<'_> {
     pub(super) fn simple(&mut self, words: &[Word]) -> OutputResult {
@@ -206,10 +206,10 @@ impl Judge<'_> {
             .filter(|call| call.name == argv[0])
             .map(|call| call.before.as_ref())
             .collect();
-        if calls.len() >= MOST_CALLS || calls.iter().any(Option::is_none) {
+        if calls.len() >= MAX_CALLS || calls.iter().any(Option::is_none) {
             return Ok(Some(vec![UNKNOWN.to_string()]));
         }
-        let is_last = calls.len() + 1 == MOST_CALLS;
+        let is_last = calls.len() + 1 == MAX_CALLS;
         let first = calls.first().copied().flatten();
         let positional = self.state.take("@");
         let changed = first.filter(|_| is_last).map_or_else(Vec::new, |first| self.state.changed(first));

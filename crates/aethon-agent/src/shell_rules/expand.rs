@@ -12,7 +12,7 @@ use super::state::{Texts, Value};
 use super::word::{Change, Parameter, Piece, Word, plain};
 
 /// The most lists of fields that a command may expand to.
-const MOST_LISTS: usize = 256;
+const MAX_LISTS: usize = 256;
 /// Builtins whose arguments are assignments like those before a command.
 pub(super) const DECLARING: &[&str] = &["export", "declare", "local", "readonly", "typeset"];
 
@@ -137,7 +137,7 @@ impl Judge<'_> {
             }
             return Ok(lists);
         }
-        if lists.len() * each.len() > MOST_LISTS {
+        if lists.len() * each.len() > MAX_LISTS {
             return Err(Refusal::TooInvolved);
         }
         self.meter.steps(lists.len() * each.len())?;

@@ -6,7 +6,7 @@
 use super::refusal::Refusal;
 
 /// How deep commands may run commands, by any means.
-const DEEPEST: usize = 72;
+const MAX_DEPTH: usize = 72;
 
 /// What has been used of the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,26 +20,26 @@ pub struct Meter {
 
 impl Meter {
     /// The most steps.
-    pub const MOST_STEPS: usize = 100_000;
+    pub const MAX_STEPS: usize = 100_000;
     /// The most bytes of text that are read or made.
-    pub const MOST_BYTES: usize = 2 << 20;
+    pub const MAX_BYTES: usize = 2 << 20;
 
     /// Charges steps.
     pub(super) fn steps(&mut self, count: usize) -> Result<(), Refusal> {
         self.steps = self.steps.saturating_add(count);
-        if self.steps > Self::MOST_STEPS { Err(Refusal::TooInvolved) } else { Ok(()) }
+        if self.steps > Self::MAX_STEPS { Err(Refusal::TooInvolved) } else { Ok(()) }
     }
 
     /// Charges text. Small texts cost more than their bytes.
     pub(super) fn bytes(&mut self, length: usize) -> Result<(), Refusal> {
         self.bytes = self.bytes.saturating_add(length).saturating_add(8);
-        if self.bytes > Self::MOST_BYTES { Err(Refusal::TooInvolved) } else { Ok(()) }
+        if self.bytes > Self::MAX_BYTES { Err(Refusal::TooInvolved) } else { Ok(()) }
     }
 
     /// Enters a nested level.
     pub(super) fn enter(&mut self) -> Result<(), Refusal> {
         self.depth += 1;
-        if self.depth > DEEPEST { Err(Refusal::TooInvolved) } else { Ok(()) }
+        if self.depth > MAX_DEPTH { Err(Refusal::TooInvolved) } else { Ok(()) }
     }
 
     /// Leaves a nested level.

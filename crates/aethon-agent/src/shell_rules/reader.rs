@@ -16,7 +16,7 @@ use redirects::Pending;
 pub(super) use words::is_setting;
 
 /// How deep commands may be nested. Deeper ones are not read, and the judge refuses them.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Reads a command; `None` if it is nested too deep.
 pub(super) fn read(text: &str) -> Option<List> {
@@ -119,7 +119,7 @@ impl ShellReader {
 
     /// Enters a nested level if that is not too deep. The caller leaves it.
     fn deeper(&mut self) -> Option<usize> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_DEPTH {
             self.is_too_deep = true;
             self.at = self.chars.len();
             return None;

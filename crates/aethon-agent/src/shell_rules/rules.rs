@@ -10,7 +10,7 @@ use super::paths::Homes;
 use super::refusal::Refusal;
 
 /// The longest command that is read, in bytes.
-const LONGEST: usize = 256 << 10;
+const MAX_LEN: usize = 256 << 10;
 
 /// Which commands are refused. Built once, cheap to use.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl ShellRules {
     }
 
     fn walk(&self, command: &str) -> (Meter, Result<Vec<Vec<String>>, Refusal>) {
-        if command.len() > LONGEST {
+        if command.len() > MAX_LEN {
             return (Meter::default(), Err(Refusal::TooInvolved));
         }
         let mut judge = Judge::new(&self.entries, &self.homes);

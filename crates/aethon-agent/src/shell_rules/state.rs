@@ -14,7 +14,7 @@ use super::word::{List, Stage};
 pub(super) type Texts = Vec<String>;
 
 /// The most possible values of one thing.
-const MOST_VALUES: usize = 32;
+const MAX_VALUES: usize = 32;
 /// Variables that the shell or the tool sets to values unknown here.
 const SET_ELSEWHERE: &[&str] = &[
     "PATH",
@@ -155,7 +155,7 @@ impl ShellState {
         values.sort();
         values.dedup();
         meter.bytes(name.len() + values.iter().map(Value::size).sum::<usize>())?;
-        if values.len() > MOST_VALUES {
+        if values.len() > MAX_VALUES {
             return Err(Refusal::TooInvolved);
         }
         let name = self.resolved(name).to_owned();
@@ -255,7 +255,7 @@ pub(super) fn concatenated(mut before: Texts, after: &Texts, meter: &mut Meter) 
     if before.len() == 1 && before[0].is_empty() {
         return Ok(after.clone());
     }
-    if before.len() * after.len() > MOST_VALUES {
+    if before.len() * after.len() > MAX_VALUES {
         return Ok(vec![super::marks::made_from(before.iter().chain(after))]);
     }
     let mut texts = Vec::with_capacity(before.len() * after.len());
@@ -277,7 +277,7 @@ pub(super) fn either(mut texts: Texts, others: Texts) -> Texts {
             texts.push(other);
         }
     }
-    if texts.len() > MOST_VALUES {
+    if texts.len() > MAX_VALUES {
         return vec![super::marks::made_from(&texts)];
     }
     texts

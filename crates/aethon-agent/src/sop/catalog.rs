@@ -21,7 +21,7 @@ use async_trait::async_trait;
 
 use super::builtin;
 use super::history::SopHistory;
-use super::parse::{MOST_BYTES, parse};
+use super::parse::{MAX_BYTES, parse};
 use crate::changes::{Instructions, Observations, Observed, Origin, digest};
 use crate::own_files::{BoundedReads, Reported};
 
@@ -29,7 +29,7 @@ use crate::own_files::{BoundedReads, Reported};
 const ENDING: &str = ".sop.md";
 
 /// The most files of a folder that count.
-const MOST_FILES: usize = 500;
+const MAX_FILES: usize = 500;
 
 /// The most entries of a folder that are looked at.
 const MAX_ENTRIES: usize = 50_000;
@@ -215,7 +215,7 @@ impl Inner {
             self.read().files.clear();
             return Ok(None);
         };
-        let names = directory.names(ENDING, (MOST_FILES, MAX_ENTRIES))?;
+        let names = directory.names(ENDING, (MAX_FILES, MAX_ENTRIES))?;
         let is_listed =
             |path: &Path| path.file_name().is_some_and(|name| names.iter().any(|one| one == name));
         self.read().files.retain(|path, _| is_listed(path));
@@ -229,7 +229,7 @@ impl Inner {
         if let Some(known) = read.files.get(&path).filter(|known| known.stamp == stamp) {
             return Some(known.outcome.clone());
         }
-        let known = match directory.read(name, MOST_BYTES) {
+        let known = match directory.read(name, MAX_BYTES) {
             Ok(contents) => {
                 let contents = contents?;
                 let (digest, stamp) = (Ok(digest(&contents.bytes)), contents.stamp);
@@ -372,7 +372,7 @@ impl Inner {
                 path.display()
             ))
         };
-        let read = directory.map_or(Ok(None), |directory| directory.read(&file_name, MOST_BYTES));
+        let read = directory.map_or(Ok(None), |directory| directory.read(&file_name, MAX_BYTES));
         let read = read.map_err(|refusal| lost(refusal.to_string()))?;
         if read.as_ref().is_some_and(|contents| !contents.is_whole) {
             return Err(lost(too_large()));
@@ -407,7 +407,7 @@ impl Inner {
 }
 
 fn too_large() -> String {
-    format!("the file is larger than {} KiB", MOST_BYTES / 1024)
+    format!("the file is larger than {} KiB", MAX_BYTES / 1024)
 }
 
 fn file_name(name: &SopName) -> String {
@@ -433,7 +433,7 @@ pub fn check_file(path: &Path) -> std::result::Result<Sop, Vec<SopFault>> {
     let outer = path.parent().filter(|outer| !outer.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default();
     let contents =
-        match Directory::open(outer).map_err(Refusal::from).and_then(|outer| outer.read(name, MOST_BYTES)) {
+        match Directory::open(outer).map_err(Refusal::from).and_then(|outer| outer.read(name, MAX_BYTES)) {
             Ok(Some(contents)) => contents,
             Ok(None) => return Err(fault("there is no such file".into())),
             Err(Refusal::Failed(error)) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -29,7 +29,7 @@ use super::input::{SopInput, call, read_input};
 use super::record::{self, RecordSopRuns, publish};
 
 /// How many runs are resumed at start-up.
-const MOST_OPEN: usize = 1_000;
+const MAX_OPEN: usize = 1_000;
 
 /// The longest time between opening a run and recording its turn.
 const HANDED_ON: SignedDuration = SignedDuration::from_mins(1);
@@ -129,7 +129,7 @@ impl Sops {
     /// the record of it, the record is made now.
     pub async fn load(&self) -> Result<()> {
         for state in [SopRunState::Running, SopRunState::Waiting, SopRunState::Asking] {
-            for mut run in self.runs.runs(Some(state), MOST_OPEN).await? {
+            for mut run in self.runs.runs(Some(state), MAX_OPEN).await? {
                 if state == SopRunState::Running {
                     let Some(left) = self.settled(run).await? else { continue };
                     run = left;

@@ -13,7 +13,7 @@ use aethon_core::sop::{SopName, SopVersion};
 use aethon_files::{Directory, Lock, Refusal, Subdirectory};
 use jiff::Timestamp;
 
-use super::parse::MOST_BYTES;
+use super::parse::MAX_BYTES;
 
 /// How many earlier texts of a SOP are kept.
 const KEPT: usize = 20;
@@ -50,9 +50,7 @@ impl SopHistory {
         let folder = folder.inner_or_new(name.as_str()).map_err(Refusal::into_io)?;
         let names = folder.names(ENDING, (MAX_ENTRIES, MAX_ENTRIES))?;
         if let Some(newest) = names.last()
-            && folder
-                .read(newest, MOST_BYTES)
-                .is_ok_and(|kept| kept.is_some_and(|kept| kept.bytes == content))
+            && folder.read(newest, MAX_BYTES).is_ok_and(|kept| kept.is_some_and(|kept| kept.bytes == content))
         {
             // A program was killed between keeping the text and replacing it.
             return Ok(());
@@ -73,7 +71,7 @@ impl SopHistory {
         let names = folder.names(ENDING, (MAX_ENTRIES, MAX_ENTRIES))?;
         let version = |name: &OsStr| {
             let replaced_at = Timestamp::from_millisecond(millis(name)?).ok()?;
-            let contents = folder.read(name, MOST_BYTES).ok()??;
+            let contents = folder.read(name, MAX_BYTES).ok()??;
             Some(SopVersion { replaced_at, content: String::from_utf8_lossy(&contents.bytes).into_owned() })
         };
         Ok(names.iter().rev().take(KEPT).filter_map(|name| version(name)).collect())

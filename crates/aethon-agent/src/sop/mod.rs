@@ -18,4 +18,4 @@ pub use catalog::{SopFolder, check_file, files_of};
 pub use door::{SopDoor, Sops};
 pub use history::SopHistory;
 pub use input::{SopInput, read_input};
-pub use parse::{MOST_BYTES, parse};
+pub use parse::{MAX_BYTES, parse};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aethon_core::sop::{Sop, SopFault, SopName, SopOrigin, SopParameter, SopStep};
 
 /// The largest file that is read.
-pub const MOST_BYTES: usize = 256 * 1024;
+pub const MAX_BYTES: usize = 256 * 1024;
 
 /// The syntax of a parameter.
 const PARAMETER_FORM: &str = "a parameter is written `- **name** (required): what it means`, or with \
@@ -17,9 +17,9 @@ const STEP_FORM: &str = "a step is written `### 1. Title`, numbered from 1";
 
 /// Parses a SOP.
 pub fn parse(name: SopName, origin: SopOrigin, content: &str) -> Result<Sop, Vec<SopFault>> {
-    if content.len() > MOST_BYTES {
+    if content.len() > MAX_BYTES {
         let message =
-            format!("the file is larger than {} KiB; a SOP must fit into a prompt", MOST_BYTES / 1024);
+            format!("the file is larger than {} KiB; a SOP must fit into a prompt", MAX_BYTES / 1024);
         return Err(vec![SopFault { line: 1, message }]);
     }
     let mut reader = SopReader::default();
@@ -332,6 +332,6 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_not_read() {
-        assert_eq!(read(&"x".repeat(MOST_BYTES + 1)).unwrap_err().len(), 1);
+        assert_eq!(read(&"x".repeat(MAX_BYTES + 1)).unwrap_err().len(), 1);
     }
 }

@@ -20,7 +20,7 @@ use async_trait::async_trait;
 use super::door::Open;
 
 /// How many turns are remembered: more than run at once.
-const MOST_TURNS: usize = 4096;
+const MAX_TURNS: usize = 4096;
 
 /// The hook.
 pub(super) struct RecordSopRuns {
@@ -51,7 +51,7 @@ impl RecordSopRuns {
         if caller.is_none() {
             let mut counted = self.counted();
             *counted.entry(turn.turn.clone()).or_default() += cost_usd;
-            while counted.len() > MOST_TURNS {
+            while counted.len() > MAX_TURNS {
                 counted.pop_first();
             }
         }

@@ -3,7 +3,7 @@
 use aethon_core::ids::AgentName;
 
 /// The longest name, which becomes part of the tool name `ask_NAME`.
-const LONGEST_NAME: usize = 32;
+const MAX_NAME: usize = 32;
 
 /// A specialist.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +25,10 @@ pub(super) fn name(name: &str) -> Result<AgentName, String> {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let begins = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase());
     let parsed = AgentName::parse(name).ok().filter(|name| !name.is_main());
-    match parsed.filter(|_| begins && name.len() <= LONGEST_NAME && name.bytes().all(is_plain)) {
+    match parsed.filter(|_| begins && name.len() <= MAX_NAME && name.bytes().all(is_plain)) {
         Some(name) => Ok(name),
         None => Err(format!(
-            "{name:?} is no name for a specialist; use 1 to {LONGEST_NAME} of a-z, 0-9 and _, beginning with a letter, and \
+            "{name:?} is no name for a specialist; use 1 to {MAX_NAME} of a-z, 0-9 and _, beginning with a letter, and \
              not `main`"
         )),
     }

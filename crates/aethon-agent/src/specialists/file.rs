@@ -15,10 +15,10 @@ use super::definition::{Definition, name};
 pub(super) const ENDING: &str = ".agent.md";
 
 /// The longest file, in bytes.
-pub(super) const MOST_BYTES: usize = 32 * 1024;
+pub(super) const MAX_BYTES: usize = 32 * 1024;
 
 /// The longest description, in characters.
-const LONGEST_ROLE: usize = 300;
+const MAX_ROLE: usize = 300;
 
 /// The tools of a specialist that names none: those that only read.
 const LOOKING: [&str; 7] =
@@ -26,15 +26,15 @@ const LOOKING: [&str; 7] =
 
 /// Parses a specialist.
 pub(super) fn parse(called: &str, text: &str) -> Result<Definition, String> {
-    if text.len() > MOST_BYTES {
-        return Err(format!("the file has {} bytes, and at most {MOST_BYTES} are read", text.len()));
+    if text.len() > MAX_BYTES {
+        return Err(format!("the file has {} bytes, and at most {MAX_BYTES} are read", text.len()));
     }
     let mut lines = text.lines().skip_while(|line| line.trim().is_empty());
     let title = lines.next().unwrap_or_default();
     let role = title.strip_prefix("# ").map(str::trim).filter(|role| !role.is_empty());
     let role = role.ok_or("line 1: begin with `# ` and what the specialist is for")?;
-    if role.chars().count() > LONGEST_ROLE {
-        return Err(format!("line 1: say what it is for in at most {LONGEST_ROLE} characters"));
+    if role.chars().count() > MAX_ROLE {
+        return Err(format!("line 1: say what it is for in at most {MAX_ROLE} characters"));
     }
     let (mut tools, mut model, mut prompt) = (None, None, String::new());
     for line in lines {
@@ -104,6 +104,6 @@ mod tests {
         check("main", "# Role\nText", "no name");
         check("9x", "# Role\nText", "no name");
         check("notes", &format!("# {}\nText", "x".repeat(400)), "at most 300");
-        check("notes", &"x".repeat(MOST_BYTES + 1), "bytes");
+        check("notes", &"x".repeat(MAX_BYTES + 1), "bytes");
     }
 }

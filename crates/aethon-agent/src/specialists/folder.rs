@@ -9,12 +9,12 @@ use aethon_core::ids::AgentName;
 use aethon_files::{Directory, Refusal, Stamp, Subdirectory};
 
 use super::definition::{Definition, name};
-use super::file::{ENDING, MOST_BYTES, parse, written};
+use super::file::{ENDING, MAX_BYTES, parse, written};
 use crate::changes::{Instructions, Observations, Observed, Origin, digest};
 use crate::own_files::Reported;
 
 /// How many there may be, because each is a tool in every request to a model.
-const MOST: usize = 16;
+const MAX_COUNT: usize = 16;
 
 /// The most entries of the folder that are looked at.
 const MAX_ENTRIES: usize = 10_000;
@@ -106,8 +106,8 @@ impl SpecialistFolder {
         parse(name.as_str(), &text)?;
         self.refresh();
         let (_, known) = self.definitions();
-        if known.len() >= MOST && !known.iter().any(|one| one.name == name) {
-            return Err(format!("there are {MOST} specialists already; remove one first"));
+        if known.len() >= MAX_COUNT && !known.iter().any(|one| one.name == name) {
+            return Err(format!("there are {MAX_COUNT} specialists already; remove one first"));
         }
         let directory = self.folder.open_or_new().map_err(|refusal| self.unusable(&refusal))?;
         let written = directory.write(format!("{name}{ENDING}"), text.as_bytes());
@@ -167,7 +167,7 @@ impl SpecialistFolder {
                 Err(why) => files.reported.warn(&path, &why),
             }
         }
-        found.truncate(MOST);
+        found.truncate(MAX_COUNT);
         (found, entries)
     }
 }
@@ -181,7 +181,7 @@ impl Instructions for SpecialistFolder {
 
 /// The files of the folder that count, with their state.
 fn stamps(directory: &Directory) -> std::io::Result<Vec<(OsString, Stamp)>> {
-    let names = directory.names(ENDING, (4 * MOST, MAX_ENTRIES))?;
+    let names = directory.names(ENDING, (4 * MAX_COUNT, MAX_ENTRIES))?;
     let stamped = |name: OsString| directory.stamp_of(&name).map(|stamp| (name, stamp));
     Ok(names.into_iter().filter_map(stamped).collect())
 }
@@ -194,11 +194,11 @@ fn hidden(why: &str, before: &Observations) -> BTreeMap<String, Observed> {
 
 fn read_file(directory: &Directory, called: &str) -> Result<String, String> {
     let name = format!("{called}{ENDING}");
-    match directory.read(OsStr::new(&name), MOST_BYTES) {
+    match directory.read(OsStr::new(&name), MAX_BYTES) {
         Ok(Some(contents)) if contents.is_whole => {
             String::from_utf8(contents.bytes).map_err(|_| "this is not UTF-8 text".to_owned())
         }
-        Ok(Some(_)) => Err(format!("the file has more than {MOST_BYTES} bytes")),
+        Ok(Some(_)) => Err(format!("the file has more than {MAX_BYTES} bytes")),
         Ok(None) => Err("the file is gone".to_owned()),
         Err(refusal) => Err(refusal.to_string()),
     }
@@ -286,7 +286,7 @@ mod tests {
     fn there_is_a_bound() {
         let home = tempfile::tempdir().unwrap();
         let folder = SpecialistFolder::new(home.path(), Vec::new());
-        for number in 0..MOST {
+        for number in 0..MAX_COUNT {
             folder.save(&definition(&format!("s{number}"))).unwrap();
         }
         assert!(folder.save(&definition("more")).unwrap_err().contains("remove one first"));

@@ -31,11 +31,11 @@ use crate::caught::caught;
 use crate::hooks::Hooks;
 
 /// How long a tool may take to say what it would change.
-const LONGEST_PREVIEW: Duration = Duration::from_secs(5);
+const PREVIEW_TIMEOUT: Duration = Duration::from_secs(5);
 /// The most characters of that preview.
-const MOST_PREVIEW: usize = 20_000;
+const MAX_PREVIEW: usize = 20_000;
 /// How long the rules may take to check changed arguments.
-const LONGEST_LOOK: Duration = Duration::from_secs(10);
+const MAX_LOOK: Duration = Duration::from_secs(10);
 
 /// Asks, and waits for the answer.
 pub(super) struct ApprovalPrompt {
@@ -149,7 +149,7 @@ impl ApprovalPrompt {
         let ProposedAnswer { answer, verdict } = asked;
         let judged = match &answer.input {
             None => Ok(()),
-            Some(input) => timeout(LONGEST_LOOK, self.check(question, input))
+            Some(input) => timeout(MAX_LOOK, self.check(question, input))
                 .await
                 .unwrap_or_else(|_| Err("the rules took too long over these arguments".to_owned())),
         };
@@ -239,8 +239,8 @@ impl ApprovalPrompt {
 /// What a call would change, if the tool says so in time.
 async fn preview(question: &Question<'_>) -> Option<String> {
     let asked = caught(question.tool.preview(question.context, &question.call.input));
-    let preview = timeout(LONGEST_PREVIEW, asked).await.ok()?.ok()??;
-    match preview.char_indices().nth(MOST_PREVIEW) {
+    let preview = timeout(PREVIEW_TIMEOUT, asked).await.ok()?.ok()??;
+    match preview.char_indices().nth(MAX_PREVIEW) {
         None => Some(preview),
         Some((end, _)) => Some(format!("{}\n[... the rest is not shown ...]", &preview[..end])),
     }

@@ -6,7 +6,7 @@ use aethon_core::visible;
 use serde_json::Value;
 
 /// The longest summary line; the full arguments are shown beside it.
-const LONGEST_SUMMARY: usize = 200;
+const MAX_SUMMARY: usize = 200;
 
 /// Checks that the input is an object with everything that the schema requires. The error is a sentence for the model.
 pub(super) fn check(spec: &ToolSpec, input: &Value) -> Result<(), String> {
@@ -90,9 +90,9 @@ pub(super) fn summary(spec: &ToolSpec, call: &ToolCall) -> String {
     // Line ends, and characters that are invisible or reverse text, could hide what would run from the person who
     // decides.
     let visible = visible::exact(&line).replace('\n', "↵");
-    match visible.char_indices().nth(LONGEST_SUMMARY) {
+    match visible.char_indices().nth(MAX_SUMMARY) {
         None => visible,
-        Some(_) => visible.chars().take(LONGEST_SUMMARY - 1).chain(['…']).collect(),
+        Some(_) => visible.chars().take(MAX_SUMMARY - 1).chain(['…']).collect(),
     }
 }
 
@@ -149,6 +149,6 @@ mod tests {
         assert_eq!(line("ls -l"), "run: ls -l");
         assert_eq!(line("ls\nrm\t-rf \rx"), "run: ls↵rm    -rf ‹U+000D›x");
         assert_eq!(line("ls \u{202e}fr- mr\u{200b}"), "run: ls ‹U+202E›fr- mr‹U+200B›");
-        assert_eq!(line(&"x".repeat(500)).chars().count(), LONGEST_SUMMARY);
+        assert_eq!(line(&"x".repeat(500)).chars().count(), MAX_SUMMARY);
     }
 }

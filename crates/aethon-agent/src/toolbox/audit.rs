@@ -12,7 +12,7 @@ use aethon_core::redact::Redactor;
 use tokio::time::timeout;
 
 /// How long storing a row may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Where rows go, and what is removed from them.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ impl Audit {
         entry.detail = self.redactor.get().redact(&entry.detail).into_owned();
         let AuditEntry { action, subject, outcome, by, .. } = &entry;
         tracing::info!(action = action.as_str(), subject, outcome, by, "noted in the audit");
-        match timeout(PATIENCE, self.log.record(entry)).await {
+        match timeout(TIMEOUT, self.log.record(entry)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "a row of the audit could not be stored"),
             Err(_) => tracing::warn!("a row of the audit took too long to be stored and is given up"),

@@ -11,10 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 /// How many pictures and files one result may have.
-const MOST_BLOCKS: usize = 16;
+const MAX_BLOCKS: usize = 16;
 
 /// How many bytes they may have together, in the form in which they are stored.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 
 /// How many base64 characters identify the format of a picture.
 const HEAD: usize = 64;
@@ -73,7 +73,7 @@ fn of_output(call: &ToolCall, output: ToolOutput) -> ToolResult {
             OutputBlock::Image { .. } => usize::MAX,
             OutputBlock::File { text, .. } => text.len(),
         };
-        if result.blocks.len() < MOST_BLOCKS && size <= MOST_BYTES - bytes {
+        if result.blocks.len() < MAX_BLOCKS && size <= MAX_BYTES - bytes {
             bytes += size;
             result.blocks.push(block);
         } else {
@@ -120,9 +120,9 @@ mod tests {
         check(text().with_image("image/png", "no base64"), 0, true);
         check(text().with_image("image/png", ""), 0, true);
         check(text().with_file("a.txt", "text/plain", "x"), 1, false);
-        check(text().with_file("a.txt", "text/plain", "x".repeat(MOST_BYTES + 1)), 0, true);
-        let many = (0..MOST_BLOCKS + 3).fold(text(), |output, _| output.with_file("a", "text/plain", "x"));
-        check(many, MOST_BLOCKS, true);
+        check(text().with_file("a.txt", "text/plain", "x".repeat(MAX_BYTES + 1)), 0, true);
+        let many = (0..MAX_BLOCKS + 3).fold(text(), |output, _| output.with_file("a", "text/plain", "x"));
+        check(many, MAX_BLOCKS, true);
     }
 
     #[test]

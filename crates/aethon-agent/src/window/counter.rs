@@ -11,7 +11,7 @@ const CAUTION: f64 = 1.2;
 const BELIEVABLE: f64 = 0.7;
 
 /// The most real tokens that one estimated token may stand for.
-const MOST: f64 = 5.0;
+const MAX_COUNT: f64 = 5.0;
 
 /// The token counter of one session.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,7 +43,7 @@ impl TokenCounter {
         if counted == 0 || estimated == 0 {
             return None;
         }
-        let ratio = (float(counted) / float(estimated)).min(MOST);
+        let ratio = (float(counted) / float(estimated)).min(MAX_COUNT);
         if ratio < BELIEVABLE {
             return None;
         }

@@ -8,7 +8,7 @@ use aethon_core::message::{Block, Message, Role};
 use super::summary::Summary;
 
 /// The most bytes that one message contributes.
-const LONGEST_LINE: usize = 160;
+const MAX_LINE: usize = 160;
 
 /// What takes the place of a summary.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ fn line(message: &Message) -> Option<String> {
 fn beginning(text: &str) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {
-        if words.len() + word.len() > LONGEST_LINE {
+        if words.len() + word.len() > MAX_LINE {
             words.push('…');
             break;
         }

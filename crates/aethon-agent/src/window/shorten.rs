@@ -11,7 +11,7 @@ use super::estimate;
 const OLD_OUTPUT: usize = 400;
 
 /// Texts below this length are not cut any further.
-const LEAST: usize = 80;
+const MIN_COUNT: usize = 80;
 
 /// Returns the message with its tool outputs shortened; `None` if they are short already.
 pub(super) fn outputs(message: &Message) -> Option<Message> {
@@ -43,10 +43,10 @@ pub(super) enum Pictures {
 pub(super) fn to_tokens(message: &Message, tokens: u64, pictures: Pictures) -> Option<Message> {
     let before = estimate::message(message);
     let mut chars = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
-    while chars >= LEAST {
+    while chars >= MIN_COUNT {
         let shorter = to_chars(message, chars, pictures);
         let now = estimate::message(&shorter);
-        if now <= tokens || chars / 2 < LEAST {
+        if now <= tokens || chars / 2 < MIN_COUNT {
             return (now < before).then_some(shorter);
         }
         chars /= 2;
@@ -56,8 +56,8 @@ pub(super) fn to_tokens(message: &Message, tokens: u64, pictures: Pictures) -> O
 
 fn to_chars(message: &Message, chars: usize, pictures: Pictures) -> Message {
     let mut message = message.clone();
-    let long = message.content.iter().filter(|block| length(block) > LEAST).count().max(1);
-    let each = (chars / long).max(LEAST);
+    let long = message.content.iter().filter(|block| length(block) > MIN_COUNT).count().max(1);
+    let each = (chars / long).max(MIN_COUNT);
     for block in &mut message.content {
         match block {
             Block::Text { text, .. } | Block::File { text, .. } | Block::Context { text, .. } => {

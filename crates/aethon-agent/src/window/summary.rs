@@ -33,7 +33,7 @@ const LASTING: [&str; 5] = ["Decisions", "Names", "Numbers, dates and paths", "P
 const STILL_THERE: usize = 40;
 
 /// The longest an item may be when room is short.
-const LONGEST_ITEM: usize = 240;
+const MAX_ITEM: usize = 240;
 
 /// What is known of older messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,8 +108,8 @@ impl Summary {
             return self;
         }
         for item in self.sections.iter_mut().flat_map(|section| &mut section.items) {
-            if item.len() > LONGEST_ITEM {
-                item.truncate(item.floor_char_boundary(LONGEST_ITEM));
+            if item.len() > MAX_ITEM {
+                item.truncate(item.floor_char_boundary(MAX_ITEM));
                 item.push('…');
             }
         }

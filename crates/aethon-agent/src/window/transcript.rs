@@ -11,10 +11,10 @@ use aethon_core::message::{Block, Message, Role};
 use aethon_core::tool::ToolResult;
 
 /// The smallest part, in bytes; any longer text makes progress in it.
-const LEAST: usize = 400;
+const MIN_COUNT: usize = 400;
 
 /// The room that a piece needs to start in a part; with less, it goes into the next one.
-const LEAST_PIECE: usize = 80;
+const MIN_PIECE: usize = 80;
 
 /// Messages waiting to be summarised.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Transcript {
 
     /// Returns the next part, of at most `bytes` bytes; its text is empty when nothing is left.
     pub(crate) fn part(&mut self, bytes: usize) -> Part {
-        let bytes = bytes.max(LEAST);
+        let bytes = bytes.max(MIN_COUNT);
         let mut part = Part::default();
         loop {
             while let Some(piece) = self.pieces.front_mut() {
@@ -88,7 +88,7 @@ impl Piece {
             format!("{}, continued:\n", self.label)
         };
         let left = bytes.saturating_sub(out.len() + label.len() + 1);
-        if left < LEAST_PIECE && !out.is_empty() {
+        if left < MIN_PIECE && !out.is_empty() {
             return;
         }
         out.push_str(&label);
@@ -117,7 +117,7 @@ impl Piece {
 /// line should start in the next part.
 fn split(line: &str, bytes: usize) -> usize {
     let end = line.floor_char_boundary(bytes);
-    if end < LEAST_PIECE / 2 {
+    if end < MIN_PIECE / 2 {
         return 0;
     }
     line[..end].rfind(' ').filter(|space| *space > end / 2).map_or(end, |space| space + 1)
@@ -233,7 +233,7 @@ mod tests {
             let messages: Vec<_> = texts.iter().map(|text| message(Role::User, vec![Block::text(text)])).collect();
             let parts = parts(&messages, bytes);
             for part in &parts {
-                prop_assert!(part.text.len() <= bytes.max(LEAST) + 4, "{} of {bytes}", part.text.len());
+                prop_assert!(part.text.len() <= bytes.max(MIN_COUNT) + 4, "{} of {bytes}", part.text.len());
             }
             prop_assert_eq!(parts.iter().map(|part| part.messages).sum::<usize>(), messages.len());
             let said: String = texts.concat().split_whitespace().collect();

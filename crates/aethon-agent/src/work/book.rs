@@ -16,10 +16,10 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard, Notify};
 use tokio::time::Instant;
 
 /// The most pieces of unfinished work.
-const MOST_OPEN: usize = 100;
+const MAX_OPEN: usize = 100;
 
 /// The most of them that turns may plan which the owner's own words did not begin.
-const MOST_OPEN_OF_STRANGERS: usize = 25;
+const MAX_OPEN_OF_STRANGERS: usize = 25;
 
 /// How many are searched for one whose id is abbreviated.
 const LOOKED_THROUGH: usize = 600;
@@ -175,17 +175,17 @@ impl WorkBook for Works {
             // Another call of the same name; what it plans must not get lost.
             planned.key = None;
         }
-        let open = self.store.works(true, MOST_OPEN).await?;
-        if open.len() >= MOST_OPEN {
+        let open = self.store.works(true, MAX_OPEN).await?;
+        if open.len() >= MAX_OPEN {
             return Err(WorkRefusal::Conflict(format!(
-                "{MOST_OPEN} pieces of work wait already; end some first"
+                "{MAX_OPEN} pieces of work wait already; end some first"
             )));
         }
         let is_strangers = |person, untrusted| !Trust::of(person, untrusted).is_owner();
         let theirs = open.iter().filter(|work| is_strangers(&work.person, work.untrusted)).count();
-        if is_strangers(&planned.person, planned.untrusted) && theirs >= MOST_OPEN_OF_STRANGERS {
+        if is_strangers(&planned.person, planned.untrusted) && theirs >= MAX_OPEN_OF_STRANGERS {
             return Err(WorkRefusal::Conflict(format!(
-                "{MOST_OPEN_OF_STRANGERS} pieces of work wait already that are not the owner's; the rest of the room is \
+                "{MAX_OPEN_OF_STRANGERS} pieces of work wait already that are not the owner's; the rest of the room is \
                  the owner's"
             )));
         }

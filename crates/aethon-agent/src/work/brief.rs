@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use aethon_core::work::{TaskState, Work, WorkState, WorkTask};
 
 /// How much of a piece of evidence is quoted, in characters.
-const LONGEST_EVIDENCE: usize = 1_500;
+const MAX_EVIDENCE: usize = 1_500;
 
 /// What a turn is told about its task.
 pub(super) fn task(work: &Work, task: &WorkTask) -> String {
@@ -84,7 +84,7 @@ fn spent(work: &Work) -> String {
 
 fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST_EVIDENCE) {
+    match line.char_indices().nth(MAX_EVIDENCE) {
         None => line,
         Some((end, _)) => format!("{}…", &line[..end]),
     }

@@ -29,7 +29,7 @@ use crate::patience::until_stored;
 const POLL: Duration = Duration::from_secs(2);
 
 /// The longest wait before the ledger is read again, because another program may have added to it.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// How often the time of a turn is recorded while it is not waiting for a model.
 const COUNT: Duration = Duration::from_secs(30);
@@ -103,7 +103,7 @@ impl WorkRunner {
             };
             let wait = match worked {
                 Ok(true) => continue,
-                Ok(false) => LONGEST_WAIT,
+                Ok(false) => MAX_WAIT,
                 Err(error) => {
                     tracing::error!(%error, "work cannot be read or written");
                     PAUSE

@@ -20,7 +20,7 @@ const WRITTEN_DOWN: &str = "It is written down. End your answer here.";
 const LISTED: usize = 20;
 
 /// The longest evidence, in characters.
-const LONGEST_EVIDENCE: usize = 8_000;
+const MAX_EVIDENCE: usize = 8_000;
 
 /// Plans work, shows it, and records how a task ended.
 pub struct Tasks {
@@ -158,7 +158,7 @@ impl Tasks {
             return Err(ToolError::failed("this task has ended already; stop here"));
         }
         let text = |said: Option<String>, name: &str| {
-            let said = said.map(|said| said.trim().chars().take(LONGEST_EVIDENCE).collect::<String>());
+            let said = said.map(|said| said.trim().chars().take(MAX_EVIDENCE).collect::<String>());
             said.filter(|said| !said.is_empty())
                 .ok_or_else(|| ToolError::failed(format!("this action needs `{name}`")))
         };

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const NOT_FOUND: &str = "() { printf '%s\\0' \"$#\" \"$@\" >>\"$ASKED_FOR\"; }";
 
 /// How long a line may take.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_DURATION: Duration = Duration::from_secs(20);
 
 /// A folder in which command lines run.
 pub struct Sandbox {
@@ -73,7 +73,7 @@ impl Sandbox {
     /// Waits for its end, but not for ever: bash can wait for itself, which takes no time of a processor. Then it ends what the
     /// line has left behind, such as a function that starts itself anew for ever.
     fn wait(&self, child: &mut Child) {
-        let deadline = Instant::now() + LONGEST;
+        let deadline = Instant::now() + MAX_DURATION;
         while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }

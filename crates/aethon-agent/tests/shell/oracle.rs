@@ -236,7 +236,7 @@ fn any_bytes(seed: u64, most: usize, time: Duration) -> usize {
 /// Judges a text; what it took is within the budget, or it was refused.
 pub fn check_budget(rules: &ShellRules, text: &str) -> Meter {
     let meter = rules.meter(text);
-    let is_within = meter.steps <= Meter::MOST_STEPS && meter.bytes <= Meter::MOST_BYTES;
+    let is_within = meter.steps <= Meter::MAX_STEPS && meter.bytes <= Meter::MAX_BYTES;
     assert!(
         is_within || rules.check(text).is_err(),
         "beyond the budget and not refused: {meter:?} for {text:?}"

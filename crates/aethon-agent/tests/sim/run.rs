@@ -20,8 +20,8 @@ use crate::program::{Program, Slot, job_options, supervise};
 use crate::world::World;
 
 /// How long clients may take while things fail, and everything may take once they do not, in virtual time.
-const LONGEST_STORM: Duration = Duration::from_secs(600);
-const LONGEST_CALM: Duration = Duration::from_secs(3_600);
+const MAX_STORM: Duration = Duration::from_secs(600);
+const MAX_CALM: Duration = Duration::from_secs(3_600);
 
 /// What came of a seed.
 pub struct Outcome {
@@ -61,9 +61,9 @@ async fn live(world: &Arc<World>) {
         clients.spawn(Client { world, slots, sender, sessions, waits }.run());
     }
     // Clients that are still at it go on when things have stopped failing.
-    let _ = timeout(LONGEST_STORM, join(world, &mut clients)).await;
+    let _ = timeout(MAX_STORM, join(world, &mut clients)).await;
     world.calm();
-    if timeout(LONGEST_CALM, join(world, &mut clients)).await.is_err() {
+    if timeout(MAX_CALM, join(world, &mut clients)).await.is_err() {
         return world.violated("a client never came to its end");
     }
     settle_down(world, &slots, (sessions, &waits)).await;
@@ -98,7 +98,7 @@ async fn settle_down(world: &Arc<World>, slots: &[Arc<Slot>], (sessions, waits):
         if !world.violations().is_empty() {
             return;
         }
-        if waited > LONGEST_CALM {
+        if waited > MAX_CALM {
             return world.violated(format!("no rest: {unrest}"));
         }
         sleep(pause).await;

@@ -19,7 +19,7 @@ use crate::mutants::Mutant;
 use crate::random::Random;
 
 /// Steps after which a run counts as one that never comes to rest.
-const MOST_STEPS: u64 = 20_000;
+const MAX_STEPS: u64 = 20_000;
 
 /// How likely each kind of fault is, in thousandths; drawn once for each seed.
 #[derive(Debug, Clone, Copy)]
@@ -181,9 +181,9 @@ impl World {
             inner.steps += 1;
             let line = || format!("{:?} {} {what}", self.begin.elapsed(), life.number);
             inner.note(line);
-            let is_last = inner.steps > MOST_STEPS;
+            let is_last = inner.steps > MAX_STEPS;
             if is_last && inner.violations.is_empty() {
-                inner.violations.push(format!("no rest after {MOST_STEPS} steps; the last was {what}"));
+                inner.violations.push(format!("no rest after {MAX_STEPS} steps; the last was {what}"));
             }
             let step = inner.steps;
             if is_last || (inner.crashes.remove(&step) && !inner.is_calm) {

@@ -13,16 +13,16 @@ use aethon_core::secret::Secret;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::rest::{self, PATIENCE, RestAnswer};
+use crate::rest::{self, RestAnswer, TIMEOUT};
 use crate::socket::is_plain_and_here;
 use crate::talk::{Failure, Fault};
 
 /// The longest response that is read, in bytes.
-const MOST_ANSWER: usize = 8 << 20;
+const MAX_ANSWER: usize = 8 << 20;
 /// The pause when Discord asks for one without a duration.
 const USUAL_PAUSE: Duration = Duration::from_secs(5);
 /// How many used-up routes are remembered.
-const MOST_ROUTES: usize = 1000;
+const MAX_ROUTES: usize = 1000;
 /// The key of a pause for all routes.
 const ALL: &str = "*";
 /// The hosts of files.
@@ -88,7 +88,7 @@ impl Api {
         };
         headers.extend(content_type.map(|content_type| ("content-type".to_owned(), content_type)));
         let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
-        let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, MOST_ANSWER)).await;
+        let answer = rest::ask(&*self.exchange, request, (TIMEOUT * 2, MAX_ANSWER)).await;
         // The path of an interaction response contains a token, so no path appears in errors.
         let answer = answer.map_err(|failure| Failure::Fault(failure.fault("Discord")))?;
         self.note_limits(&route, &answer);
@@ -104,7 +104,7 @@ impl Api {
         let headers = vec![("user-agent".to_owned(), PROGRAM.to_owned())];
         let request =
             ExchangeRequest { method: Method::Get, url: address.to_owned(), headers, body: Vec::new() };
-        match rest::ask(&*self.exchange, request, (PATIENCE * 2, most)).await {
+        match rest::ask(&*self.exchange, request, (TIMEOUT * 2, most)).await {
             Ok(answer) if answer.status == 200 => Ok(answer.body),
             Ok(answer) => Err(Fault::Refused(format!("the file is not there ({})", answer.status))),
             Err(failure) => Err(Fault::later(failure.message)),
@@ -133,7 +133,7 @@ impl Api {
         };
         let Some(pause) = pause else { return };
         let mut closed = self.closed();
-        if closed.len() < MOST_ROUTES {
+        if closed.len() < MAX_ROUTES {
             closed.insert(route.to_owned(), Instant::now() + pause);
         }
     }

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 
 use crate::talk::Button;
-use crate::text::{MOST_ADDRESS, Style, Styled};
+use crate::text::{MAX_ADDRESS, Style, Styled};
 
 /// Suppresses link previews, which would make requests to foreign servers on our behalf.
 pub(super) const NO_PREVIEWS: u64 = 1 << 2;
@@ -74,7 +74,7 @@ pub(super) fn markdown(text: &Styled) -> String {
                 in_address.set(opens);
                 if opens { "<" } else { ">" }.into()
             }
-            Style::Link(address) if address.len() > MOST_ADDRESS => String::new(),
+            Style::Link(address) if address.len() > MAX_ADDRESS => String::new(),
             Style::Link(_) if opens => "[".into(),
             Style::Link(address) => format!("](<{}>)", address.replace(['<', '>'], "")),
         },

@@ -30,15 +30,15 @@ const HELLO: Duration = Duration::from_secs(20);
 /// Longer than the longest heartbeat interval.
 const SILENCE: Duration = Duration::from_secs(180);
 /// How many events wait to be processed. Further ones stay unread on the socket.
-const MOST_WAITING: usize = 500;
+const MAX_WAITING: usize = 500;
 /// How many responses to button presses may be in progress.
-const MOST_ANSWERS: usize = 50;
+const MAX_ANSWERS: usize = 50;
 /// How many new sessions a day are kept in reserve. Discord resets the token of a bot that starts too many.
 const SPARE_SESSIONS: u64 = 20;
 /// A close code that keeps the session resumable. 1000 and 1001 would end it.
 const COME_BACK: u16 = 4000;
 /// How often the session's address may fail before the default one is tried.
-const MOST_MISSES: u32 = 3;
+const MAX_MISSES: u32 = 3;
 /// Where the session is stored.
 const SESSION: &str = "session";
 
@@ -90,7 +90,7 @@ impl<'d> Gateway<'d> {
     /// Returns the address to connect to: that of the session, or of a new one, if today's limit allows it.
     async fn address(&mut self) -> Result<String, Stop> {
         let base = match &self.session {
-            Some(session) if self.misses < MOST_MISSES => session.url.clone(),
+            Some(session) if self.misses < MAX_MISSES => session.url.clone(),
             session => {
                 let is_new = session.is_none();
                 let told = self.discord.api().get("/gateway/bot").await?;
@@ -292,7 +292,7 @@ impl<'l> Listening<'l> {
                 socket.send(&json!({"op": 1, "d": seq})).await?;
                 Ok(Step::Nothing)
             }
-            heard = socket.next(SILENCE), if self.work.len() < MOST_WAITING => {
+            heard = socket.next(SILENCE), if self.work.len() < MAX_WAITING => {
                 let heard = heard?;
                 self.hear(&heard, socket).await
             }
@@ -397,7 +397,7 @@ impl<'l> Listening<'l> {
         let Some(sender) = inbound::who(event) else { return };
         let press = Press { data, sender, chat };
         let (discord, id, token) = (self.discord, event["id"].clone(), event["token"].clone());
-        let (intake, is_told) = (self.intake, self.answers.len() < MOST_ANSWERS);
+        let (intake, is_told) = (self.intake, self.answers.len() < MAX_ANSWERS);
         self.answers.push(Box::pin(async move {
             let told = intake.press(&press).await;
             if is_told {

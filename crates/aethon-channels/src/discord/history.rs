@@ -15,13 +15,13 @@ use crate::talk::{Arrival, Failure, Fault, Intake, Stop};
 /// Where the last message of a chat is stored.
 const LAST: &str = "last:";
 /// How many chats are searched.
-const MOST_CHATS: usize = 200;
+const MAX_CHATS: usize = 200;
 /// How many messages Discord returns at a time.
 const PAGE: usize = 100;
 /// How many pages of a chat are read.
-const MOST_PAGES: usize = 10;
+const MAX_PAGES: usize = 10;
 /// The longest pause that is waited out here.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// Suffix of a message id in a private chat.
 const PRIVATE: &str = " private";
 
@@ -40,7 +40,7 @@ pub(super) async fn arrive(intake: &Intake, arrival: Arrival) -> aethon_core::er
 
 /// Processes the messages that were missed.
 pub(super) async fn catch_up(api: &Api, intake: &Intake, us: &str) -> Result<(), Stop> {
-    for (name, value) in intake.records().list("discord", LAST, MOST_CHATS).await? {
+    for (name, value) in intake.records().list("discord", LAST, MAX_CHATS).await? {
         let Some(chat) = name.strip_prefix(LAST) else { continue };
         let (last, is_private) = match value.strip_suffix(PRIVATE) {
             Some(last) => (last, true),
@@ -56,7 +56,7 @@ async fn read_on(
     (chat, is_private): (&str, bool),
     mut last: String,
 ) -> Result<(), Stop> {
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let path = format!("/channels/{chat}/messages?after={last}&limit={PAGE}");
         let page = match page(api, &path).await {
             Ok(page) => page,
@@ -91,7 +91,7 @@ async fn read_on(
 async fn page(api: &Api, path: &str) -> Result<Value, Failure> {
     loop {
         match api.get(path).await {
-            Err(Failure::Fault(Fault::Later { after: Some(after), .. })) if after <= LONGEST_PAUSE => {
+            Err(Failure::Fault(Fault::Later { after: Some(after), .. })) if after <= MAX_PAUSE => {
                 sleep(after).await;
             }
             other => return other,

@@ -33,11 +33,11 @@ pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Mes
 }
 
 /// The longest message, including markup and escapes.
-const MOST_TEXT: usize = 1990;
+const MAX_TEXT: usize = 1990;
 /// The minimum interval between messages and edits: Discord allows five in five seconds.
 const PACE: Duration = Duration::from_millis(1100);
 /// The largest file that can be sent, in bytes.
-const MOST_FILE: usize = 10 << 20;
+const MAX_FILE: usize = 10 << 20;
 /// The longest nonce of a message.
 const NONCE: usize = 24;
 /// Where the registered commands are stored.
@@ -130,7 +130,7 @@ fn named(key: &str) -> String {
 #[async_trait]
 impl Platform for Discord {
     fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Discord, length: MOST_TEXT, spans: 200 };
+        let fit = Fit { measure: Measure::Discord, length: MAX_TEXT, spans: 200 };
         Dialect { sends_once: true, ..Dialect::chat(fit, |_| PACE) }
     }
 
@@ -153,7 +153,7 @@ impl Platform for Discord {
             Content::Text { text, buttons } => Body::Json(name(form::message(text, buttons))),
             Content::File(file) => {
                 // Base64 encodes three bytes as four.
-                if file.data.len() / 4 * 3 > MOST_FILE {
+                if file.data.len() / 4 * 3 > MAX_FILE {
                     return Err(Fault::Refused(
                         "the file is larger than the 10 MB that Discord takes".into(),
                     ));

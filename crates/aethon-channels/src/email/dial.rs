@@ -15,10 +15,10 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use super::Server;
 
 /// How long connecting and the TLS handshake may take, each.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest line before a connection is encrypted, in bytes.
-const LONGEST_LINE: usize = 4096;
+const MAX_LINE: usize = 4096;
 
 /// A byte stream in both directions.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Unpin + Send + Sync {}
@@ -28,7 +28,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send + Sync> Wire for T {}
 /// Connects. Plain connections are allowed to this machine only, which is checked before anything is sent.
 pub(super) async fn connect(server: &Server, is_plain: bool) -> io::Result<TcpStream> {
     let to = (server.host.trim_matches(['[', ']']), server.port);
-    let connected = timeout(PATIENCE, TcpStream::connect(to)).await;
+    let connected = timeout(TIMEOUT, TcpStream::connect(to)).await;
     let stream = connected.map_err(|_| io::Error::other("it did not answer in time"))??;
     if is_plain && !stream.peer_addr()?.ip().to_canonical().is_loopback() {
         return Err(io::Error::other(NOT_HERE));
@@ -53,7 +53,7 @@ pub(super) const NOT_HERE: &str =
 pub(super) async fn encrypt(server: &Server, stream: TcpStream) -> io::Result<Box<dyn Wire>> {
     let name = ServerName::try_from(server.host.trim_matches(['[', ']']).to_owned());
     let name = name.map_err(|_| io::Error::other("its name cannot be one of a certificate"))?;
-    let agreed = timeout(PATIENCE, TlsConnector::from(trust()?).connect(name, stream)).await;
+    let agreed = timeout(TIMEOUT, TlsConnector::from(trust()?).connect(name, stream)).await;
     let stream = agreed.map_err(|_| io::Error::other("it did not agree on keys in time"))??;
     Ok(Box::new(stream))
 }
@@ -61,7 +61,7 @@ pub(super) async fn encrypt(server: &Server, stream: TcpStream) -> io::Result<Bo
 /// Performs STARTTLS on a plain IMAP connection. Reads no byte beyond the server's responses, because anything
 /// unencrypted after them could be injected.
 pub(super) async fn ask_for_tls(mut stream: TcpStream) -> io::Result<TcpStream> {
-    let asked = timeout(PATIENCE, async {
+    let asked = timeout(TIMEOUT, async {
         let greeting = line(&mut stream).await?;
         if !greeting.starts_with("* OK") {
             return Err(io::Error::other("this is no IMAP server"));
@@ -86,7 +86,7 @@ pub(super) async fn ask_for_tls(mut stream: TcpStream) -> io::Result<TcpStream> 
 async fn line(stream: &mut TcpStream) -> io::Result<String> {
     let mut line = Vec::new();
     while !line.ends_with(b"\r\n") {
-        if line.len() > LONGEST_LINE {
+        if line.len() > MAX_LINE {
             return Err(io::Error::other("it sends a line without an end"));
         }
         line.push(stream.read_u8().await?);

@@ -134,15 +134,15 @@ const SUBJECT: [&str; 25] = [
 ];
 
 /// How many lines after the first header the others may be.
-const LONGEST_HEADING: usize = 12;
+const MAX_HEADING: usize = 12;
 /// This many lines in the form of headers are a heading in any language.
 const HEADING_OF_ANY_LANGUAGE: usize = 4;
 /// The longest name of a header, in characters.
-const LONGEST_LABEL: usize = 32;
+const MAX_LABEL: usize = 32;
 /// How many lines an attribution may span, and how many characters.
-const LONGEST_ATTRIBUTION: (usize, usize) = (4, 400);
+const MAX_ATTRIBUTION: (usize, usize) = (4, 400);
 /// This many underscores or dashes alone on a line separate mails.
-const SHORTEST_RULE: usize = 20;
+const MIN_RULE: usize = 20;
 /// A quoted line of this many characters was probably wrapped on its way.
 const WRAPPED: usize = 66;
 
@@ -229,13 +229,13 @@ fn is_separator(line: &str) -> bool {
 }
 
 fn is_rule(line: &str) -> bool {
-    line.chars().count() >= SHORTEST_RULE && line.chars().all(|c| matches!(c, '_' | '-' | '\u{2014}'))
+    line.chars().count() >= MIN_RULE && line.chars().all(|c| matches!(c, '_' | '-' | '\u{2014}'))
 }
 
 /// Returns whether these lines begin with author, date and subject of another mail, in a known language.
 fn is_known_heading(lines: &[String]) -> bool {
     let Some((first, rest)) = lines.split_first() else { return false };
-    let below = &rest[..rest.len().min(LONGEST_HEADING)];
+    let below = &rest[..rest.len().min(MAX_HEADING)];
     let has = |names: &[&str]| below.iter().any(|line| is_field(line, names));
     is_field(first, &FROM) && has(&SENT) && has(&SUBJECT)
 }
@@ -250,7 +250,7 @@ fn label(line: &str) -> Option<(&str, &str)> {
     let is_frame = |c: char| c == '*' || c == '_' || c.is_whitespace();
     let name = name.trim_matches(is_frame);
     let is_name = !name.is_empty()
-        && name.chars().count() <= LONGEST_LABEL
+        && name.chars().count() <= MAX_LABEL
         && name.split_whitespace().count() <= 4
         && name.chars().any(char::is_alphabetic)
         && !name.contains(|c: char| c.is_ascii_digit() || matches!(c, ',' | '.' | ';' | '@' | '<' | '/'));
@@ -264,7 +264,7 @@ fn is_heading(lines: &[String], is_reply: bool) -> bool {
         return false;
     }
     let (mut labels, mut has_address, mut is_after_blank) = (0, false, false);
-    for line in lines.iter().take(LONGEST_HEADING) {
+    for line in lines.iter().take(MAX_HEADING) {
         match label(line) {
             Some((_, value)) => {
                 labels += 1;
@@ -291,12 +291,12 @@ fn announces_heading(lines: &[String], is_reply: bool) -> bool {
 
 /// Returns the number of attribution lines at the start, and whether they are certain.
 fn attribution(lines: &[String], is_reply: bool) -> Option<(usize, bool)> {
-    let most = lines.len().min(LONGEST_ATTRIBUTION.0);
+    let most = lines.len().min(MAX_ATTRIBUTION.0);
     let length = (1..=most)
         .take_while(|&length| !lines[length - 1].is_empty())
         .find(|&length| lines[length - 1].ends_with([':', '：']))?;
     let joined = lines[..length].join(" ");
-    if joined.chars().count() > LONGEST_ATTRIBUTION.1 {
+    if joined.chars().count() > MAX_ATTRIBUTION.1 {
         return None;
     }
     let known = ATTRIBUTIONS.iter().any(|(start, verb)| joined.starts_with(start) && joined.contains(verb));

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use imap_proto::{AttributeValue, Capability, MailboxDatum, Outcome, Response, ResponseCode, Status};
 
 /// The longest line, in bytes.
-const MOST_LINE: usize = 1 << 20;
+const MAX_LINE: usize = 1 << 20;
 
 /// Where a response ends, if it is complete.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) fn extent(bytes: &[u8], most: usize) -> Extent {
     let mut start = 0;
     loop {
         let Some(length) = line(&bytes[start..]) else {
-            return if bytes.len() - start > MOST_LINE { Extent::TooLong } else { Extent::Partial };
+            return if bytes.len() - start > MAX_LINE { Extent::TooLong } else { Extent::Partial };
         };
         let end = start + length;
         let Some(literal) = announced(&bytes[start..end - 2]) else { return Extent::Whole(end) };

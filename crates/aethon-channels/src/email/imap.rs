@@ -18,11 +18,11 @@ use super::options::{Account, Proof};
 use super::{Options, token::NoToken};
 
 /// How long a command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long fetching a message may take.
-const FETCH_PATIENCE: Duration = Duration::from_secs(300);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(300);
 /// How many messages are returned at a time.
-const MOST_FOUND: usize = 200;
+const MAX_FOUND: usize = 200;
 /// The port on which connections start unencrypted and upgrade by STARTTLS.
 const STARTTLS_PORT: u16 = 143;
 
@@ -109,7 +109,7 @@ impl Imap {
     /// Waits for the greeting on an open connection.
     async fn over(wire: Box<dyn Wire>, most: usize) -> Result<Self> {
         let mut imap = Self::new(wire, most);
-        match imap.next(Instant::now() + PATIENCE).await? {
+        match imap.next(Instant::now() + TIMEOUT).await? {
             Said::Status { is_bye: false, .. } => Ok(imap),
             Said::Status { text, .. } => Err(Failure::Broken(format!("the IMAP server says {text:?}"))),
             _ => Err(Failure::Broken("this is no IMAP server".into())),
@@ -179,7 +179,7 @@ impl Imap {
                 tag
             }
         };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             match self.next(end).await? {
                 Said::Done { tag: done, is_ok, text } if done == tag => {
@@ -213,8 +213,8 @@ impl Imap {
         found.retain(|uid| *uid > last);
         found.sort_unstable();
         found.dedup();
-        if found.len() > MOST_FOUND {
-            found.truncate(MOST_FOUND);
+        if found.len() > MAX_FOUND {
+            found.truncate(MAX_FOUND);
             self.has_news = true;
         }
         Ok(found)
@@ -240,7 +240,7 @@ impl Imap {
     }
 
     async fn fetch(&mut self, uid: u32, what: &str) -> Result<Option<Message>> {
-        let answer = self.command_within(&format!("UID FETCH {uid} ({what})"), FETCH_PATIENCE).await?;
+        let answer = self.command_within(&format!("UID FETCH {uid} ({what})"), FETCH_TIMEOUT).await?;
         Ok(answer.messages.into_iter().find(|message| message.uid == uid && message.bytes.is_some()))
     }
 
@@ -265,17 +265,17 @@ impl Imap {
         self.until_continued(&tag).await?;
         let end = Instant::now() + longest;
         while !self.has_news {
-            match timeout_at(end, self.next(end + PATIENCE)).await {
+            match timeout_at(end, self.next(end + TIMEOUT)).await {
                 Ok(said) => self.note(&said?)?,
                 Err(_) => break,
             }
         }
         self.write(b"DONE\r\n").await?;
-        self.until_done(&tag, PATIENCE).await.map(drop)
+        self.until_done(&tag, TIMEOUT).await.map(drop)
     }
 
     async fn command(&mut self, command: &str) -> Result<ImapAnswer> {
-        self.command_within(command, PATIENCE).await
+        self.command_within(command, TIMEOUT).await
     }
 
     async fn command_within(&mut self, command: &str, patience: Duration) -> Result<ImapAnswer> {
@@ -291,7 +291,7 @@ impl Imap {
     }
 
     async fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = timeout(PATIENCE, async {
+        let written = timeout(TIMEOUT, async {
             self.wire.write_all(bytes).await?;
             self.wire.flush().await
         });
@@ -300,7 +300,7 @@ impl Imap {
     }
 
     async fn until_continued(&mut self, tag: &str) -> Result<()> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         loop {
             match self.next(end).await? {
                 Said::Continue => return Ok(()),

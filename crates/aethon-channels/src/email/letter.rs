@@ -8,9 +8,9 @@ use super::head::Head;
 use super::subject::{is_of_another, says_forwarded};
 
 /// Inline pictures smaller than this are part of a signature.
-const LEAST_PICTURE: usize = 10 << 10;
+const MIN_PICTURE: usize = 10 << 10;
 /// The longest subject that is kept.
-const LONGEST_SUBJECT: usize = 200;
+const MAX_SUBJECT: usize = 200;
 /// Parts that programs add for other programs.
 const NOT_FOR_PEOPLE: [&str; 7] = [
     "application/pgp-signature",
@@ -137,7 +137,7 @@ fn file(part: &MessagePart<'_>) -> Option<File> {
     };
     let bytes = part.contents();
     let is_decoration =
-        mime.starts_with("image/") && part.content_id().is_some() && bytes.len() < LEAST_PICTURE;
+        mime.starts_with("image/") && part.content_id().is_some() && bytes.len() < MIN_PICTURE;
     if is_decoration || NOT_FOR_PEOPLE.contains(&mime.as_str()) {
         return None;
     }
@@ -150,7 +150,7 @@ pub(super) fn one_line(text: &str) -> String {
     let blanked: String =
         text.chars().map(|c| if c.is_control() || c.is_whitespace() { ' ' } else { c }).collect();
     let words: Vec<&str> = blanked.split_whitespace().collect();
-    words.join(" ").chars().take(LONGEST_SUBJECT).collect()
+    words.join(" ").chars().take(MAX_SUBJECT).collect()
 }
 
 #[cfg(test)]

@@ -38,9 +38,9 @@ pub fn is_address(address: &str) -> bool {
 }
 
 /// The longest mail in bytes. Only the reader's patience limits it.
-const MOST_TEXT: usize = 1 << 20;
+const MAX_TEXT: usize = 1 << 20;
 /// How many bytes of files, in base64, are attached to one mail. Many servers allow 25 MB.
-const MOST_ATTACHED: usize = 18 << 20;
+const MAX_ATTACHED: usize = 18 << 20;
 /// The minimum interval between mails to a person.
 const PACE: Duration = Duration::from_secs(1);
 /// How long threads are remembered.
@@ -128,13 +128,13 @@ impl Mail {
 #[async_trait]
 impl Platform for Mail {
     fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 20_000 };
+        let fit = Fit { measure: Measure::Bytes, length: MAX_TEXT, spans: 20_000 };
         Dialect {
             sends_once: true,
             edits: false,
             buttons: false,
             is_attended: false,
-            attaches: Some(MOST_ATTACHED),
+            attaches: Some(MAX_ATTACHED),
             passes_files_on: true,
             ..Dialect::chat(fit, |_| PACE)
         }

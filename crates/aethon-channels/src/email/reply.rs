@@ -18,7 +18,7 @@ use crate::talk::{Content, Fault};
 use crate::text::Styled;
 
 /// The longest subject derived from a text.
-const LONGEST_SUBJECT: usize = 70;
+const MAX_SUBJECT: usize = 70;
 
 /// The fields of a mail besides its content.
 pub(super) struct Envelope<'a> {
@@ -103,10 +103,10 @@ fn unsent(message: &str) -> Fault {
 /// Derives a subject from the beginning of a text's first line.
 fn subject_of(text: &str) -> String {
     let line = text.lines().map(one_line).find(|line| !line.is_empty()).unwrap_or_default();
-    if line.chars().count() <= LONGEST_SUBJECT {
+    if line.chars().count() <= MAX_SUBJECT {
         return if line.is_empty() { "A message".to_owned() } else { line };
     }
-    let cut: String = line.chars().take(LONGEST_SUBJECT).collect();
+    let cut: String = line.chars().take(MAX_SUBJECT).collect();
     let end = cut.rfind(' ').unwrap_or(cut.len());
     format!("{} …", &cut[..end])
 }

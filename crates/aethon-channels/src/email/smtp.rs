@@ -18,7 +18,7 @@ use crate::talk::Fault;
 /// How long each step of the server may take.
 const STEP: Duration = Duration::from_secs(30);
 /// How long sending a mail may take in total.
-const PATIENCE: Duration = Duration::from_secs(180);
+const TIMEOUT: Duration = Duration::from_secs(180);
 /// The port on which connections are encrypted from the start.
 const TLS_PORT: u16 = 465;
 
@@ -55,7 +55,7 @@ impl Smtp {
         };
         let transport = self.transport(proof.expose()).await?;
         let asked = tokio::task::spawn_blocking(move || ask(&transport));
-        match timeout(PATIENCE, asked).await {
+        match timeout(TIMEOUT, asked).await {
             Ok(Ok(Ok(()))) => Ok(()),
             Ok(Ok(Err(error))) => Err(match (self.fault(&error), &self.account.proof) {
                 (Fault::Refused(message), Proof::Tokens(tokens)) if tokens.refused(&proof) => {

@@ -113,7 +113,7 @@ const REPLIES: [&str; 40] = [
 ];
 
 /// The longest mark of letters alone that is taken for one in a language that is not in the lists.
-const LONGEST_UNKNOWN: usize = 3;
+const MAX_UNKNOWN: usize = 3;
 
 /// Returns whether a subject says that the mail was forwarded.
 pub(super) fn says_forwarded(subject: &str) -> bool {
@@ -121,7 +121,7 @@ pub(super) fn says_forwarded(subject: &str) -> bool {
     let is_unknown = || {
         // `KW: plan`: short and in capitals, as such marks are.
         let letters = mark.original.chars().count();
-        letters <= LONGEST_UNKNOWN
+        letters <= MAX_UNKNOWN
             && mark.original.chars().all(char::is_alphabetic)
             && mark.original.chars().any(char::is_uppercase)
             && !mark.original.chars().any(char::is_lowercase)

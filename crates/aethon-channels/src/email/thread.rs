@@ -14,7 +14,7 @@ use super::proof::is_address;
 /// How many bytes of the hash are in a name.
 const NAME_BYTES: usize = 4;
 /// How many mails a reply references: the first and the newest.
-const MOST_REFERENCES: usize = 12;
+const MAX_REFERENCES: usize = 12;
 
 /// What a reply must reference.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,8 +33,8 @@ impl Thread {
         let mut all = self.references.clone();
         all.retain(|id| *id != self.last);
         all.push(self.last.clone());
-        if all.len() > MOST_REFERENCES {
-            all.drain(1..all.len() - (MOST_REFERENCES - 1));
+        if all.len() > MAX_REFERENCES {
+            all.drain(1..all.len() - (MAX_REFERENCES - 1));
         }
         all
     }

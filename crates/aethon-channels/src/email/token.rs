@@ -13,9 +13,9 @@ use tokio::io::AsyncReadExt as _;
 use tokio::time::{Instant, timeout};
 
 /// How long the command may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How many bytes of its output are read.
-const LONGEST: u64 = 64 << 10;
+const MAX_LEN: u64 = 64 << 10;
 /// How long a token is reused. Tokens are valid for longer, but only the command knows how long.
 const FRESH_FOR: Duration = Duration::from_secs(240);
 
@@ -67,7 +67,7 @@ impl Tokens {
             known.is_used = true;
             return Ok(known.token.clone());
         }
-        let token = timeout(PATIENCE, printed(program, &**programs)).await;
+        let token = timeout(TIMEOUT, printed(program, &**programs)).await;
         let token = token.map_err(|_| said("did not answer in time"))??;
         *self.last() = Some(Known { token: token.clone(), since: Instant::now(), is_used: false });
         Ok(token)
@@ -106,7 +106,7 @@ async fn printed(program: &Program, programs: &dyn Programs) -> Result<Secret, N
     drop(running.input);
     let mut text = Vec::new();
     let mut complaints = tokio::io::sink();
-    let mut answer = running.output.take(LONGEST);
+    let mut answer = running.output.take(MAX_LEN);
     let (read, _) =
         tokio::join!(answer.read_to_end(&mut text), tokio::io::copy(&mut running.errors, &mut complaints));
     read.map_err(|error| said(&format!("could not be read: {error}")))?;

@@ -26,9 +26,9 @@ const LISTEN: Duration = Duration::from_secs(9 * 60);
 /// The pause before polling again a server that reports messages but has none.
 const BREATH: Duration = Duration::from_secs(1);
 /// How much of a stranger's mail is read: enough for a code.
-const MOST_OF_STRANGERS: usize = 64 << 10;
+const MAX_OF_STRANGERS: usize = 64 << 10;
 /// How much of an oversized mail is read.
-const MOST_OF_LONG: usize = 512 << 10;
+const MAX_OF_LONG: usize = 512 << 10;
 /// How far back mails are checked again. Their ids are remembered for one day longer.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(6 * 24);
 /// How long a stranger's thread is remembered.
@@ -182,9 +182,9 @@ impl Session {
         };
         let sender = Sender { id: address, name: None, group: None };
         let is_known = intake.may_write(&sender).await?;
-        let most = if is_known { mail.most } else { MOST_OF_STRANGERS };
+        let most = if is_known { mail.most } else { MAX_OF_STRANGERS };
         let size = usize::try_from(found.size).unwrap_or(usize::MAX);
-        let cut = (size > most).then_some(if is_known { MOST_OF_LONG } else { MOST_OF_STRANGERS });
+        let cut = (size > most).then_some(if is_known { MAX_OF_LONG } else { MAX_OF_STRANGERS });
         let Some(whole) = self.imap.whole(uid, cut).await? else { return Ok(()) };
         let stand_in = format!("<{}.{uid}@mailbox>", self.validity);
         let mut letter = Letter::read(whole.bytes.as_deref().unwrap_or_default(), &head, &stand_in);

@@ -8,13 +8,13 @@ use aethon_core::secret::Secret;
 use serde_json::Value;
 
 use super::Options;
-use crate::rest::{self, PATIENCE, encoded};
+use crate::rest::{self, TIMEOUT, encoded};
 use crate::talk::{Failure, Fault};
 
 /// The longest response that is read, in bytes.
-const MOST_ANSWER: usize = 32 << 20;
+const MAX_ANSWER: usize = 32 << 20;
 /// How much longer a request may take that waits for events.
-const POLL_PATIENCE: Duration = Duration::from_secs(60);
+const POLL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A homeserver's API for our account.
 pub(super) struct Api {
@@ -52,27 +52,27 @@ impl Api {
     }
 
     pub(super) async fn get(&self, path: &str) -> Result<Value, Failure> {
-        self.json(&self.exchange, (Method::Get, path), None, PATIENCE).await
+        self.json(&self.exchange, (Method::Get, path), None, TIMEOUT).await
     }
 
     /// Sends a request that waits for events.
     pub(super) async fn poll(&self, path: &str) -> Result<Value, Failure> {
-        self.json(&self.polling, (Method::Get, path), None, POLL_PATIENCE).await
+        self.json(&self.polling, (Method::Get, path), None, POLL_TIMEOUT).await
     }
 
     pub(super) async fn put(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.json(&self.exchange, (Method::Put, path), Some(body), PATIENCE).await
+        self.json(&self.exchange, (Method::Put, path), Some(body), TIMEOUT).await
     }
 
     pub(super) async fn post(&self, path: &str, body: &Value) -> Result<Value, Failure> {
-        self.json(&self.exchange, (Method::Post, path), Some(body), PATIENCE).await
+        self.json(&self.exchange, (Method::Post, path), Some(body), TIMEOUT).await
     }
 
     /// Uploads a file and returns its address.
     pub(super) async fn upload(&self, name: &str, mime: &str, bytes: Vec<u8>) -> Result<String, Failure> {
         let path = format!("/_matrix/media/v3/upload?filename={}", encoded(name));
         let exchange = &self.exchange;
-        let (status, answer) = self.ask(exchange, (Method::Post, &path), (mime, bytes), PATIENCE * 2).await?;
+        let (status, answer) = self.ask(exchange, (Method::Post, &path), (mime, bytes), TIMEOUT * 2).await?;
         let answer = read(status, &answer)?;
         let uri = answer["content_uri"].as_str().map(str::to_owned);
         uri.ok_or_else(|| {
@@ -83,7 +83,7 @@ impl Api {
     /// Downloads a file.
     pub(super) async fn download(&self, path: &str) -> Result<Vec<u8>, Failure> {
         let (status, bytes) =
-            self.ask(&self.exchange, (Method::Get, path), ("", Vec::new()), PATIENCE * 2).await?;
+            self.ask(&self.exchange, (Method::Get, path), ("", Vec::new()), TIMEOUT * 2).await?;
         if status == 200 { Ok(bytes) } else { read(status, &bytes).map(|_| bytes) }
     }
 
@@ -111,7 +111,7 @@ impl Api {
             headers.push(("content-type".to_owned(), content_type.to_owned()));
         }
         let request = ExchangeRequest { method, url: format!("{}{path}", self.base), headers, body };
-        let answer = rest::ask(&**exchange, request, (patience, MOST_ANSWER)).await;
+        let answer = rest::ask(&**exchange, request, (patience, MAX_ANSWER)).await;
         let answer = answer.map_err(|failure| Failure::Fault(failure.fault("the homeserver")))?;
         if answer.status == 429 {
             let pause = answer.header("retry-after").and_then(|pause| pause.parse().ok());

@@ -14,11 +14,11 @@ const INVITED: &str = "invited:";
 /// How long they are stored.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(24);
 /// How many are stored. Further ones are ignored.
-const MOST_INVITED: usize = 20;
+const MAX_INVITED: usize = 20;
 /// Where joined rooms of strangers are stored, with the stranger and the time.
 const STRANGE: &str = "strange:";
 /// How many of them we may be in at once.
-const MOST_STRANGE: usize = 3;
+const MAX_STRANGE: usize = 3;
 
 /// Accepts an invitation from a permitted person and remembers any other.
 pub(super) async fn invited(
@@ -34,7 +34,7 @@ pub(super) async fn invited(
         join(api, room).await?;
         return Ok(());
     }
-    if intake.records().list("matrix", INVITED, MOST_INVITED).await?.len() < MOST_INVITED {
+    if intake.records().list("matrix", INVITED, MAX_INVITED).await?.len() < MAX_INVITED {
         let until = Some(intake.now() + REMEMBERED);
         intake.records().put("matrix", &format!("{INVITED}{room}"), inviter, until).await?;
     }
@@ -44,7 +44,7 @@ pub(super) async fn invited(
 /// Joins rooms of strangers who can be paired now, and leaves those of strangers who were not paired.
 pub(super) async fn tend(api: &Api, intake: &Intake) -> Result<(), Stop> {
     let mut strange = 0;
-    for (name, note) in intake.records().list("matrix", STRANGE, MOST_INVITED).await? {
+    for (name, note) in intake.records().list("matrix", STRANGE, MAX_INVITED).await? {
         let Some((room, (stranger, joined_at))) = name.strip_prefix(STRANGE).zip(read(&note)) else {
             continue;
         };
@@ -58,10 +58,10 @@ pub(super) async fn tend(api: &Api, intake: &Intake) -> Result<(), Stop> {
         }
         intake.records().take("matrix", &name).await?;
     }
-    for (name, inviter) in intake.records().list("matrix", INVITED, MOST_INVITED).await? {
+    for (name, inviter) in intake.records().list("matrix", INVITED, MAX_INVITED).await? {
         let Some(room) = name.strip_prefix(INVITED) else { continue };
         let is_known = intake.may_write(&somebody(&inviter)).await?;
-        if !is_known && (strange >= MOST_STRANGE || !intake.awaits(&inviter, None).await?) {
+        if !is_known && (strange >= MAX_STRANGE || !intake.awaits(&inviter, None).await?) {
             continue;
         }
         if !is_known {

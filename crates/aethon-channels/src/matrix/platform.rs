@@ -25,7 +25,7 @@ pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Mes
 }
 
 /// The longest message in bytes. An event may have 65,536, and an edit contains its text three times, once as HTML.
-const MOST_TEXT: usize = 8000;
+const MAX_TEXT: usize = 8000;
 /// The minimum interval between messages and edits.
 const PACE: Duration = Duration::from_millis(1500);
 /// How long the typing indicator stays, in milliseconds.
@@ -65,7 +65,7 @@ pub(super) fn is_recipient(recipient: &str) -> bool {
 #[async_trait]
 impl Platform for Matrix {
     fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Bytes, length: MOST_TEXT, spans: 500 };
+        let fit = Fit { measure: Measure::Bytes, length: MAX_TEXT, spans: 500 };
         Dialect { sends_once: true, buttons: false, ..Dialect::chat(fit, |_| PACE) }
     }
 

@@ -21,9 +21,9 @@ pub const POLL: Duration = Duration::from_secs(30);
 /// Where the position is stored.
 const SINCE: &str = "since";
 /// How many pages of a gap are fetched.
-const MOST_PAGES: usize = 20;
+const MAX_PAGES: usize = 20;
 /// For how many messages it is remembered whether they are ours.
-const MOST_OURS: usize = 2000;
+const MAX_OURS: usize = 2000;
 /// Which events of rooms are requested.
 const FILTER: &str = r#"{"presence":{"types":[]},"account_data":{"types":[]},"room":{"ephemeral":{"types":[]},"account_data":{"types":[]},"state":{"lazy_load_members":true,"types":["m.room.member"]},"timeline":{"limit":50}}}"#;
 const ENCRYPTED: &str = "I cannot read encrypted rooms. Please write to me in a room without encryption.";
@@ -148,7 +148,7 @@ impl Session {
         let (Some(sender), Some(id)) = (event["sender"].as_str(), event["event_id"].as_str()) else {
             return Ok(false);
         };
-        if self.ours.len() >= MOST_OURS {
+        if self.ours.len() >= MAX_OURS {
             self.ours.clear();
         }
         if sender == self.us {
@@ -188,7 +188,7 @@ impl Session {
             return Ok(Vec::new());
         };
         let mut newest_first = Vec::new();
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let path = format!(
                 "/_matrix/client/v3/rooms/{}/messages?dir=b&limit=100&from={}&to={}",
                 encoded(room),

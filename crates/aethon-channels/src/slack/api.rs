@@ -7,12 +7,12 @@ use aethon_core::exchange::{Exchange, ExchangeRequest, Method};
 use aethon_core::secret::Secret;
 use serde_json::Value;
 
-use crate::rest::{self, PATIENCE, encoded};
+use crate::rest::{self, TIMEOUT, encoded};
 use crate::socket::is_plain_and_here;
 use crate::talk::{Failure, Fault};
 
 /// The longest response that is read, in bytes.
-const MOST_ANSWER: usize = 8 << 20;
+const MAX_ANSWER: usize = 8 << 20;
 /// The pause when Slack asks for one without a duration.
 const USUAL_PAUSE: Duration = Duration::from_secs(30);
 
@@ -103,7 +103,7 @@ impl Api {
         let headers = vec![("content-type".to_owned(), "application/octet-stream".to_owned())];
         let request = ExchangeRequest { method: Method::Post, url: address.to_owned(), headers, body: bytes };
         // Nothing is shown until the upload is completed, so a doubtful one counts as not done.
-        match rest::ask(&*self.exchange, request, (PATIENCE * 2, MOST_ANSWER)).await {
+        match rest::ask(&*self.exchange, request, (TIMEOUT * 2, MAX_ANSWER)).await {
             Ok(answer) if answer.status == 200 => Ok(()),
             Ok(answer) if answer.status == 429 => Err(wants_pause("the upload", &answer)),
             Ok(answer) => Err(Fault::later(format!("Slack does not take the file ({})", answer.status))),
@@ -118,7 +118,7 @@ impl Api {
         let headers = vec![authorization(&self.bot)];
         let request =
             ExchangeRequest { method: Method::Get, url: address.to_owned(), headers, body: Vec::new() };
-        let answer = rest::ask(&*self.exchange, request, (PATIENCE * 2, most)).await;
+        let answer = rest::ask(&*self.exchange, request, (TIMEOUT * 2, most)).await;
         let answer = answer.map_err(|failure| Fault::later(failure.message))?;
         let kind = answer.header("content-type").unwrap_or_default();
         // Without access, Slack returns a sign-in page instead of the file.
@@ -151,7 +151,7 @@ impl Api {
             headers.push(("content-type".to_owned(), content_type.to_owned()));
         }
         let request = ExchangeRequest { method, url, headers, body };
-        let answer = rest::ask(&*self.exchange, request, (PATIENCE, MOST_ANSWER)).await;
+        let answer = rest::ask(&*self.exchange, request, (TIMEOUT, MAX_ANSWER)).await;
         let answer = answer.map_err(|failure| Failure::Fault(failure.fault(name)))?;
         let told = answer.json();
         match (answer.status, told["error"].as_str()) {

@@ -9,10 +9,10 @@ use std::cell::Cell;
 use serde_json::{Value, json};
 
 use crate::talk::Button;
-use crate::text::{Fit, MOST_ADDRESS, Measure, Style, Styled, split};
+use crate::text::{Fit, MAX_ADDRESS, Measure, Style, Styled, split};
 
 /// The longest text of a section.
-const MOST_SECTION: usize = 2900;
+const MAX_SECTION: usize = 2900;
 /// Placeholders before and after a mark until its neighbours are known.
 const OPENS: char = '\u{F8F0}';
 const CLOSES: char = '\u{F8F1}';
@@ -52,7 +52,7 @@ pub(super) fn mrkdwn(text: &Styled) -> String {
                     let line = if in_quote.get() { "\n> " } else { "\n" };
                     if opens { format!("```{line}") } else { format!("{line}```") }
                 }
-                Style::Link(address) if address.len() > MOST_ADDRESS => String::new(),
+                Style::Link(address) if address.len() > MAX_ADDRESS => String::new(),
                 Style::Link(address) if opens => format!("<{}|", escaped(address).replace('|', "%7C")),
                 Style::Link(_) => ">".into(),
             }
@@ -111,7 +111,7 @@ pub(super) fn settled(text: &str) -> String {
 
 /// Returns a text with buttons below it.
 pub(super) fn blocks(text: &Styled, buttons: &[Button]) -> Value {
-    let fit = Fit { measure: Measure::Slack, length: MOST_SECTION, spans: 1000 };
+    let fit = Fit { measure: Measure::Slack, length: MAX_SECTION, spans: 1000 };
     let section =
         |part: &Styled| json!({"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn(part)}});
     let mut blocks: Vec<Value> = split(text, fit).iter().map(section).collect();

@@ -38,7 +38,7 @@ pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Mes
 }
 
 /// The longest text, including markup and escapes: edits allow 4,000.
-const MOST_TEXT: usize = 3800;
+const MAX_TEXT: usize = 3800;
 /// The minimum interval between posts and edits. A channel allows one post a second, a workspace fifty edits a
 /// minute.
 const PACE: Duration = Duration::from_millis(1250);
@@ -296,7 +296,7 @@ fn unstored(error: Error) -> Fault {
 #[async_trait]
 impl Platform for Slack {
     fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Slack, length: MOST_TEXT, spans: 200 };
+        let fit = Fit { measure: Measure::Slack, length: MAX_TEXT, spans: 200 };
         Dialect { sends_once: true, has_threads, ..Dialect::chat(fit, |_| PACE) }
     }
 

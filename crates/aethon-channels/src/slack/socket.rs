@@ -28,9 +28,9 @@ const PING: Duration = Duration::from_secs(30);
 /// How long nothing may be received, not even a pong.
 const SILENCE: Duration = Duration::from_secs(75);
 /// How many envelopes wait to be processed. Further ones stay unread on the socket.
-const MOST_WAITING: usize = 200;
+const MAX_WAITING: usize = 200;
 /// How many responses to button presses may be in progress. Further presses count but get no response.
-const MOST_ANSWERS: usize = 50;
+const MAX_ANSWERS: usize = 50;
 /// The pauses before retrying what could not be stored. After that, Slack resends it.
 const PAUSES: [u64; 4] = [1, 2, 4, 8];
 /// How long an old socket is kept to acknowledge what is still being processed.
@@ -124,7 +124,7 @@ impl Connection<'_> {
                 taken = self.work.next() => settle(self.intake, taken, &mut socket).await?,
                 Some(()) = self.answers.next() => {}
                 _ = ping.tick() => socket.ping().await.map_err(broken)?,
-                heard = socket.next(SILENCE), if self.work.len() < MOST_WAITING => {
+                heard = socket.next(SILENCE), if self.work.len() < MAX_WAITING => {
                     let heard = heard.map_err(broken)?;
                     match heard["type"].as_str() {
                         Some("disconnect") if is_refresh(&heard) => {
@@ -184,7 +184,7 @@ impl Connection<'_> {
         let chat = inbound::chat_of(payload);
         let sender = Sender { id: text(&payload["user"]["id"]), name: None, group: None };
         let press = Press { data: text(&action["value"]), sender, chat: chat.clone() };
-        let (slack, intake, is_told) = (self.slack, self.intake, self.answers.len() < MOST_ANSWERS);
+        let (slack, intake, is_told) = (self.slack, self.intake, self.answers.len() < MAX_ANSWERS);
         self.answers.push(Box::pin(async move {
             let told = intake.press(&press).await;
             if is_told {

@@ -16,13 +16,13 @@ use super::platform::{LOOKED_THROUGH, Place, Slack, reference};
 use crate::talk::{Asked, Fault, Growth};
 
 /// The most text put in a stream, in characters: Slack allows 12,000, and neutralised mentions grow.
-const MOST_MARKDOWN: usize = 11_500;
+const MAX_MARKDOWN: usize = 11_500;
 /// Slack's own limit.
-const MOST_TAKEN: usize = 12_000;
+const MAX_TAKEN: usize = 12_000;
 /// How many streams may be open. Further replies are shown by edits.
-const MOST_OPEN: usize = 1000;
+const MAX_OPEN: usize = 1000;
 /// For how many private messages the thread is remembered.
-const MOST_THREADS: usize = 500;
+const MAX_THREADS: usize = 500;
 /// Suffix of the id of a message that started as a stream.
 const STREAMED: &str = " stream";
 /// Slack's error for editing a stream that is still open.
@@ -47,7 +47,7 @@ impl Streams {
     /// Records the thread of a private message.
     pub(super) fn heard(&self, message: &str, thread: &str) {
         let mut threads = lock(&self.threads);
-        if threads.len() >= MOST_THREADS {
+        if threads.len() >= MAX_THREADS {
             threads.pop_front();
         }
         threads.push_back((message.to_owned(), thread.to_owned()));
@@ -59,7 +59,7 @@ impl Streams {
     }
 
     fn is_full(&self) -> bool {
-        lock(&self.open).len() >= MOST_OPEN
+        lock(&self.open).len() >= MAX_OPEN
     }
 
     fn hold(&self, message: &str, text: String) {
@@ -151,7 +151,7 @@ impl Slack {
 #[async_trait]
 impl Growth for Slack {
     fn most(&self) -> usize {
-        MOST_MARKDOWN
+        MAX_MARKDOWN
     }
 
     fn is_grown(&self, message: &str) -> bool {
@@ -167,7 +167,7 @@ impl Growth for Slack {
             return Err(Fault::Refused("there is no thread for a stream".into()));
         };
         // There is nothing yet that could stand alone.
-        if text.is_empty() || text.chars().count() > MOST_TAKEN {
+        if text.is_empty() || text.chars().count() > MAX_TAKEN {
             return Err(Fault::Refused("the first words are none for a stream".into()));
         }
         let team = self.account().await?.team;
@@ -206,7 +206,7 @@ impl Growth for Slack {
             return Err(Fault::Refused("the stream is not open".into()));
         };
         let text = settled(text);
-        let more = text.strip_prefix(&shown).filter(|_| text.chars().count() <= MOST_TAKEN);
+        let more = text.strip_prefix(&shown).filter(|_| text.chars().count() <= MAX_TAKEN);
         let is_shorter = more.is_none() && shown.starts_with(&text);
         let Some(more) = more.filter(|more| !more.is_empty()) else {
             // Keep the stream registered as open.
@@ -237,7 +237,7 @@ impl Growth for Slack {
             return Err(Fault::Gone("this is no message of Slack".into()));
         };
         let text = markdown(text);
-        if text.chars().count() > MOST_TAKEN {
+        if text.chars().count() > MAX_TAKEN {
             return Err(Fault::Refused("the text is too long for a stream".into()));
         }
         let shown = self.streams.release(message);

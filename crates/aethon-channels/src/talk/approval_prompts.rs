@@ -24,7 +24,7 @@ use crate::pairing::fresh_code;
 use crate::text::{Fit, Style, Styled, split};
 
 /// How many prompts are kept. The oldest are dropped, and are denied when they time out.
-const MOST_OPEN: usize = 256;
+const MAX_OPEN: usize = 256;
 
 /// The space reserved for the outcome.
 const OUTCOME: usize = 60;
@@ -88,7 +88,7 @@ impl ApprovalPrompts {
         };
         {
             let mut open = self.lock();
-            while open.len() >= MOST_OPEN {
+            while open.len() >= MAX_OPEN {
                 open.pop_first();
             }
             open.insert(code.clone(), prompt);
@@ -134,7 +134,7 @@ impl ApprovalPrompts {
     /// Marks prompts left by a crash as void and removes their buttons.
     pub(super) async fn void(&self) {
         let channel = self.outlet.channel();
-        let left = match self.outlet.services.records.list(channel, RECORDS, MOST_OPEN).await {
+        let left = match self.outlet.services.records.list(channel, RECORDS, MAX_OPEN).await {
             Ok(left) => left,
             Err(error) => {
                 tracing::warn!(channel, %error, "questions of the time before cannot be read");

@@ -15,7 +15,7 @@ const BURST: u32 = 3;
 /// How many calls a quiet channel has in reserve for all chats together.
 pub(crate) const BURST_OF_ALL: u32 = 5;
 /// How many chats are remembered. Quiet ones are dropped first, which loses nothing.
-const MOST_CHATS: usize = 4096;
+const MAX_CHATS: usize = 4096;
 
 /// The budgets of a channel's chats, and of all of them together.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Budget {
     fn slots(&self, now: Instant) -> MutexGuard<'_, Slots> {
         // Every statement leaves the slots consistent, so a poisoned lock is usable.
         let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if slots.chats.len() >= MOST_CHATS {
+        if slots.chats.len() >= MAX_CHATS {
             slots.chats.retain(|_, chat| chat.paid_at > now || chat.closed_until > now);
         }
         slots

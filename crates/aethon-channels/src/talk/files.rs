@@ -9,7 +9,7 @@ use super::platform::{Arrival, Offer};
 use super::speech;
 
 /// How many files of a message are accepted.
-const MOST_FILES: usize = 10;
+const MAX_FILES: usize = 10;
 
 /// Returns whether any file must be fetched, which takes time.
 pub(super) fn are_to_be_fetched(outlet: &Outlet, arrival: &Arrival) -> bool {
@@ -34,13 +34,13 @@ pub(super) async fn taken(
     is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Taken {
     let mut taken = Taken::default();
-    for offer in arrival.files.iter().take(MOST_FILES) {
+    for offer in arrival.files.iter().take(MAX_FILES) {
         if let Err(note) = take(outlet, offer, is_wanted, &mut taken).await {
             taken.notes.push(note);
         }
     }
-    if arrival.files.len() > MOST_FILES {
-        taken.notes.push(format!("I took the first {MOST_FILES} files."));
+    if arrival.files.len() > MAX_FILES {
+        taken.notes.push(format!("I took the first {MAX_FILES} files."));
     }
     taken
 }

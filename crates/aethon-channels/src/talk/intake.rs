@@ -51,9 +51,9 @@ const SEEN_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// The interval between messages to a stranger.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 /// How many messages with files are processed at once.
-const MOST_AT_ONCE: usize = 4;
+const MAX_AT_ONCE: usize = 4;
 /// The longest pause before retrying one that could not be stored.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 const STRANGER: &str = "Sorry, I only talk to people I know.";
 const PAIRED: &str = "You are connected. Write to me whenever you like; /help lists the commands.";
@@ -168,7 +168,7 @@ impl Intake {
         let mut processing = FuturesUnordered::new();
         loop {
             tokio::select! {
-                entry = self.waiting.next(), if processing.len() < MOST_AT_ONCE => processing.push(self.process(entry)),
+                entry = self.waiting.next(), if processing.len() < MAX_AT_ONCE => processing.push(self.process(entry)),
                 Some(()) = processing.next() => {}
             }
         }
@@ -195,7 +195,7 @@ impl Intake {
         {
             tracing::warn!(channel = self.outlet.channel(), %error, "a message with files could not be taken in; trying again");
             sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
         }
         self.waiting.done(&entry).await;
     }

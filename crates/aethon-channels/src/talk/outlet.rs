@@ -19,10 +19,10 @@ use crate::options::{ChannelServices, Rules};
 const WORD_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
 /// How often showing something directly is attempted.
-const MOST_ATTEMPTS: usize = 4;
+const MAX_ATTEMPTS: usize = 4;
 
 /// The longest pause between those attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// What everything outgoing needs.
 pub(super) struct Outlet {
@@ -133,9 +133,9 @@ impl Outlet {
 
     /// Shows something that is useful only now and so cannot go through the outbox. Tries a few times.
     pub(super) async fn show(&self, chat: &str, content: Content<'_>, key: &str) -> Option<String> {
-        for _ in 0..MOST_ATTEMPTS {
+        for _ in 0..MAX_ATTEMPTS {
             while let Err(wait) = self.take(chat) {
-                sleep(wait.min(LONGEST_PAUSE)).await;
+                sleep(wait.min(MAX_PAUSE)).await;
             }
             match self.post(chat, content, key).await {
                 Ok(message) => return Some(message),

@@ -18,7 +18,7 @@ use super::platform::Fault;
 /// The first pause after a failure. It doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause. A successful round that lasted longer resets the pause to the first.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// Why a round failed.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub(crate) async fn receive(rounds: &mut dyn Rounds, intake: &Intake, mut shutdo
         if intake.health().fails(&message) {
             tracing::warn!(channel, message, "nothing can be received; trying again");
         }
-        failures = if started.elapsed() > LONGEST_PAUSE { 1 } else { failures + 1 };
+        failures = if started.elapsed() > MAX_PAUSE { 1 } else { failures + 1 };
         tokio::select! {
             () = shutdown.requested() => break,
             () = sleep(after.unwrap_or_else(|| pause_after(failures))) => {}
@@ -119,7 +119,7 @@ pub(crate) async fn receive(rounds: &mut dyn Rounds, intake: &Intake, mut shutdo
 }
 
 fn pause_after(failures: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(LONGEST_PAUSE)
+    FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(10)).min(MAX_PAUSE)
 }
 
 #[cfg(test)]

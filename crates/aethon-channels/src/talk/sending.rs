@@ -28,11 +28,11 @@ use super::stream::{BEING_SENT, Streams, key_of, record_of};
 use crate::text::{Styled, rich, split, styled};
 
 /// How long a delivery waits for the rate budget before it is postponed.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
+const MAX_WAIT: Duration = Duration::from_secs(3);
 /// How long it is remembered what has arrived. Longer than the lifetime of any delivery.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often a part with unknown outcome is sent, if the platform cannot deduplicate.
-const MOST_DOUBTS: u32 = 2;
+const MAX_DOUBTS: u32 = 2;
 
 /// The stored state of a delivery.
 #[derive(Debug, Serialize, Deserialize)]
@@ -165,7 +165,7 @@ impl<'a> Attempt<'a> {
 
     /// Sends the next part or file.
     async fn next(&mut self) -> Result<(), DeliveryError> {
-        if self.progress.doubts >= MOST_DOUBTS && !self.outlet.platform.dialect().sends_once {
+        if self.progress.doubts >= MAX_DOUBTS && !self.outlet.platform.dialect().sends_once {
             // If the owner decides to send it again after all, it is sent.
             self.progress.doubts = 0;
             self.store().await?;
@@ -229,7 +229,7 @@ impl<'a> Attempt<'a> {
     /// Waits briefly for the rate budget of the chat; other deliveries must not wait long.
     async fn wait(&self) -> Result<(), DeliveryError> {
         while let Err(wait) = self.outlet.take(self.chat) {
-            if wait > LONGEST_WAIT {
+            if wait > MAX_WAIT {
                 return Err(DeliveryError::passing("the chat takes no more for now").after(wait));
             }
             sleep(wait).await;

@@ -14,11 +14,11 @@ use super::platform::Offer;
 
 /// How often a service is tried that may succeed the next time, and how often if a failed attempt may have cost
 /// something.
-const MOST_ATTEMPTS: u32 = 4;
-const MOST_COSTLY: u32 = 2;
+const MAX_ATTEMPTS: u32 = 4;
+const MAX_COSTLY: u32 = 2;
 /// The first pause before a retry, which then doubles, and the longest that a service may ask for.
 const PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// The prefix of spoken words.
 const MARK: &str = "[voice message]";
@@ -56,7 +56,7 @@ pub(super) async fn words(
         if attempt >= most_attempts(&error) || !is_wanted() {
             return Err(error.to_string());
         }
-        sleep(error.retry_after().unwrap_or(pause).min(LONGEST_PAUSE)).await;
+        sleep(error.retry_after().unwrap_or(pause).min(MAX_PAUSE)).await;
         (attempt, pause) = (attempt + 1, pause * 2);
     }
 }
@@ -64,7 +64,7 @@ pub(super) async fn words(
 fn most_attempts(error: &ModelError) -> u32 {
     match error.kind() {
         _ if !error.is_retryable() => 1,
-        ModelErrorKind::Timeout | ModelErrorKind::Malformed => MOST_COSTLY,
-        _ => MOST_ATTEMPTS,
+        ModelErrorKind::Timeout | ModelErrorKind::Malformed => MAX_COSTLY,
+        _ => MAX_ATTEMPTS,
     }
 }

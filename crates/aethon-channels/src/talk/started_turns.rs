@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use aethon_core::ids::{SessionId, TurnId};
 
 /// How many turns are remembered. The oldest have long ended.
-const MOST: usize = 2000;
+const MAX_COUNT: usize = 2000;
 
 /// The recently started turns of a channel.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl StartedTurns {
         if all.iter().rev().any(|other| other.turn == started.turn) {
             return;
         }
-        while all.len() >= MOST {
+        while all.len() >= MAX_COUNT {
             all.pop_front();
         }
         all.push_back(started);

@@ -39,11 +39,11 @@ const STEP: Duration = Duration::from_secs(1);
 /// The interval between typing indicators before there is text.
 const TYPING: Duration = Duration::from_secs(4);
 /// How long a delivery waits for the stream to end.
-const LONGEST_END: Duration = Duration::from_secs(40);
+const MAX_END: Duration = Duration::from_secs(40);
 /// How long the message of a turn is remembered.
 const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How often showing may fail before the rest is left to the delivery.
-const MOST_FAILURES: u32 = 3;
+const MAX_FAILURES: u32 = 3;
 /// When an unchanged draft is shown again, well before it expires.
 const DRAFT_RENEWAL: Duration = Duration::from_secs(20);
 const GROWS: &str = " …";
@@ -126,7 +126,7 @@ impl Streams {
         stream.change(|state| state.is_closed = true);
         let mut ended = stream.ended.subscribe();
         // An error means that the task is gone, which also counts as an end.
-        if timeout(LONGEST_END, ended.wait_for(|ended| *ended)).await.is_err() {
+        if timeout(MAX_END, ended.wait_for(|ended| *ended)).await.is_err() {
             tracing::warn!(channel = self.outlet.channel(), %turn, "a reply that was shown as it grew did not end");
         }
         lock(&self.open).remove(turn);
@@ -178,7 +178,7 @@ impl Streams {
             growth: self.outlet.growth.as_deref(),
             drafted: None,
             // Another first message could be a duplicate.
-            failures: if is_doubtful { MOST_FAILURES } else { 0 },
+            failures: if is_doubtful { MAX_FAILURES } else { 0 },
         };
         let mut next_typing = Instant::now();
         let mut next_step: Option<Instant> = None;
@@ -199,7 +199,7 @@ impl Streams {
             }
             let now = Instant::now();
             let is_dirty = has_grown || showing.fades_soon(now);
-            if is_dirty && self.outlet.rules.streams && showing.failures < MOST_FAILURES {
+            if is_dirty && self.outlet.rules.streams && showing.failures < MAX_FAILURES {
                 let first = if showing.message.is_some() { now } else { now + FIRST_WORDS };
                 let due = *next_step.get_or_insert(first);
                 if due <= now {
@@ -209,7 +209,7 @@ impl Streams {
                 self.outlet.typing(&stream.chat).await;
                 next_typing = Instant::now() + TYPING;
             }
-            let wake = match next_step.filter(|_| is_dirty && showing.failures < MOST_FAILURES) {
+            let wake = match next_step.filter(|_| is_dirty && showing.failures < MAX_FAILURES) {
                 Some(due) => due.max(now + Duration::from_millis(20)),
                 None => next_typing.max(now + TYPING),
             };
@@ -294,7 +294,7 @@ impl Showing<'_> {
                 self.failures += 1;
                 // After a doubtful first message, another one could be a duplicate, unless the platform deduplicates.
                 if self.message.is_none() && !is_draft && !dialect.sends_once {
-                    self.failures = MOST_FAILURES;
+                    self.failures = MAX_FAILURES;
                 }
                 tracing::debug!(
                     channel = self.outlet.channel(),

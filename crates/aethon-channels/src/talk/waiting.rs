@@ -17,7 +17,7 @@ use super::outlet::Outlet;
 use super::platform::Arrival;
 
 /// How many may wait. Beyond that, receiving blocks.
-const MOST: usize = 200;
+const MAX_COUNT: usize = 200;
 /// How long one is kept.
 const KEPT_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Where they are stored, in the order of their names.
@@ -59,7 +59,7 @@ impl Waiting {
 
     /// Loads what the previous run left.
     pub(super) async fn load(&self) -> Result<()> {
-        let stored = self.outlet.services.records.list(self.outlet.channel(), RECORDS, MOST).await?;
+        let stored = self.outlet.services.records.list(self.outlet.channel(), RECORDS, MAX_COUNT).await?;
         let mut list = self.lock();
         for (name, kept) in stored {
             let number = name.strip_prefix(RECORDS).and_then(|number| number.parse().ok());
@@ -86,7 +86,7 @@ impl Waiting {
     pub(super) async fn put(&self, kept: Kept) -> Result<()> {
         loop {
             let changed = self.changed.notified();
-            if self.lock().entries.len() < MOST {
+            if self.lock().entries.len() < MAX_COUNT {
                 break;
             }
             changed.await;

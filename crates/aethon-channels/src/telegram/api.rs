@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use super::newer;
 use super::wire::Envelope;
-use crate::rest::{self, PATIENCE, RequestFailure};
+use crate::rest::{self, RequestFailure, TIMEOUT};
 use crate::talk::Fault;
 
 /// The longest response that is read, in bytes.
-const MOST_ANSWER: usize = 8 << 20;
+const MAX_ANSWER: usize = 8 << 20;
 /// How much longer a call may take that waits for updates.
-const POLL_PATIENCE: Duration = Duration::from_secs(75);
+const POLL_TIMEOUT: Duration = Duration::from_secs(75);
 
 /// How a call failed.
 #[derive(Debug)]
@@ -73,13 +73,13 @@ impl Api {
     /// Calls a method.
     pub(super) async fn call<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T, Failure> {
         let body = ("application/json".to_owned(), params.to_string().into_bytes());
-        self.ask(&self.exchange, method, body, PATIENCE).await
+        self.ask(&self.exchange, method, body, TIMEOUT).await
     }
 
     /// Calls a method that waits for updates.
     pub(super) async fn poll<T: DeserializeOwned>(&self, method: &str, params: &Value) -> Result<T, Failure> {
         let body = ("application/json".to_owned(), params.to_string().into_bytes());
-        self.ask(&self.polling, method, body, POLL_PATIENCE).await
+        self.ask(&self.polling, method, body, POLL_TIMEOUT).await
     }
 
     /// Calls a method with a form that contains a file.
@@ -88,7 +88,7 @@ impl Api {
         method: &str,
         form: (String, Vec<u8>),
     ) -> Result<T, Failure> {
-        self.ask(&self.exchange, method, form, PATIENCE * 2).await
+        self.ask(&self.exchange, method, form, TIMEOUT * 2).await
     }
 
     /// Downloads a file of at most `most` bytes from this path.
@@ -100,7 +100,7 @@ impl Api {
         }
         let url = format!("{}/file/bot{}/{path}", self.base, self.token.expose());
         let request = ExchangeRequest { method: Method::Get, url, headers: Vec::new(), body: Vec::new() };
-        match rest::ask(&*self.exchange, request, (PATIENCE * 2, most + 1)).await {
+        match rest::ask(&*self.exchange, request, (TIMEOUT * 2, most + 1)).await {
             Ok(answer) if answer.status == 200 => Ok(answer.body),
             Ok(answer) => Err(Fault::Refused(format!("the file is not there ({})", answer.status))),
             Err(failure) => Err(Fault::later(self.redacted(&failure.message))),
@@ -117,7 +117,7 @@ impl Api {
         let url = format!("{}/bot{}/{method}", self.base, self.token.expose());
         let headers = vec![("content-type".to_owned(), content_type)];
         let request = ExchangeRequest { method: Method::Post, url, headers, body };
-        let answer = rest::ask(&**exchange, request, (patience, MOST_ANSWER)).await;
+        let answer = rest::ask(&**exchange, request, (patience, MAX_ANSWER)).await;
         let rest::RestAnswer { status, body: answer, .. } = answer.map_err(|failure| {
             let message = self.redacted(&failure.message);
             Failure::Fault(RequestFailure { message, ..failure }.fault(method))

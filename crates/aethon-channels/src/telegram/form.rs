@@ -30,12 +30,12 @@ pub(super) fn entities(text: &Styled) -> Vec<Value> {
             entities.push(entity);
         }
     }
-    entities.truncate(MOST_ENTITIES);
+    entities.truncate(MAX_ENTITIES);
     entities
 }
 
 /// How many entities a message may have.
-pub(super) const MOST_ENTITIES: usize = 100;
+pub(super) const MAX_ENTITIES: usize = 100;
 
 /// Returns what remains of a span after removing code inside it and a quote around it.
 fn stretches(text: &Styled, number: usize, span: &Span) -> Vec<(usize, usize)> {

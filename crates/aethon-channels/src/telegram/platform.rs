@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::Options;
 use super::api::{Api, Failure};
-use super::form::{MOST_ENTITIES, entities};
+use super::form::{MAX_ENTITIES, entities};
 use super::newer::{self, Newer};
 use super::updates::Updates;
 use super::wire::{File, Message};
@@ -32,11 +32,11 @@ pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Mes
 }
 
 /// The longest message in UTF-16 units.
-const MOST_TEXT: usize = 4096;
+const MAX_TEXT: usize = 4096;
 /// The largest file that a bot may download.
-const MOST_FILE: usize = 20 << 20;
+const MAX_FILE: usize = 20 << 20;
 /// How many id changes of groups are remembered.
-const MOST_MOVES: usize = 1000;
+const MAX_MOVES: usize = 1000;
 
 pub(super) struct Telegram {
     api: Api,
@@ -71,7 +71,7 @@ impl Telegram {
     }
 
     pub(super) async fn remember_moves(&self, records: &dyn ChannelRecords) -> Result<()> {
-        for (name, now) in records.list("telegram", "moved:", MOST_MOVES).await? {
+        for (name, now) in records.list("telegram", "moved:", MAX_MOVES).await? {
             let first = name.strip_prefix("moved:").and_then(|first| first.parse().ok());
             if let (Some(first), Ok(now)) = (first, now.parse()) {
                 self.moves().insert(first, now);
@@ -193,7 +193,7 @@ fn file_method(file: &Attachment) -> (&'static str, &'static str) {
 #[async_trait]
 impl Platform for Telegram {
     fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_ENTITIES / 2 };
+        let fit = Fit { measure: Measure::Utf16, length: MAX_TEXT, spans: MAX_ENTITIES / 2 };
         Dialect {
             pace_of_all: self.pace_of_all,
             drafts: self.newer.drafts(),
@@ -268,7 +268,7 @@ impl Platform for Telegram {
         let Some(path) = found.file_path else {
             return Err(Fault::Refused("Telegram gives no path for the file".into()));
         };
-        self.api.fetch(&path, MOST_FILE).await
+        self.api.fetch(&path, MAX_FILE).await
     }
 
     async fn inspect(&self) -> Vec<Check> {

@@ -9,6 +9,6 @@ mod tree;
 
 pub(crate) use html::html;
 pub(crate) use rich::{RichFit, rich};
-pub(crate) use split::{Fit, MOST_ADDRESS, Measure, split};
+pub(crate) use split::{Fit, MAX_ADDRESS, Measure, split};
 pub(crate) use styled::{Span, Style, Styled};
 pub(crate) use tree::styled;

@@ -20,7 +20,7 @@ pub(crate) enum Measure {
 }
 
 /// The longest address that is written into a message. That of a longer link is omitted.
-pub(crate) const MOST_ADDRESS: usize = 400;
+pub(crate) const MAX_ADDRESS: usize = 400;
 
 impl Measure {
     /// Returns the length of a text.
@@ -50,7 +50,7 @@ impl Measure {
         match (self, style) {
             (Self::Utf16 | Self::Bytes, _) => 0,
             (_, Style::Block(language)) => 10 + language.len(),
-            (_, Style::Link(address)) if address.len() > MOST_ADDRESS => 0,
+            (_, Style::Link(address)) if address.len() > MAX_ADDRESS => 0,
             (Self::Discord, Style::Link(address)) => address.len() + 6,
             (_, Style::Link(address)) => address.len() + 4 * address.matches('&').count() + 5,
             _ => 6,

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 /// The maximum width of such a table. A wider one becomes a list of its rows.
-const MOST_COLUMNS: usize = 64;
+const MAX_COLUMNS: usize = 64;
 
 /// Formats these rows, the first of which is the header.
 pub(super) fn lines(rows: &[Vec<String>]) -> Option<String> {
@@ -12,7 +12,7 @@ pub(super) fn lines(rows: &[Vec<String>]) -> Option<String> {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
-    if widths.iter().sum::<usize>() + 3 * (columns - 1) > MOST_COLUMNS {
+    if widths.iter().sum::<usize>() + 3 * (columns - 1) > MAX_COLUMNS {
         return None;
     }
     let mut out = String::new();

@@ -14,7 +14,7 @@ use super::table;
 /// The longest text to be parsed, in bytes.
 const MAX_SOURCE: usize = 512 << 10;
 /// How long parsing may take.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// The deepest allowed nesting.
 const MAX_DEPTH: usize = 40;
 
@@ -44,7 +44,7 @@ pub(super) fn document<'a>(arena: &'a Arena<'a>, source: &str) -> Option<Node<'a
     if source.len() > MAX_SOURCE {
         return None;
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     try_parse_document(arena, source, &dialect(), &|| Instant::now() >= deadline).ok()
 }
 

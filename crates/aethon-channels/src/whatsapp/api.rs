@@ -8,13 +8,13 @@ use aethon_core::secret::Secret;
 use serde_json::Value;
 
 use super::Options;
-use crate::rest::{self, PATIENCE, RestAnswer, encoded};
+use crate::rest::{self, RestAnswer, TIMEOUT, encoded};
 use crate::talk::{Failure, Fault};
 
 /// The longest response that is read, in bytes.
-const MOST_ANSWER: usize = 1 << 20;
+const MAX_ANSWER: usize = 1 << 20;
 /// How long a file transfer may take.
-const FILE_PATIENCE: Duration = Duration::from_secs(90);
+const FILE_TIMEOUT: Duration = Duration::from_secs(90);
 /// The pause when Meta asks for one without a duration.
 const PAUSE: Duration = Duration::from_secs(10);
 /// Hosts of files, besides the Graph API's own address.
@@ -86,7 +86,7 @@ impl Api {
             // The request carries the token, so the address must be one of Meta's.
             return Err(Failure::Fault(Fault::Refused("the file is not where WhatsApp keeps files".into())));
         }
-        let answer = self.fetch((Method::Get, url), None, (FILE_PATIENCE, most.saturating_add(1))).await?;
+        let answer = self.fetch((Method::Get, url), None, (FILE_TIMEOUT, most.saturating_add(1))).await?;
         if answer.status == 200 { Ok(answer.body) } else { read(answer).map(|_| Vec::new()) }
     }
 
@@ -101,7 +101,7 @@ impl Api {
         url: String,
         body: Option<(String, Vec<u8>)>,
     ) -> Result<RestAnswer, Failure> {
-        self.fetch((method, url), body, (PATIENCE, MOST_ANSWER)).await
+        self.fetch((method, url), body, (TIMEOUT, MAX_ANSWER)).await
     }
 
     async fn fetch(

@@ -24,7 +24,7 @@ use crate::options::ChannelServices;
 /// Where incoming messages are stored until they are processed.
 pub(super) const WAITING: &str = "inbox:";
 /// How many may wait.
-const MOST_WAITING: usize = 1000;
+const MAX_WAITING: usize = 1000;
 /// How long they are kept. Older messages are not answered anyway.
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -102,8 +102,8 @@ impl PlatformCalls for Calls {
         if parts.is_empty() {
             return Ok(CallbackOutcome::Stored);
         }
-        let waiting = self.records.list("whatsapp", WAITING, MOST_WAITING).await?.len();
-        if waiting + parts.len() > MOST_WAITING {
+        let waiting = self.records.list("whatsapp", WAITING, MAX_WAITING).await?.len();
+        if waiting + parts.len() > MAX_WAITING {
             return Ok(CallbackOutcome::Busy);
         }
         let until = Some(self.clock.now() + KEPT);

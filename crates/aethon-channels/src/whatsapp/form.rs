@@ -3,7 +3,7 @@
 use crate::text::{Style, Styled};
 
 /// The longest text of a message, in UTF-16 units.
-const MOST_TEXT: usize = 4096;
+const MAX_TEXT: usize = 4096;
 
 /// Returns the text with its marks, or without them if they would make it too long.
 pub(super) fn marked(text: &Styled) -> String {
@@ -19,7 +19,7 @@ pub(super) fn marked(text: &Styled) -> String {
             (Style::Quote | Style::Link(_), _) => String::new(),
         },
     );
-    if marked.encode_utf16().count() <= MOST_TEXT { marked } else { text.text.clone() }
+    if marked.encode_utf16().count() <= MAX_TEXT { marked } else { text.text.clone() }
 }
 
 #[cfg(test)]

@@ -34,17 +34,17 @@ pub fn channel(options: Options, rules: Rules, services: ChannelServices) -> Mes
 }
 
 /// The longest message, leaving space for its marks.
-const MOST_TEXT: usize = 3800;
+const MAX_TEXT: usize = 3800;
 /// The longest text above buttons, in UTF-16 units.
-const MOST_ABOVE_BUTTONS: usize = 1024;
+const MAX_ABOVE_BUTTONS: usize = 1024;
 /// How many spans a message may have.
-const MOST_SPANS: usize = 100;
+const MAX_SPANS: usize = 100;
 /// The minimum interval between messages to a person.
 const PACE: Duration = Duration::from_secs(1);
 /// How long the typing indicator lasts.
 const TYPING: Duration = Duration::from_secs(20);
 /// How many chats are remembered for it.
-const MOST_CHATS: usize = 1000;
+const MAX_CHATS: usize = 1000;
 /// How long Meta may take to report that a message failed.
 const FAILS_WITHIN: SignedDuration = SignedDuration::from_hours(72);
 
@@ -111,7 +111,7 @@ impl WhatsApp {
     /// Records the last message of a chat.
     pub(super) fn note_last(&self, chat: &str, message: &str) {
         let mut last = self.last();
-        if last.len() >= MOST_CHATS {
+        if last.len() >= MAX_CHATS {
             last.pop_first();
         }
         last.insert(chat.to_owned(), Last { message: message.to_owned(), signed_at: None });
@@ -142,7 +142,7 @@ impl WhatsApp {
         if buttons.is_empty() {
             return self.send(chat, "text", json!({"preview_url": false, "body": body})).await;
         }
-        let is_short = body.encode_utf16().count() <= MOST_ABOVE_BUTTONS;
+        let is_short = body.encode_utf16().count() <= MAX_ABOVE_BUTTONS;
         if !is_short {
             self.send(chat, "text", json!({"preview_url": false, "body": body})).await?;
         }
@@ -168,7 +168,7 @@ impl WhatsApp {
 #[async_trait]
 impl Platform for WhatsApp {
     fn dialect(&self) -> Dialect {
-        let fit = Fit { measure: Measure::Utf16, length: MOST_TEXT, spans: MOST_SPANS };
+        let fit = Fit { measure: Measure::Utf16, length: MAX_TEXT, spans: MAX_SPANS };
         Dialect { edits: false, ..Dialect::chat(fit, |_| PACE) }
     }
 

@@ -11,10 +11,10 @@ use crate::path::{KeyPath, Step};
 use crate::schema::{Config, Job, McpServer};
 
 /// The highest accepted price of a million tokens in USD: a dollar per token. Anything above is a typing error.
-const HIGHEST_PRICE: f64 = 1e6;
+const MAX_PRICE: f64 = 1e6;
 
 /// The maximum number of retries of a job.
-const MOST_RETRIES: u32 = 10;
+const MAX_RETRIES: u32 = 10;
 
 /// Describes valid prices.
 const PRICES: &str = "a price in USD per million tokens, not below 0 and at most 1000000";
@@ -44,7 +44,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         ];
         for (name, price) in prices {
             // NaN is in no range.
-            if let Some(price) = price.filter(|price| !(0.0..=HIGHEST_PRICE).contains(price)) {
+            if let Some(price) = price.filter(|price| !(0.0..=MAX_PRICE).contains(price)) {
                 let key = KeyPath::of(["budget", "pricing", model, name]);
                 remarks.problem(key, price.to_string(), PRICES);
             }
@@ -83,8 +83,8 @@ fn job(name: &str, key: &KeyPath, job: &Job, remarks: &mut Remarks) {
             "up to 64 of a-z, 0-9 and -",
         );
     }
-    if job.retries > MOST_RETRIES {
-        let allowed = format!("a number from 0 to {MOST_RETRIES}");
+    if job.retries > MAX_RETRIES {
+        let allowed = format!("a number from 0 to {MAX_RETRIES}");
         remarks.problem(key.key("retries"), job.retries.to_string(), allowed);
     }
 }

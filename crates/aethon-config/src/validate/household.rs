@@ -16,7 +16,7 @@ const CHANNELS: [&str; 6] = ["telegram", "matrix", "discord", "slack", "whatsapp
 pub(super) const SENDER: &str = "CHANNEL:SENDER, where the channel is telegram, matrix, discord, slack, whatsapp or email: telegram:123456789";
 
 /// The maximum length of a conversation's name, in characters.
-const LONGEST: usize = 64;
+const MAX_LEN: usize = 64;
 
 pub(super) fn check(config: &Config, remarks: &mut Remarks) {
     let mut known: BTreeMap<String, &str> = BTreeMap::new();
@@ -45,7 +45,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         }
         let conversation = person.conversation.trim();
         let is_name = conversation.is_empty() || SessionId::of("household", conversation).is_ok();
-        if !is_name || conversation.contains('~') || conversation.chars().count() > LONGEST {
+        if !is_name || conversation.contains('~') || conversation.chars().count() > MAX_LEN {
             let found = quoted(&person.conversation);
             remarks.problem(key.key("conversation"), found, "a short name without ~ and control characters");
         }

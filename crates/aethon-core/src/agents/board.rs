@@ -19,13 +19,13 @@ use crate::message::{Inbound, Reply, TurnEnd};
 use crate::turn::TurnContext;
 
 /// The most rows: more than turns can run.
-const MOST_ROWS: usize = 4096;
+const MAX_ROWS: usize = 4096;
 
 /// How many agent-to-agent conversations are remembered.
-const MOST_CALLERS: usize = 4096;
+const MAX_CALLERS: usize = 4096;
 
 /// The most characters kept of an agent's task.
-const MOST_TASK: usize = 160;
+const MAX_TASK: usize = 160;
 
 /// The role of an agent that nobody has introduced.
 const UNKNOWN_ROLE: &str = "agent";
@@ -135,7 +135,7 @@ impl AgentBoard {
         };
         let row = Row { activity: activity.clone(), calls: Vec::new(), waiting: 0, used: Vec::new() };
         board.rows.insert(turn.turn.clone(), row);
-        while board.rows.len() > MOST_ROWS {
+        while board.rows.len() > MAX_ROWS {
             board.rows.pop_first();
         }
         drop(board);
@@ -222,7 +222,7 @@ impl AgentBoard {
     pub fn called_by(&self, session: &SessionId, caller: Caller) {
         let mut board = self.lock();
         board.callers.retain(|(known, _)| known != session);
-        if board.callers.len() >= MOST_CALLERS {
+        if board.callers.len() >= MAX_CALLERS {
             board.callers.remove(0);
         }
         board.callers.push((session.clone(), caller));
@@ -300,7 +300,7 @@ impl fmt::Debug for AgentBoard {
 /// The first line with words, cut to length.
 fn shortened(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(MOST_TASK) {
+    match line.char_indices().nth(MAX_TASK) {
         None => line.to_owned(),
         Some((end, _)) => format!("{}…", line[..end].trim_end()),
     }

@@ -16,9 +16,9 @@ use crate::tool::{ArgumentRole, ToolSpec};
 use crate::visible;
 
 /// How many are kept; the oldest are dropped, and asked for again.
-const MOST: usize = 256;
+const MAX_COUNT: usize = 256;
 /// How much of an argument is shown.
-const LONGEST_TOLD: usize = 120;
+const MAX_TOLD: usize = 120;
 
 /// A tool, and what its arguments must be.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl Pattern {
         let told = self.exact.iter().map(|(name, value)| {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let value = visible::exact(&value).replace('\n', "↵");
-            let short: String = value.chars().take(LONGEST_TOLD).collect();
+            let short: String = value.chars().take(MAX_TOLD).collect();
             let rest = if short.len() < value.len() { "…" } else { "" };
             format!("{name} {short}{rest}")
         });
@@ -94,7 +94,7 @@ impl Grants {
         let (id, session_id, reason) = (unique(), session.clone(), reason.to_owned());
         let mut grants = self.lock();
         grants.push_back(Grant { id, session_id, allows, pattern, reason });
-        if grants.len() > MOST {
+        if grants.len() > MAX_COUNT {
             grants.pop_front();
         }
     }
@@ -189,6 +189,6 @@ mod tests {
         for number in 0..300 {
             grants.allow(&session("a"), Pattern::of(&write, &json!({"path": number})), "");
         }
-        assert_eq!(grants.all().len(), MOST);
+        assert_eq!(grants.all().len(), MAX_COUNT);
     }
 }

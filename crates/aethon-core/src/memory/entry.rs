@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use super::{GENERAL, LONGEST, LONGEST_WORD, fingerprint};
+use super::{GENERAL, MAX_LEN, MAX_WORD, fingerprint};
 use crate::error::{Error, Result};
 use crate::person::Person;
 use crate::version::{Expected, Version};
@@ -102,7 +102,7 @@ impl NewMemory {
             scope: Scope::default(),
             content: checked_content(content)?,
             category: checked_category(category)?,
-            source: source.chars().take(LONGEST_WORD).collect(),
+            source: source.chars().take(MAX_WORD).collect(),
         })
     }
 
@@ -132,7 +132,7 @@ impl Correction {
         Ok(Self {
             content: content.map(checked_content).transpose()?,
             category: category.map(checked_category).transpose()?,
-            source: source.chars().take(LONGEST_WORD).collect(),
+            source: source.chars().take(MAX_WORD).collect(),
             expected: Expected::Anything,
         })
     }
@@ -149,9 +149,9 @@ fn checked_content(content: &str) -> Result<String> {
     if fingerprint(content).is_none() {
         return Err(Error::invalid("content must not be empty: say in a sentence what is to be remembered"));
     }
-    if content.chars().count() > LONGEST {
+    if content.chars().count() > MAX_LEN {
         return Err(Error::invalid(format!(
-            "content is longer than {LONGEST} characters: remember the facts, and keep the text in a file"
+            "content is longer than {MAX_LEN} characters: remember the facts, and keep the text in a file"
         )));
     }
     Ok(content.to_owned())
@@ -159,10 +159,8 @@ fn checked_content(content: &str) -> Result<String> {
 
 fn checked_category(category: &str) -> Result<String> {
     let category = category.trim();
-    if category.chars().count() > LONGEST_WORD || category.chars().any(char::is_control) {
-        return Err(Error::invalid(format!(
-            "category must be one line of at most {LONGEST_WORD} characters"
-        )));
+    if category.chars().count() > MAX_WORD || category.chars().any(char::is_control) {
+        return Err(Error::invalid(format!("category must be one line of at most {MAX_WORD} characters")));
     }
     Ok(if category.is_empty() { GENERAL.to_owned() } else { category.to_owned() })
 }
@@ -260,7 +258,7 @@ mod tests {
         check("x", "home", Ok(("x", "home")));
         check("", "", Err("content"));
         check(" ?! … ", "", Err("content"));
-        check(&"x".repeat(LONGEST + 1), "", Err("content"));
+        check(&"x".repeat(MAX_LEN + 1), "", Err("content"));
         check("x", &"x".repeat(65), Err("category"));
         check("x", "a\nb", Err("category"));
     }

@@ -23,7 +23,7 @@ use crate::redact::Redactor;
 use crate::untrusted::without_invisible;
 
 /// The largest compiled size of an owner's pattern, in bytes.
-const MOST_PATTERN: usize = 1 << 18;
+const MAX_PATTERN: usize = 1 << 18;
 
 /// Finds secrets in what is about to be remembered. Cheap to clone.
 #[derive(Clone, Default)]
@@ -37,7 +37,7 @@ impl MemoryGuard {
     /// pattern is refused by its number.
     pub fn new(known: Live<Redactor>, patterns: &[String]) -> Result<Self> {
         let compile = |(number, pattern): (usize, &String)| {
-            let built = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MOST_PATTERN).build();
+            let built = RegexBuilder::new(pattern).case_insensitive(true).size_limit(MAX_PATTERN).build();
             built.map_err(|error| {
                 Error::invalid(format!("pattern {} is not a regular expression: {error}", number + 1))
             })

@@ -27,16 +27,16 @@ const LABELS: [&str; 13] = [
 const SCHEMES: [&str; 2] = ["bearer", "basic"];
 
 /// The fewest characters of a labelled secret.
-const LEAST: usize = 4;
+const MIN_COUNT: usize = 4;
 
 /// The fewest characters of a credential after a scheme, which is an ordinary word too.
-const LEAST_CREDENTIAL: usize = 8;
+const MIN_CREDENTIAL: usize = 8;
 
 /// The fewest characters after `sk-`.
-const LEAST_KEY: usize = 8;
+const MIN_KEY: usize = 8;
 
 /// The longest run of letters that is considered as a label.
-const LONGEST_LABEL: usize = 64;
+const MAX_LABEL: usize = 64;
 
 /// Calls back with the range of everything that is labelled as a secret.
 pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
@@ -73,7 +73,7 @@ pub(super) fn is_label(word: &str) -> bool {
 fn labelled(bytes: &[u8], sign: usize) -> Option<Range<usize>> {
     let end = bytes[..sign].iter().rposition(|&byte| !matches!(byte, b' ' | b'"' | b'\'' | b'\\'))? + 1;
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let length = bytes[..end].iter().rev().take(LONGEST_LABEL).take_while(|byte| is_word(byte)).count();
+    let length = bytes[..end].iter().rev().take(MAX_LABEL).take_while(|byte| is_word(byte)).count();
     let word = std::str::from_utf8(&bytes[end - length..end]).ok()?;
     if !is_label(word) {
         return None;
@@ -90,15 +90,14 @@ fn labelled(bytes: &[u8], sign: usize) -> Option<Range<usize>> {
     let quoted =
         quote.and_then(|quote| bytes[start..].iter().position(|byte| byte == quote || *byte == b'\n'));
     let length = quoted.unwrap_or_else(|| bytes[start..].iter().take_while(|byte| is_value(byte)).count());
-    (length >= LEAST).then_some(start..start + length)
+    (length >= MIN_COUNT).then_some(start..start + length)
 }
 
 /// The password in `scheme://name:password@host`; `at` is a colon.
 fn in_address(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let is_part =
         |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b'/' | b'"' | b'\'' | b'<' | b'>');
-    let name =
-        bytes[..at].iter().rev().take(LONGEST_LABEL).take_while(|byte| is_part(byte) && **byte != b':');
+    let name = bytes[..at].iter().rev().take(MAX_LABEL).take_while(|byte| is_part(byte) && **byte != b':');
     let start = at - name.count();
     let length = bytes[at + 1..].iter().take(256).take_while(|byte| is_part(byte)).count();
     let end = bytes[at + 1..at + 1 + length].iter().rposition(|&byte| byte == b'@')?;
@@ -116,7 +115,7 @@ fn behind_scheme(bytes: &[u8], at: usize) -> Option<Range<usize>> {
         byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'+' | b'/' | b'=')
     };
     let length = bytes[at + 1..].iter().take_while(|byte| is_token(byte)).count();
-    (is_there && length >= LEAST_CREDENTIAL).then_some(at + 1..at + 1 + length)
+    (is_there && length >= MIN_CREDENTIAL).then_some(at + 1..at + 1 + length)
 }
 
 /// A key that begins with `sk-`, however short; `at` is the hyphen.
@@ -126,8 +125,8 @@ fn short_key(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let length = bytes[at + 1..].iter().take_while(|byte| is_key(byte)).count();
     let body = &bytes[at + 1..at + 1 + length];
-    let is_mixed = body.iter().any(u8::is_ascii_digit) || length >= 2 * LEAST_KEY;
-    (is_whole && length >= LEAST_KEY && is_mixed).then_some(start..at + 1 + length)
+    let is_mixed = body.iter().any(u8::is_ascii_digit) || length >= 2 * MIN_KEY;
+    (is_whole && length >= MIN_KEY && is_mixed).then_some(start..at + 1 + length)
 }
 
 /// A private key, from its first line to its last; `at` is its first hyphen.
@@ -135,7 +134,7 @@ fn private_key(text: &str, at: usize) -> Option<Range<usize>> {
     const END: &str = "-----END ";
     let rest = text.get(at..)?.strip_prefix("-----BEGIN ")?;
     let (title, _) = rest.split_once("-----")?;
-    if title.len() > LONGEST_LABEL || !title.ends_with("PRIVATE KEY") {
+    if title.len() > MAX_LABEL || !title.ends_with("PRIVATE KEY") {
         return None;
     }
     let end = text[at..].find(END).map_or(text.len(), |end| at + end);

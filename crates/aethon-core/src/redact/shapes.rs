@@ -83,7 +83,7 @@ const FIRST: [u64; 256] = having(0);
 const SECOND: [u64; 256] = having(1);
 
 /// The length of the shortest key.
-const SHORTEST: usize = {
+const MIN_LEN: usize = {
     let (mut shortest, mut at) = (usize::MAX, 0);
     while at < SHAPES.len() {
         let length = SHAPES[at].prefix.len() + SHAPES[at].least;
@@ -97,7 +97,7 @@ const SHORTEST: usize = {
 pub(super) fn find(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     let mut at = 0;
     let mut is_in_word = false;
-    while at + SHORTEST <= text.len() {
+    while at + MIN_LEN <= text.len() {
         let shapes = FIRST[usize::from(text[at])] & SECOND[usize::from(text[at + 1])];
         if shapes != 0
             && !is_in_word

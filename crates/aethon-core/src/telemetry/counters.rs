@@ -9,7 +9,7 @@ pub const BOUNDS: [f64; 16] =
     [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
 
 /// The most series. Names come from models and servers; any further ones are counted together.
-const MOST_SERIES: usize = 1_000;
+const MAX_SERIES: usize = 1_000;
 
 /// The name under which those are counted.
 const OTHER: &str = "other";
@@ -53,13 +53,13 @@ impl Counters {
     /// Counts an event.
     pub(super) fn count(&mut self, event: &TelemetryEvent) {
         let mut key = (event.kind, event.name.clone(), event.status);
-        if !self.events.contains_key(&key) && self.events.len() >= MOST_SERIES {
+        if !self.events.contains_key(&key) && self.events.len() >= MAX_SERIES {
             OTHER.clone_into(&mut key.1);
         }
         self.events.entry(key).or_default().count(event.duration);
         if let (TelemetryKind::ModelCall, Some(call)) = (event.kind, &event.call) {
             let mut key = (call.provider.clone(), call.model.clone());
-            if !self.models.contains_key(&key) && self.models.len() >= MOST_SERIES {
+            if !self.models.contains_key(&key) && self.models.len() >= MAX_SERIES {
                 key = (OTHER.to_owned(), OTHER.to_owned());
             }
             let sum = self.models.entry(key).or_default();
@@ -100,15 +100,15 @@ mod tests {
     #[test]
     fn endless_names_make_no_endless_series() {
         let mut counters = Counters::default();
-        for number in 0..MOST_SERIES * 2 {
+        for number in 0..MAX_SERIES * 2 {
             let name = format!("tool-{number}");
             let (kind, status) = (TelemetryKind::ToolCall, TelemetryStatus::Ok);
             let event = TelemetryEvent::new(kind, &name, status, Timestamp::UNIX_EPOCH);
             counters.count(&event.took(Duration::from_millis(30)));
         }
-        assert_eq!(counters.events.len(), MOST_SERIES + 1);
+        assert_eq!(counters.events.len(), MAX_SERIES + 1);
         let other = &counters.events[&(TelemetryKind::ToolCall, OTHER.to_owned(), TelemetryStatus::Ok)];
-        assert_eq!((other.count, other.buckets[3]), (MOST_SERIES as u64, MOST_SERIES as u64));
-        assert_eq!(counters.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok), MOST_SERIES as u64 * 2);
+        assert_eq!((other.count, other.buckets[3]), (MAX_SERIES as u64, MAX_SERIES as u64));
+        assert_eq!(counters.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok), MAX_SERIES as u64 * 2);
     }
 }

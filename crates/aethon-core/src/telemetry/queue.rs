@@ -12,7 +12,7 @@ use crate::weight::{CacheSizes, Weight, list};
 
 /// How many events may wait. A writer that is this far behind has a failing storage; further events are dropped and
 /// counted.
-const MOST_WAITING: usize = 8_192;
+const MAX_WAITING: usize = 8_192;
 
 /// Where events are recorded. Cheap to clone; clones share everything. Until somebody [keeps](Self::keep) events, they
 /// are only counted.
@@ -42,7 +42,7 @@ impl Telemetry {
         if !waiting.is_kept {
             return;
         }
-        if waiting.events.len() == MOST_WAITING {
+        if waiting.events.len() == MAX_WAITING {
             waiting.dropped += 1;
             return;
         }
@@ -137,16 +137,16 @@ mod tests {
         telemetry.record(event("a"));
         assert!(telemetry.take(10).is_empty(), "nobody keeps events yet");
         telemetry.keep(true);
-        for _ in 0..MOST_WAITING + 3 {
+        for _ in 0..MAX_WAITING + 3 {
             telemetry.record(event("a"));
         }
         assert_eq!(telemetry.dropped(), 3);
         assert_eq!(telemetry.take(100).len(), 100);
         telemetry.record(event("b"));
         let rest = telemetry.take(usize::MAX);
-        assert_eq!((rest.len(), rest.last().unwrap().name.as_str()), (MOST_WAITING - 99, "b"));
+        assert_eq!((rest.len(), rest.last().unwrap().name.as_str()), (MAX_WAITING - 99, "b"));
         // All of them are counted, stored or not.
         let all = telemetry.count_of(TelemetryKind::ToolCall, TelemetryStatus::Ok);
-        assert_eq!(all, MOST_WAITING as u64 + 5);
+        assert_eq!(all, MAX_WAITING as u64 + 5);
     }
 }

@@ -27,7 +27,7 @@ const UNTIMED: i64 = -1;
 const OWN_CHANNELS: [&str; 3] = ["agent", "schedule", "work"];
 
 /// How many names a summary lists.
-const MOST_NAMES: usize = 50;
+const MAX_NAMES: usize = 50;
 
 /// Returns the bucket of a duration in seconds.
 pub fn bucket_of(duration: Option<f64>) -> i64 {
@@ -266,7 +266,7 @@ fn by_name(sums: &[TelemetrySum], kind: TelemetryKind) -> Vec<NamedSummary> {
         })
         .collect();
     named.sort_by(|one, other| other.calls.cmp(&one.calls).then_with(|| one.name.cmp(&other.name)));
-    named.truncate(MOST_NAMES);
+    named.truncate(MAX_NAMES);
     named
 }
 

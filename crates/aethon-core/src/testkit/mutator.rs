@@ -7,7 +7,7 @@
 pub const USUAL: u64 = 400;
 
 /// The longest input.
-const LONGEST: usize = 1 << 16;
+const MAX_LEN: usize = 1 << 16;
 
 /// Numbers at which code breaks.
 const NUMBERS: [&[u8]; 8] =
@@ -67,7 +67,7 @@ impl Mutator {
         let mut input = self.corpus.get(place).cloned().unwrap_or_default();
         for _ in 0..self.below(6) {
             self.damage(&mut input);
-            input.truncate(LONGEST);
+            input.truncate(MAX_LEN);
         }
         input
     }
@@ -89,7 +89,7 @@ impl Mutator {
                 let piece = input[begin..end].to_vec();
                 let times = 1 + self.below(if self.state.is_multiple_of(16) { 400 } else { 3 });
                 let repeated = piece.repeat(times);
-                drop(input.splice(begin..begin, repeated.into_iter().take(LONGEST)));
+                drop(input.splice(begin..begin, repeated.into_iter().take(MAX_LEN)));
             }
             4 => drop(input.splice(begin..end, NUMBERS[self.below(NUMBERS.len())].iter().copied())),
             5 => drop(input.splice(begin..begin, SIGNS[self.below(SIGNS.len())].iter().copied())),

@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::task::{TaskState, WorkTask};
 
 /// The most tasks of a plan.
-const MOST_TASKS: usize = 50;
+const MAX_TASKS: usize = 50;
 
 /// The longest goal and the longest detail, in characters.
-const LONGEST: usize = 8_000;
+const MAX_LEN: usize = 8_000;
 
 /// A plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +49,9 @@ impl Plan {
         if self.goal.trim().is_empty() {
             return fault("the plan has no goal; say in a sentence what the work is to come to".into());
         }
-        if self.tasks.is_empty() || self.tasks.len() > MOST_TASKS {
+        if self.tasks.is_empty() || self.tasks.len() > MAX_TASKS {
             let count = self.tasks.len();
-            return fault(format!("the plan has {count} tasks; give it 1 to {MOST_TASKS}"));
+            return fault(format!("the plan has {count} tasks; give it 1 to {MAX_TASKS}"));
         }
         let mut tasks = Vec::with_capacity(self.tasks.len());
         for (number, task) in (1_u32..).zip(&self.tasks) {
@@ -72,9 +72,9 @@ impl Plan {
                 "task {number} has no acceptance criterion; say what must hold when it is done"
             )));
         }
-        let is_long = |text: &String| text.chars().count() > LONGEST;
+        let is_long = |text: &String| text.chars().count() > MAX_LEN;
         if is_long(&self.goal) || is_long(&task.detail) || is_long(&task.title) {
-            return Err(PlanFault(format!("task {number} or the goal has more than {LONGEST} characters")));
+            return Err(PlanFault(format!("task {number} or the goal has more than {MAX_LEN} characters")));
         }
         // Dependencies have smaller numbers, so there is no cycle.
         if let Some(other) = task.depends_on.iter().find(|other| **other == 0 || **other >= number) {

@@ -23,9 +23,9 @@ use crate::unix_peer;
 /// How long a sign-in is valid, in seconds.
 const LIFETIME: i64 = 30 * 24 * 3600;
 /// How many revoked sign-ins are remembered. Past this, those that expire first are dropped.
-const MOST_ENDED: usize = 4096;
+const MAX_ENDED: usize = 4096;
 /// How many sign-ins are listed.
-const MOST_LISTED: usize = 256;
+const MAX_LISTED: usize = 256;
 
 /// How a request or socket was admitted.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl SignInState {
     /// Adds a sign-in, and returns the one that makes room for it.
     fn begin(&mut self, begun: SignInRecord, now: i64) -> Option<SignInRecord> {
         self.begun.retain(|begun| begun.ends > now && !self.sessions.contains_key(&begun.name));
-        let gone = if self.begun.len() >= MOST_LISTED { self.begun.pop_front() } else { None };
+        let gone = if self.begun.len() >= MAX_LISTED { self.begun.pop_front() } else { None };
         self.begun.push_back(begun);
         gone
     }
@@ -84,7 +84,7 @@ impl SignInState {
 
     fn end(&mut self, name: &str, ends: i64, now: i64) {
         self.sessions.retain(|_, ends| *ends > now);
-        if self.sessions.len() >= MOST_ENDED {
+        if self.sessions.len() >= MAX_ENDED {
             let first = self.sessions.iter().min_by_key(|(_, ends)| **ends).map(|(name, _)| name.clone());
             first.and_then(|first| self.sessions.remove(&first));
         }

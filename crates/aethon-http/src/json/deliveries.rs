@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 /// How much of a text is shown, in characters.
-const MOST_TEXT: usize = 500;
+const MAX_TEXT: usize = 500;
 
 /// A list of deliveries.
 #[derive(Debug, Serialize)]
@@ -52,7 +52,7 @@ impl ListedDelivery {
     fn of(record: DeliveryRecord) -> Self {
         let DeliveryRecord { delivery, state, error, created_at, due_at, .. } = record;
         let content = delivery.content;
-        let text = match content.text.char_indices().nth(MOST_TEXT) {
+        let text = match content.text.char_indices().nth(MAX_TEXT) {
             None => content.text,
             Some((end, _)) => format!("{}…", &content.text[..end]),
         };

@@ -17,7 +17,7 @@ use super::message::{Message, Rendering};
 pub const BAD_RECORDING: &str = "bad_recording";
 
 /// How many messages of a state are included at most, the newest ones.
-const MOST_MESSAGES: usize = 1_000;
+const MAX_MESSAGES: usize = 1_000;
 
 /// The list of recordings.
 #[derive(Debug, Serialize)]
@@ -121,7 +121,7 @@ pub async fn snapshot(recordings: &dyn Recordings, (name, number): (&RecordingNa
     let render = move || {
         let mut document = json!(state.summary);
         let RecordedState { mut messages, system_prompt, tools, model, cwd, .. } = state;
-        let older = messages.len().saturating_sub(MOST_MESSAGES);
+        let older = messages.len().saturating_sub(MAX_MESSAGES);
         messages.drain(..older);
         let messages: Vec<Message> =
             messages.into_iter().map(|message| Message::new(message, Rendering::Html)).collect();
@@ -168,7 +168,7 @@ pub async fn difference(
     let (old, new) = (recordings.snapshot(name, from).await?, recordings.snapshot(name, to).await?);
     let same = old.messages.iter().zip(&new.messages).take_while(|(old, new)| old == new).count();
     let told = |messages: &[StoredMessage]| -> Vec<Message> {
-        let newest = messages.iter().skip(messages.len().saturating_sub(MOST_MESSAGES));
+        let newest = messages.iter().skip(messages.len().saturating_sub(MAX_MESSAGES));
         newest.map(|message| Message::new(message.clone(), Rendering::Source)).collect()
     };
     let (had, has) = (names(&old), names(&new));

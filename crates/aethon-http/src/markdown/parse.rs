@@ -15,7 +15,7 @@ use super::tree;
 /// The longest text to be parsed, in bytes.
 const MAX_SOURCE: usize = 2 << 20;
 /// How long parsing may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 /// How much rendering may grow a text: a factor, and an allowance for short texts.
 const MAX_GROWTH: (usize, usize) = (24, 64 << 10);
 
@@ -52,7 +52,7 @@ pub(super) fn pieces(source: &str) -> Vec<Piece> {
     if source.len() > MAX_SOURCE {
         return vec![plain(source, 0)];
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let arena = Arena::new();
     match try_parse_document(&arena, source, &dialect(), &|| Instant::now() >= deadline) {
         Ok(document) => rendered(document, source),

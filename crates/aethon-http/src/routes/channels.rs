@@ -14,7 +14,7 @@ use crate::response::{self, HandlerResult};
 const KNOWN: [&str; 7] = ["webchat", "telegram", "discord", "slack", "whatsapp", "matrix", "email"];
 
 /// How many waiting deliveries are counted by channel.
-const MOST_COUNTED: usize = 1000;
+const MAX_COUNTED: usize = 1000;
 
 #[derive(Serialize)]
 struct Told {
@@ -35,7 +35,7 @@ struct Listed {
 
 /// `GET /api/channels`.
 pub(super) async fn list((setup, activity): (Setup, Activity), _request: Request) -> HandlerResult {
-    let waiting = activity.outbox.undelivered(DeliveryState::Waiting, MOST_COUNTED).await?;
+    let waiting = activity.outbox.undelivered(DeliveryState::Waiting, MAX_COUNTED).await?;
     let mut pending: BTreeMap<&str, usize> = BTreeMap::new();
     for record in &waiting.deliveries {
         *pending.entry(&record.delivery.content.channel).or_default() += 1;

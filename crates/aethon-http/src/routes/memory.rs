@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use aethon_core::error::Error;
 use aethon_core::memory::{
-    Correction, LONGEST, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope,
+    Correction, MAX_LEN, Memory, MemoryId, MemoryListing, MemoryQuery, NewMemory, Reach, Scope,
 };
 use http::StatusCode;
 
@@ -26,7 +26,7 @@ const SOURCE: &str = "api";
 
 /// How many results a search returns by default.
 const USUAL_RESULTS: usize = 10;
-const MOST_RESULTS: usize = 100;
+const MAX_RESULTS: usize = 100;
 
 /// `GET /api/memory?q&category&scope&limit&cursor`: most recently changed first.
 pub(super) async fn list(knowledge: Knowledge, request: Request) -> HandlerResult {
@@ -55,10 +55,10 @@ pub(super) async fn search(knowledge: Knowledge, mut request: Request) -> Handle
     let memory = there(&knowledge)?;
     let mut fields = Fields::parse(&request.read().await?)?;
     let text = fields.required_text("query")?;
-    if text.len() > LONGEST * 4 {
-        return Err(Problem::invalid("query", format!("must not be longer than {LONGEST} characters")));
+    if text.len() > MAX_LEN * 4 {
+        return Err(Problem::invalid("query", format!("must not be longer than {MAX_LEN} characters")));
     }
-    let top_k = fields.number("top_k", USUAL_RESULTS, 1..=MOST_RESULTS)?;
+    let top_k = fields.number("top_k", USUAL_RESULTS, 1..=MAX_RESULTS)?;
     let reach = reach(fields.optional_text("scope")?);
     let query = MemoryQuery::new(text, top_k).of(reach).in_category(fields.optional_text("category")?);
     response::json(&json::memory_results(&**memory, query).await?)

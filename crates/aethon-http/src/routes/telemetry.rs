@@ -14,7 +14,7 @@ use crate::request::Request;
 use crate::response::{self, HandlerResult};
 
 /// How many days are summarised one by one at most.
-const MOST_DAYS: usize = 31;
+const MAX_DAYS: usize = 31;
 
 #[derive(Serialize)]
 struct Told {
@@ -35,7 +35,7 @@ pub(super) async fn newest((activity, runtime): (Activity, Runtime), request: Re
         TelemetryQuery { limit, kind: kind(&request)?, since: since(&request)?, before: cursor(&request)? };
     let log = &activity.telemetry;
     let today = day_of(runtime.clock.now());
-    let days = by_day(&**log, today, request.number("days", 0, 0..=MOST_DAYS)?).await?;
+    let days = by_day(&**log, today, request.number("days", 0, 0..=MAX_DAYS)?).await?;
     let all = log.event_sums(Date::MIN..=Date::MAX).await?;
     let of_today = log.event_sums(today..=today).await?;
     let metrics = log.events(query).await?;

@@ -23,7 +23,7 @@ use tokio::task::JoinHandle;
 use crate::fakes::{FakeAssistant, FakeConfig, FakeProvider};
 
 /// No test waits longer for anything.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A running server.
 pub(crate) struct Running {
@@ -180,7 +180,7 @@ impl Client {
 
 /// Waits, but not for ever.
 pub(crate) async fn within<T>(future: impl Future<Output = T>) -> T {
-    tokio::time::timeout(PATIENCE, future).await.expect("it does not take that long")
+    tokio::time::timeout(TIMEOUT, future).await.expect("it does not take that long")
 }
 
 /// A POST of JSON to this path.

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Client {
     pub(crate) stream: WebSocketStream<TcpStream>,
@@ -42,12 +42,12 @@ impl Client {
         let tcp = TcpStream::connect(address).await.unwrap();
         tcp.set_nodelay(true).unwrap();
         let connecting = client_async(request(address, path, headers), tcp);
-        let (stream, answer) = timeout(PATIENCE, connecting).await.expect("a handshake")?;
+        let (stream, answer) = timeout(TIMEOUT, connecting).await.expect("a handshake")?;
         Ok(Self { stream, answer })
     }
 
     pub(crate) async fn send(&mut self, text: &str) {
-        timeout(PATIENCE, self.stream.send(Message::text(text))).await.expect("a writable socket").unwrap();
+        timeout(TIMEOUT, self.stream.send(Message::text(text))).await.expect("a writable socket").unwrap();
     }
 
     pub(crate) async fn send_json(&mut self, value: Value) {
@@ -59,7 +59,7 @@ impl Client {
     pub(crate) async fn settle(&mut self) -> Result<(), u16> {
         self.stream.send(Message::Ping("settle".into())).await.map_err(|_| 1006_u16)?;
         loop {
-            match timeout(PATIENCE, self.stream.next()).await.expect("a pong in time") {
+            match timeout(TIMEOUT, self.stream.next()).await.expect("a pong in time") {
                 Some(Ok(Message::Pong(_))) => return Ok(()),
                 Some(Ok(Message::Close(frame))) => return Err(frame.map_or(1005, |frame| frame.code.into())),
                 Some(Ok(_)) => {}
@@ -75,7 +75,7 @@ impl Client {
     /// The next message that is not a ping; `None` when the connection is over without a code.
     pub(crate) async fn message(&mut self) -> Option<Message> {
         loop {
-            match timeout(PATIENCE, self.stream.next()).await.expect("a message in time") {
+            match timeout(TIMEOUT, self.stream.next()).await.expect("a message in time") {
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(message)) => return Some(message),
                 Some(Err(_)) | None => return None,

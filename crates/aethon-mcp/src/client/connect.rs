@@ -30,11 +30,11 @@ use crate::error::Error;
 /// How long a server may take until it is usable. Some are fetched from a registry when they start.
 const STARTING: Duration = Duration::from_secs(90);
 /// Maximum size of a message from a server.
-const LARGEST_MESSAGE: usize = 8 << 20;
+const MAX_MESSAGE: usize = 8 << 20;
 /// How long to wait for the exit status of a program that has hung up.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 /// Maximum delay before a stream is reopened.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// How a connection begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +75,7 @@ async fn to_program(
     let RunningProgram { input, output, errors, mut life } =
         programs.start(&program).await.map_err(cannot)?;
     let stderr = StderrTail::of(errors);
-    let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(LARGEST_MESSAGE);
+    let transport = AsyncRwTransport::new_client(output, input).with_max_line_length(MAX_MESSAGE);
     let agreed = timeout(STARTING, agree(listener, transport, lifecycle)).await;
     let (mut why, hung_up) = match agreed {
         Ok(Ok(mut session)) => {
@@ -96,10 +96,10 @@ async fn to_program(
 fn config(url: &str, headers: &[(String, Secret)]) -> Result<StreamableHttpClientTransportConfig, Error> {
     let mut config = StreamableHttpClientTransportConfig::with_uri(url)
         .custom_headers(valid(headers)?)
-        .max_sse_event_size(LARGEST_MESSAGE)
-        .max_json_response_size(LARGEST_MESSAGE);
+        .max_sse_event_size(MAX_MESSAGE)
+        .max_json_response_size(MAX_MESSAGE);
     let mut patience = ExponentialBackoff::default();
-    patience.max_delay = Some(LONGEST_PAUSE);
+    patience.max_delay = Some(MAX_PAUSE);
     config.retry_config = Arc::new(patience);
     Ok(config)
 }

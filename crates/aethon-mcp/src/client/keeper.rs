@@ -14,7 +14,7 @@ use super::options::{Address, OfferRules};
 /// Delay before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// Maximum delay.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+const MAX_WAIT: Duration = Duration::from_secs(120);
 /// A connection that lasted this long resets the delay.
 const GOOD: Duration = Duration::from_secs(60);
 
@@ -81,7 +81,7 @@ fn lifecycle(attempts: u32) -> Lifecycle {
 }
 
 fn wait_before(attempts: u32) -> Duration {
-    FIRST_WAIT.saturating_mul(2_u32.saturating_pow(attempts)).min(LONGEST_WAIT)
+    FIRST_WAIT.saturating_mul(2_u32.saturating_pow(attempts)).min(MAX_WAIT)
 }
 
 #[cfg(test)]

@@ -17,25 +17,25 @@ use tokio::time::timeout;
 use super::words::brief;
 
 /// Maximum number of tools per server.
-const MOST_TOOLS: usize = 128;
+const MAX_TOOLS: usize = 128;
 /// Maximum number of tools that are looked at to find these.
-const MOST_LOOKED_AT: usize = 8 * MOST_TOOLS;
+const MAX_LOOKED_AT: usize = 8 * MAX_TOOLS;
 /// How many of the tools that are left out a line in the log names.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 /// Maximum number of pages in its list.
-const MOST_PAGES: usize = 32;
+const MAX_PAGES: usize = 32;
 /// Timeout for one page.
 const PAGE: Duration = Duration::from_secs(30);
 /// Maximum length of a tool name that model providers accept.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 /// Maximum length of a description that model providers accept.
-const LONGEST_DESCRIPTION: usize = 1024;
+const MAX_DESCRIPTION: usize = 1024;
 /// Maximum size of a schema, as text.
-const LARGEST_SCHEMA: usize = 32 * 1024;
+const MAX_SCHEMA: usize = 32 * 1024;
 /// Maximum size of all schemas of a server together: every model request carries them.
-const LARGEST_SCHEMAS: usize = 256 * 1024;
+const MAX_SCHEMAS: usize = 256 * 1024;
 /// Maximum nesting depth of a schema.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 
 /// The usable part of a server's list.
 pub(super) struct Listing {
@@ -57,7 +57,7 @@ pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'stati
     async move {
         let mut offered = Vec::new();
         let mut cursor = None;
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor)));
             let page = timeout(PAGE, page)
                 .await
@@ -65,7 +65,7 @@ pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'stati
                 .map_err(|error| format!("it did not list its tools: {}", brief(&error.to_string())))?;
             offered.extend(page.tools);
             cursor = page.next_cursor.filter(|cursor| !cursor.is_empty());
-            if cursor.is_none() || offered.len() > MOST_TOOLS {
+            if cursor.is_none() || offered.len() > MAX_TOOLS {
                 break;
             }
         }
@@ -79,11 +79,11 @@ pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'stati
 }
 
 fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
-    let (mut tools, mut names, mut room) = (Vec::new(), HashSet::new(), LARGEST_SCHEMAS);
+    let (mut tools, mut names, mut room) = (Vec::new(), HashSet::new(), MAX_SCHEMAS);
     let all = offered.len();
     let mut named = Vec::new();
-    for tool in offered.into_iter().take(MOST_LOOKED_AT) {
-        let checked = if tools.len() < MOST_TOOLS { check(&tool, server, room) } else { Err("one too many") };
+    for tool in offered.into_iter().take(MAX_LOOKED_AT) {
+        let checked = if tools.len() < MAX_TOOLS { check(&tool, server, room) } else { Err("one too many") };
         let checked = checked.and_then(|(entry, size)| {
             if names.insert(entry.spec.name.clone()) { Ok((entry, size)) } else { Err("a name twice") }
         });
@@ -93,7 +93,7 @@ fn take_over(offered: Vec<Tool>, server: &str) -> Listing {
                 tools.push(entry);
             }
             Err(why) => {
-                if named.len() < MOST_NAMED {
+                if named.len() < MAX_NAMED {
                     named.push(format!("{} ({why})", brief(&tool.name)));
                 }
             }
@@ -129,18 +129,18 @@ fn check(tool: &Tool, server: &str, room: usize) -> Result<(Entry, usize), &'sta
 fn name(server: &str, tool: &str) -> Option<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name = format!("{server}__{}", tool.chars().map(plain).collect::<String>());
-    let is_usable = name.len() <= LONGEST_NAME && tool.chars().any(|c| c.is_ascii_alphanumeric());
+    let is_usable = name.len() <= MAX_NAME && tool.chars().any(|c| c.is_ascii_alphanumeric());
     is_usable.then_some(name)
 }
 
 fn description(server: &str, said: &str) -> String {
     let text = format!("From the MCP server `{server}`: {}", defuse(said).trim());
-    text.chars().take(LONGEST_DESCRIPTION).collect()
+    text.chars().take(MAX_DESCRIPTION).collect()
 }
 
 /// Returns the schema for models, and its size.
 fn schema(schema: &Map<String, Value>) -> Option<(Value, usize)> {
-    let Value::Object(mut schema) = clean(&Value::Object(schema.clone()), DEEPEST)? else { return None };
+    let Value::Object(mut schema) = clean(&Value::Object(schema.clone()), MAX_DEPTH)? else { return None };
     schema.remove("$schema");
     if schema.entry("type").or_insert_with(|| json!("object")) != "object" {
         return None;
@@ -148,7 +148,7 @@ fn schema(schema: &Map<String, Value>) -> Option<(Value, usize)> {
     schema.entry("properties").or_insert_with(|| json!({}));
     let schema = Value::Object(schema);
     let size = schema.to_string().len();
-    (size <= LARGEST_SCHEMA).then_some((schema, size))
+    (size <= MAX_SCHEMA).then_some((schema, size))
 }
 
 /// Removes invisible characters; `None` if the value nests too deeply.
@@ -201,7 +201,7 @@ mod tests {
             let listing = take_over(offered, "s");
             assert_eq!((listing.tools.len(), listing.left_out), (taken, all - taken));
         };
-        check((0..200).map(|n| offered(&format!("t{n}"), json!({}))).collect(), MOST_TOOLS);
+        check((0..200).map(|n| offered(&format!("t{n}"), json!({}))).collect(), MAX_TOOLS);
         check(
             vec![
                 offered("a", json!({})),

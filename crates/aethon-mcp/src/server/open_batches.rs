@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 /// The first revision without batches.
 const FIRST_WITHOUT_BATCHES: &str = "2025-06-18";
 /// Maximum number of messages in a batch.
-const MOST_MESSAGES: usize = 256;
+const MAX_MESSAGES: usize = 256;
 /// Maximum number of batches with outstanding answers.
-const MOST_OPEN: usize = 16;
+const MAX_OPEN: usize = 16;
 /// The method that cancels a request.
 const CANCELLED: &str = "notifications/cancelled";
 
@@ -71,10 +71,8 @@ impl OpenBatches {
                 Some("this revision has no batches; send each message on a line of its own")
             }
             Some(_) if messages == 0 => Some("a batch has at least one message"),
-            Some(_) if messages > MOST_MESSAGES => Some("a batch has at most 256 messages"),
-            Some(_) if self.open.len() >= MOST_OPEN => {
-                Some("too many batches at once; wait for some of them")
-            }
+            Some(_) if messages > MAX_MESSAGES => Some("a batch has at most 256 messages"),
+            Some(_) if self.open.len() >= MAX_OPEN => Some("too many batches at once; wait for some of them"),
             Some(_) => None,
         }
     }
@@ -200,7 +198,7 @@ mod tests {
         check(&mut agreed("2025-11-25"), &batch, false);
         check(&mut OpenBatches::default(), &batch, false);
         check(&mut agreed("2025-03-26"), &json!([]), false);
-        check(&mut agreed("2025-03-26"), &Value::Array(vec![request(1); MOST_MESSAGES + 1]), false);
+        check(&mut agreed("2025-03-26"), &Value::Array(vec![request(1); MAX_MESSAGES + 1]), false);
         assert_eq!(agreed("2025-03-26").split(b"[1,\n"), SplitBatch::default(), "no JSON");
     }
 

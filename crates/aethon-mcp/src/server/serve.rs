@@ -17,7 +17,7 @@ use super::startup_filter::StartupFilter;
 use crate::error::Error;
 
 /// Maximum length of a line; longer ones are dropped.
-const LONGEST_LINE: usize = 16 << 20;
+const MAX_LINE: usize = 16 << 20;
 
 /// What a client is offered.
 pub struct Options {
@@ -42,9 +42,9 @@ pub async fn serve(
     let Options { toolbox, context, prompts, version } = options;
     let (sender, changes) = watch::channel(0);
     let handler = Handler { calls: Calls::new(toolbox.clone(), context), prompts, changes, version };
-    let (sdk, reading, writing) = batch::connect(input, output, LONGEST_LINE);
+    let (sdk, reading, writing) = batch::connect(input, output, MAX_LINE);
     let transport = AsyncRwTransport::new_server(sdk.input, sdk.output);
-    let transport = StartupFilter::new(transport.with_max_line_length(LONGEST_LINE));
+    let transport = StartupFilter::new(transport.with_max_line_length(MAX_LINE));
     // The connection has ended once the SDK has closed its side and all its output is written; stop reading then.
     let conversation = async {
         let read = async {

@@ -16,7 +16,7 @@ use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
 /// More open blocks than any real response has.
-const MOST_BLOCKS: usize = 256;
+const MAX_BLOCKS: usize = 256;
 
 /// Reads one response.
 pub(super) struct MessagesDecoder {
@@ -157,7 +157,7 @@ impl MessagesDecoder {
     }
 
     fn start(&mut self, index: u64, block: Value, events: &mut Events) -> Result<(), ModelError> {
-        if self.open.len() == MOST_BLOCKS {
+        if self.open.len() == MAX_BLOCKS {
             return Err(classify::malformed(&self.service, "too many content blocks are open"));
         }
         let field = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -17,7 +17,7 @@ use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, FAILURE, Progress, arguments};
 
 /// More open blocks than any real response has.
-const MOST_BLOCKS: usize = 256;
+const MAX_BLOCKS: usize = 256;
 
 /// Reads one response.
 pub(super) struct ConverseDecoder {
@@ -194,7 +194,7 @@ impl ConverseDecoder {
     }
 
     fn put(&mut self, index: u64, open: Open) -> Result<(), ModelError> {
-        if self.open.len() == MOST_BLOCKS {
+        if self.open.len() == MAX_BLOCKS {
             return Err(classify::malformed(&self.service, "too many content blocks are open"));
         }
         self.open.insert(index, open);

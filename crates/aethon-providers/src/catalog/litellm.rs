@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 use super::facts::{EffortWord, Efforts, ModelFacts, PromptCaching};
 
 /// No model accepts more tokens.
-const MOST_TOKENS: f64 = 100_000_000.0;
+const MAX_TOKENS: f64 = 100_000_000.0;
 /// No model costs more per token, in USD.
-const MOST_USD: f64 = 0.01;
+const MAX_USD: f64 = 0.01;
 
 /// Input limits, without the response, of OpenAI's models with 400,000 and 1,050,000 tokens in total.
 const OPENAI_INPUT_LIMITS: [u64; 2] = [272_000, 922_000];
@@ -322,24 +322,24 @@ impl Entry {
 
     fn tokens(&self, field: &str) -> Result<Option<u64>, String> {
         let Some(value) = self.0.get(field) else { return Ok(None) };
-        let number = value.as_f64().filter(|number| (1.0..=MOST_TOKENS).contains(number));
+        let number = value.as_f64().filter(|number| (1.0..=MAX_TOKENS).contains(number));
         // Checked to be positive and far below 2^53, so the conversion is exact.
         let tokens = number.filter(|number| number.fract() == 0.0).map(|number| number as u64);
         match tokens {
             Some(tokens) => Ok(Some(tokens)),
             // In some embedding models' entries, zero means that there is no output.
             None if value.as_f64() == Some(0.0) => Ok(None),
-            None => Err(format!("{field} is not a whole number from 1 to {MOST_TOKENS}")),
+            None => Err(format!("{field} is not a whole number from 1 to {MAX_TOKENS}")),
         }
     }
 
     /// Converts a price in USD per token to one per million tokens.
     fn usd(&self, field: &str) -> Result<Option<f64>, String> {
         let Some(value) = self.0.get(field) else { return Ok(None) };
-        match value.as_f64().filter(|usd| (0.0..=MOST_USD).contains(usd)) {
+        match value.as_f64().filter(|usd| (0.0..=MAX_USD).contains(usd)) {
             // Rounding to a millionth of a dollar per million tokens hides binary rounding errors.
             Some(usd) => Ok(Some((usd * 1e12).round() / 1e6)),
-            None => Err(format!("{field} is not a price in USD per token from 0 to {MOST_USD}")),
+            None => Err(format!("{field} is not a price in USD per token from 0 to {MAX_USD}")),
         }
     }
 }

@@ -24,4 +24,4 @@ pub use catalog::{Catalog, CatalogModel};
 pub use facts::{EffortWord, Efforts, ModelFacts, PromptCaching};
 pub use generate::built_in_catalog;
 pub(crate) use litellm::Entry as LiteLlmEntry;
-pub use own::{MOST_BYTES, MOST_TABLE_BYTES, trim_models};
+pub use own::{MAX_BYTES, MAX_TABLE_BYTES, trim_models};

@@ -14,9 +14,9 @@ use super::query::{Fit, Query};
 use super::{generate, vendor};
 
 /// The maximum size of `models.json` in bytes.
-pub const MOST_BYTES: usize = 2 * 1024 * 1024;
+pub const MAX_BYTES: usize = 2 * 1024 * 1024;
 /// The maximum size of a table before it is trimmed, in bytes.
-pub const MOST_TABLE_BYTES: usize = 32 * 1024 * 1024;
+pub const MAX_TABLE_BYTES: usize = 32 * 1024 * 1024;
 
 /// One entry of the file.
 #[derive(Debug, Clone)]
@@ -29,8 +29,8 @@ pub(super) struct OwnModel {
 
 /// Parses all entries, ordered by id.
 pub(super) fn read(text: &str) -> Result<Vec<OwnModel>, String> {
-    if text.len() > MOST_BYTES {
-        return Err(format!("it has more than {MOST_BYTES} bytes"));
+    if text.len() > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes"));
     }
     object(text)?
         .iter()
@@ -86,8 +86,8 @@ impl OwnModel {
 ///
 /// A sentence for the owner that says what is wrong with it.
 pub fn trim_models(text: &str) -> Result<String, String> {
-    if text.len() > MOST_TABLE_BYTES {
-        return Err(format!("it has more than {MOST_TABLE_BYTES} bytes"));
+    if text.len() > MAX_TABLE_BYTES {
+        return Err(format!("it has more than {MAX_TABLE_BYTES} bytes"));
     }
     let mut kept = Map::new();
     for (id, fields) in object(text)?.iter().filter(|(id, _)| *id != "sample_spec") {
@@ -106,8 +106,8 @@ pub fn trim_models(text: &str) -> Result<String, String> {
     let rows: Vec<String> =
         kept.iter().map(|(id, fields)| format!("{}: {fields}", Value::from(id.as_str()))).collect();
     let trimmed = format!("{{\n{}\n}}\n", rows.join(",\n"));
-    if trimmed.len() > MOST_BYTES {
-        return Err(format!("it has more than {MOST_BYTES} bytes of models that Aethon can be asked for"));
+    if trimmed.len() > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes of models that Aethon can be asked for"));
     }
     Ok(trimmed)
 }
@@ -134,7 +134,7 @@ mod tests {
             &format!("{{\"m\": {{\"x\": {}1{}}}}}", "[".repeat(5000), "]".repeat(5000)),
             "not a JSON object",
         );
-        let huge = format!("{{\"m\": {{\"x\": \"{}\"}}}}", "a".repeat(MOST_BYTES));
+        let huge = format!("{{\"m\": {{\"x\": \"{}\"}}}}", "a".repeat(MAX_BYTES));
         assert!(read(&huge).unwrap_err().contains("bytes"));
     }
 

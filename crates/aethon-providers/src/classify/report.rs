@@ -22,7 +22,7 @@ pub(crate) struct Report {
 }
 
 /// How much of a message is kept, in characters.
-const LONGEST: usize = 300;
+const MAX_LEN: usize = 300;
 
 impl Report {
     /// Reads a body.
@@ -126,9 +126,9 @@ fn title_of(page: &str) -> Option<String> {
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
-    if line.chars().count() <= LONGEST {
+    if line.chars().count() <= MAX_LEN {
         line
     } else {
-        line.chars().take(LONGEST).collect::<String>() + "…"
+        line.chars().take(MAX_LEN).collect::<String>() + "…"
     }
 }

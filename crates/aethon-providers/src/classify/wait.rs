@@ -6,13 +6,13 @@ use aethon_core::clock::{Clock, SystemClock};
 use ureq::http::HeaderMap;
 
 /// Longer waits are not credible.
-const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
+const MAX_DURATION: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Reads `retry-after-ms`, and `retry-after` in seconds or as a date.
 pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let number = |name| text(name)?.parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
-    let limited = |seconds: f64| Duration::from_secs_f64(seconds.min(LONGEST.as_secs_f64()));
+    let limited = |seconds: f64| Duration::from_secs_f64(seconds.min(MAX_DURATION.as_secs_f64()));
     if let Some(milliseconds) = number("retry-after-ms") {
         return Some(limited(milliseconds / 1000.0));
     }
@@ -23,7 +23,7 @@ pub(super) fn of(headers: &HeaderMap) -> Option<Duration> {
     // Relative to the service's own clock if it sends it, because ours may be wrong.
     let now = text("date").and_then(|date| httpdate::parse_http_date(date).ok());
     let now = now.unwrap_or_else(|| SystemTime::from(SystemClock.now()));
-    Some(at.duration_since(now).unwrap_or_default().min(LONGEST))
+    Some(at.duration_since(now).unwrap_or_default().min(MAX_DURATION))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::service::Service;
 use crate::transport::Client;
 
 /// The most that is read of a response.
-const LONGEST: usize = 64 * 1024 * 1024;
+const MAX_LEN: usize = 64 * 1024 * 1024;
 
 /// The embedder.
 pub(super) struct RemoteEmbedder {
@@ -51,7 +51,7 @@ impl RemoteEmbedder {
         let mut body = Vec::new();
         while let Some(piece) = incoming.body.next().await {
             let piece = piece.map_err(|failure| classify::failure(&self.service, &failure))?;
-            if body.len() + piece.len() > LONGEST {
+            if body.len() + piece.len() > MAX_LEN {
                 return Err(self.malformed("an answer with vectors is too long"));
             }
             body.extend_from_slice(&piece);

@@ -18,7 +18,7 @@ use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress};
 
 /// More calls than any real response has.
-const MOST_CALLS: usize = 256;
+const MAX_CALLS: usize = 256;
 
 /// Reads one response.
 pub(super) struct GenerateContentDecoder {
@@ -177,7 +177,7 @@ impl GenerateContentDecoder {
             return Ok(());
         }
         self.calls += 1;
-        if self.calls > MOST_CALLS {
+        if self.calls > MAX_CALLS {
             return Err(classify::malformed(&self.service, "too many tool calls in one answer"));
         }
         let given = call.id.filter(|id| !id.is_empty());

@@ -17,7 +17,7 @@ use crate::terms::Terms;
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The minimum thinking budget of the larger models of the older generation.
-const LEAST_BUDGET: u64 = 128;
+const MIN_BUDGET: u64 = 128;
 
 /// Builds the body of a request. The model is part of the path.
 pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
@@ -51,9 +51,7 @@ fn thinking(request: &ModelRequest, terms: &Terms) -> Option<Value> {
             let level = terms.rules.effort_word(effort).map(str::to_uppercase);
             set(&mut config, "thinkingLevel", level);
         }
-        Some(Effort::None) if terms.rules.thinking_always_on => {
-            config["thinkingBudget"] = LEAST_BUDGET.into()
-        }
+        Some(Effort::None) if terms.rules.thinking_always_on => config["thinkingBudget"] = MIN_BUDGET.into(),
         Some(Effort::None) => config = json!({ "thinkingBudget": 0 }),
         Some(effort) => {
             set(&mut config, "thinkingBudget", Terms::thinking_budget(effort, terms.output_room(request)));

@@ -19,9 +19,9 @@ use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
 /// More calls than any real response has.
-const MOST_CALLS: usize = 256;
+const MAX_CALLS: usize = 256;
 /// More pieces of thoughts than any real response has.
-const MOST_DETAILS: usize = 4096;
+const MAX_DETAILS: usize = 4096;
 
 /// Reads one response.
 pub(super) struct ChatDecoder {
@@ -189,7 +189,7 @@ impl ChatDecoder {
 
     /// Details repeat the text of the thought, so they are stored but not emitted.
     fn detail(&mut self, piece: Value) -> Result<(), ModelError> {
-        if self.details.len() == MOST_DETAILS {
+        if self.details.len() == MAX_DETAILS {
             return Err(classify::malformed(&self.service, "too many details of thoughts in one answer"));
         }
         thoughts::add_detail(&mut self.details, piece);
@@ -223,7 +223,7 @@ impl ChatDecoder {
         };
         let place = self.place(delta.index, id.as_deref(), &name, &piece);
         if place == self.calls.len() {
-            if place == MOST_CALLS {
+            if place == MAX_CALLS {
                 return Err(classify::malformed(&self.service, "too many tool calls in one answer"));
             }
             self.calls.push(Call {

@@ -19,7 +19,7 @@ use crate::service::Service;
 use crate::stream::{CallIds, Decoder, Events, Progress, arguments};
 
 /// More items than any real response has.
-const MOST_ITEMS: usize = 1024;
+const MAX_ITEMS: usize = 1024;
 
 /// Reads one response.
 pub(super) struct ResponsesDecoder {
@@ -190,7 +190,7 @@ impl ResponsesDecoder {
     }
 
     fn add(&mut self, place: u64, item: Item) -> Result<(), ModelError> {
-        if self.open.len() + self.done.len() >= MOST_ITEMS {
+        if self.open.len() + self.done.len() >= MAX_ITEMS {
             return Err(classify::malformed(&self.service, "too many items in one answer"));
         }
         let call = Call {
@@ -207,7 +207,7 @@ impl ResponsesDecoder {
         if self.done.contains(&place) {
             return Ok(());
         }
-        if self.done.len() >= MOST_ITEMS {
+        if self.done.len() >= MAX_ITEMS {
             return Err(classify::malformed(&self.service, "too many items in one answer"));
         }
         self.done.push(place);

@@ -11,7 +11,7 @@ use crate::settings::set;
 use crate::terms::Terms;
 
 /// The minimum response limit that the service accepts.
-const LEAST_OUTPUT: u64 = 16;
+const MIN_OUTPUT: u64 = 16;
 
 /// Builds the body of a request.
 pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
@@ -27,7 +27,7 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     if terms.offers_tools(request) {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    set(&mut body, "max_output_tokens", terms.output_limit(request).map(|limit| limit.max(LEAST_OUTPUT)));
+    set(&mut body, "max_output_tokens", terms.output_limit(request).map(|limit| limit.max(MIN_OUTPUT)));
     set(&mut body, "temperature", terms.temperature());
     set(&mut body, "top_p", terms.top_p());
     if terms.rules.reasons {

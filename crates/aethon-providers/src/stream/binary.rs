@@ -8,8 +8,8 @@ use super::decoding::FAILURE;
 use super::sse::Event;
 
 /// The longest message and the longest headers in bytes, as limited by AWS.
-const LONGEST: usize = 16 * 1024 * 1024;
-const LONGEST_HEADERS: usize = 128 * 1024;
+const MAX_LEN: usize = 16 * 1024 * 1024;
+const MAX_HEADERS: usize = 128 * 1024;
 /// The lengths and their checksum.
 const PRELUDE: usize = 12;
 /// The final checksum.
@@ -59,7 +59,7 @@ fn message(bytes: &[u8]) -> Result<Option<(usize, Option<Event>)>, FrameError> {
         return Err(FrameError::Damaged("the sum over the lengths of a message is wrong"));
     }
     let (total, headers) = (total as usize, headers as usize);
-    if total > LONGEST || headers > LONGEST_HEADERS {
+    if total > MAX_LEN || headers > MAX_HEADERS {
         return Err(FrameError::TooLong);
     }
     if total < PRELUDE + headers + SUM {

@@ -1,7 +1,7 @@
 //! A model's response stream in which calls that were written as text become real calls.
 //!
 //! Held text reaches the engine late or not at all, so its running estimate of the output lags by at most
-//! `scanner::LONGEST` bytes. A call counts when it is passed on, and the figures at the end of the response are the
+//! `scanner::MAX_LEN` bytes. A call counts when it is passed on, and the figures at the end of the response are the
 //! service's own.
 
 use std::collections::VecDeque;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::families::{command, deepseek, harmony, hermes, kimi, llama, minimax, mistral, plain, qwen_coder};
 
 /// More calls than any real response has; further ones are dropped.
-pub(super) const MOST_CALLS: usize = 64;
+pub(super) const MAX_CALLS: usize = 64;
 
 /// One call, as written.
 #[derive(Debug, Clone, PartialEq)]

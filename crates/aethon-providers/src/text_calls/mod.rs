@@ -5,7 +5,7 @@
 //! the text as it arrives and holds back only what may still become a call; `prose` tracks code and quotations,
 //! `region` finds the end of a call, `quoted` detects mere repetition. `families` has one file for each format, and
 //! `values` what they share. All but `adapter` is pure, takes linear time and never holds more than
-//! `scanner::LONGEST` bytes.
+//! `scanner::MAX_LEN` bytes.
 
 mod adapter;
 #[cfg(test)]

@@ -27,7 +27,7 @@ const JSON_WORDS: [&str; 2] = ["json", "code block"];
 const CALL_WORDS: [&str; 4] = ["example", "tool call", "function call", "tool_call"];
 
 /// How much of a question is searched for them, in bytes.
-const LONGEST_QUESTION: usize = 4_000;
+const MAX_QUESTION: usize = 4_000;
 
 /// What counts as a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ fn strictness(asked: &Message) -> Strictness {
 
 fn question(block: &Block) -> Option<String> {
     match block {
-        Block::Text { text, .. } => Some(text[..text.floor_char_boundary(LONGEST_QUESTION)].to_lowercase()),
+        Block::Text { text, .. } => Some(text[..text.floor_char_boundary(MAX_QUESTION)].to_lowercase()),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@
 use super::family::{Beginning, ENDS, Family, begins_with};
 
 /// Longer than any name and id.
-const LONGEST_HEADER: usize = 512;
+const MAX_HEADER: usize = 512;
 
 /// What else may separate calls: ends of code blocks and lists, and a superfluous bracket.
 const GLUE: [char; 8] = [';', ',', '`', '}', ']', ')', '\\', '\u{feff}'];
@@ -112,7 +112,7 @@ impl Region {
 
     fn header(&mut self, text: &str, since: usize, word: Word) -> Step {
         let rest = &text[self.at..];
-        if self.at - since > LONGEST_HEADER {
+        if self.at - since > MAX_HEADER {
             return Step::Talk;
         }
         let family = self.family;
@@ -167,14 +167,14 @@ impl Region {
     /// A tag with a name is followed by arguments; anything else is talk about such tags.
     fn tag(&mut self, text: &str, since: usize, end: &'static str) -> Step {
         let tag = &text[since..];
-        let Some(close) = tag.find('>').filter(|close| *close <= LONGEST_HEADER) else {
-            let is_broken = tag.len() > LONGEST_HEADER || tag[1..].contains(['<', '\n']);
+        let Some(close) = tag.find('>').filter(|close| *close <= MAX_HEADER) else {
+            let is_broken = tag.len() > MAX_HEADER || tag[1..].contains(['<', '\n']);
             return if is_broken { Step::Talk } else { Step::Wait };
         };
         let body = tag[close + 1..].trim_start();
         let blanks = tag.len() - close - 1 - body.len();
         match body.chars().next() {
-            _ if tag[1..close].contains(['<', '\n']) || blanks > LONGEST_HEADER => Step::Talk,
+            _ if tag[1..close].contains(['<', '\n']) || blanks > MAX_HEADER => Step::Talk,
             None => Step::Wait,
             Some('{' | '<') => {
                 self.at = since + close + 1;

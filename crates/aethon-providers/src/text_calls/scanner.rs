@@ -13,7 +13,7 @@ use super::reading::{Reading, Strictness};
 use super::region::{Region, Verdict};
 
 /// The most text that is held back. The excess of a longer call is dropped, so that it counts as broken.
-pub(super) const LONGEST: usize = 256 * 1024;
+pub(super) const MAX_LEN: usize = 256 * 1024;
 /// Longer pieces are processed in parts.
 pub(super) const PIECE: usize = 8 * 1024;
 /// More whitespace than a response begins with.
@@ -262,7 +262,7 @@ impl Scanner {
                 self.no_call_before = at;
                 false
             }
-            Verdict::Hold if self.held.len() <= LONGEST => {
+            Verdict::Hold if self.held.len() <= MAX_LEN => {
                 self.state = ScanState::Region(region);
                 true
             }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::corpus::{read, tools};
 use super::family::{ENDS, FAMILIES, Family};
 use super::reading::{Reading, are_read, calls_in_words, is_text_call};
-use super::scanner::{LONGEST, Output, PIECE, Scanner};
+use super::scanner::{MAX_LEN, Output, PIECE, Scanner};
 use crate::catalog::Catalog;
 use crate::options::Provider;
 use crate::testing::{call, message, request};
@@ -129,9 +129,9 @@ fn what_is_held_is_bounded_and_a_call_that_is_longer_counts_as_broken() {
     let check = |opening: &str, expects_call: bool| {
         let (mut scanner, mut output) = (Scanner::new(asked("Write a file.")), Vec::new());
         scanner.push(opening, &mut output);
-        for _ in 0..(2 * LONGEST / 1024) {
+        for _ in 0..(2 * MAX_LEN / 1024) {
             scanner.push(&"x".repeat(1024), &mut output);
-            assert!(scanner.held() <= LONGEST + PIECE, "{}", scanner.held());
+            assert!(scanner.held() <= MAX_LEN + PIECE, "{}", scanner.held());
         }
         scanner.finish(&mut output);
         let calls =
@@ -160,7 +160,7 @@ fn long_answers_take_time_in_proportion() {
         "[[",
         "</think>{",
     ] {
-        let _ = read(&asked("Hm?"), [unit.repeat(LONGEST / unit.len()).as_str()]);
+        let _ = read(&asked("Hm?"), [unit.repeat(MAX_LEN / unit.len()).as_str()]);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::transport::Client;
 const SECTION: &str = "transcription";
 
 /// The most that is read of a response: the words of many hours.
-const LONGEST: usize = 4 * 1024 * 1024;
+const MAX_LEN: usize = 4 * 1024 * 1024;
 
 /// Creates the transcriber. An empty model id selects the default model; `language` is the main spoken language, if
 /// known. Never fails: errors in the options are reported on first use.
@@ -63,7 +63,7 @@ impl Remote {
         let mut body = Vec::new();
         while let Some(piece) = incoming.body.next().await {
             let piece = piece.map_err(|failure| classify::failure(&self.service, &failure))?;
-            if body.len() + piece.len() > LONGEST {
+            if body.len() + piece.len() > MAX_LEN {
                 return Err(self.malformed("a transcript that is too long"));
             }
             body.extend_from_slice(&piece);

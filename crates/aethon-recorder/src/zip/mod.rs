@@ -14,19 +14,19 @@ pub(crate) use read::{Archive, Entry, unpacking};
 pub(crate) use write::ZipWriter;
 
 /// Maximum size of a file, in bytes.
-pub(crate) const MOST_FILE: u64 = 256 << 20;
+pub(crate) const MAX_FILE: u64 = 256 << 20;
 
 /// Maximum unpacked size of all entries together.
-pub(crate) const MOST_UNPACKED: u64 = 256 << 20;
+pub(crate) const MAX_UNPACKED: u64 = 256 << 20;
 
 /// Maximum unpacked size of one entry.
-pub(crate) const MOST_ENTRY: u64 = 256 << 20;
+pub(crate) const MAX_ENTRY: u64 = 256 << 20;
 
 /// Maximum number of entries.
-pub(crate) const MOST_ENTRIES: usize = 5_000;
+pub(crate) const MAX_ENTRIES: usize = 5_000;
 
 /// Maximum compression ratio of an entry. Text does not reach a tenth of this.
-pub(crate) const MOST_RATIO: u64 = 200;
+pub(crate) const MAX_RATIO: u64 = 200;
 
 /// Below this size the ratio does not matter: so little is no bomb.
 pub(crate) const ALWAYS_FINE: u64 = 64 << 10;

@@ -4,13 +4,13 @@
 //! it was put there with bad intent, and the file may be passed on.
 
 /// Maximum length of a name, in bytes.
-const LONGEST: usize = 255;
+const MAX_LEN: usize = 255;
 
 /// Returns why a name is not allowed, or `None`.
 pub(super) fn fault(name: &str) -> Option<&'static str> {
     let path = name.strip_suffix('/').unwrap_or(name);
     let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
-    if path.is_empty() || name.len() > LONGEST {
+    if path.is_empty() || name.len() > MAX_LEN {
         Some("is empty or too long")
     } else if name.contains('\\') {
         Some("has a backslash")

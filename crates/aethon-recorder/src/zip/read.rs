@@ -14,13 +14,13 @@ use rustix::io::Errno;
 use super::density::is_too_dense;
 use super::name;
 use super::{
-    CENTRAL, CENTRAL_BYTES, DEFLATED, END, END_BYTES, LOCAL, LOCAL_BYTES, MOST_ENTRIES, MOST_ENTRY,
-    MOST_FILE, MOST_UNPACKED, STORED,
+    CENTRAL, CENTRAL_BYTES, DEFLATED, END, END_BYTES, LOCAL, LOCAL_BYTES, MAX_ENTRIES, MAX_ENTRY, MAX_FILE,
+    MAX_UNPACKED, STORED,
 };
 use crate::error::{Error, Result};
 
 /// Maximum length of the comment after the directory.
-const LONGEST_COMMENT: usize = 0xffff;
+const MAX_COMMENT: usize = 0xffff;
 
 /// Bytes allowed per directory entry: the fixed part, a name and some extra fields.
 const DIRECTORY_ROW: u64 = 1024;
@@ -74,8 +74,8 @@ impl Archive {
         if !about.is_file() {
             return Err(Error::bad("it is not a file"));
         }
-        if about.len() > MOST_FILE {
-            return Err(Error::bad(format!("the file is larger than {} MiB", MOST_FILE >> 20)));
+        if about.len() > MAX_FILE {
+            return Err(Error::bad(format!("the file is larger than {} MiB", MAX_FILE >> 20)));
         }
         let (rows, start) = directory(&file, about.len())?;
         let mut entries = parse(&rows)?;
@@ -135,7 +135,7 @@ pub(crate) fn unpacking(error: std::io::Error) -> Error {
 /// Returns the directory and its offset.
 fn directory(file: &File, size: u64) -> Result<(Vec<u8>, u64)> {
     let no_zip = || Error::bad("it is not a ZIP file, or it was cut off");
-    let tail_bytes = size.min((END_BYTES + LONGEST_COMMENT) as u64);
+    let tail_bytes = size.min((END_BYTES + MAX_COMMENT) as u64);
     let tail = exactly(file, size - tail_bytes, tail_bytes)?;
     let signature = END.to_le_bytes();
     let ends_here = |at: &usize| {
@@ -153,8 +153,8 @@ fn directory(file: &File, size: u64) -> Result<(Vec<u8>, u64)> {
     if all == u16::MAX || bytes == u64::from(u32::MAX) || start == u64::from(u32::MAX) {
         return Err(Error::bad("it is a ZIP64 file, and recordings are none"));
     }
-    if usize::from(all) > MOST_ENTRIES {
-        return Err(Error::bad(format!("it has {all} entries; a recording has at most {MOST_ENTRIES}")));
+    if usize::from(all) > MAX_ENTRIES {
+        return Err(Error::bad(format!("it has {all} entries; a recording has at most {MAX_ENTRIES}")));
     }
     let at_end = size - tail_bytes + end as u64;
     if start + bytes != at_end || bytes > u64::from(all) * DIRECTORY_ROW {
@@ -190,7 +190,7 @@ fn parse(rows: &[u8]) -> Result<Vec<Entry>> {
         if !names.insert(entry.name.to_lowercase()) {
             return Err(Error::bad(format!("the name {name_shown} stands in it twice")));
         }
-        if entry.size > MOST_ENTRY || unpacked > MOST_UNPACKED {
+        if entry.size > MAX_ENTRY || unpacked > MAX_UNPACKED {
             return Err(Error::bad(format!("{name_shown} would be too large unpacked")));
         }
         if is_too_dense(entry.size, entry.packed) {

@@ -15,7 +15,7 @@ use super::writer::{IdleTask, Job, OwnTasks, Relief};
 use crate::error::{Error, Obstacle};
 
 /// Maximum number of background jobs kept while the storage fails; the oldest win.
-const MOST_KEPT: usize = 512;
+const MAX_KEPT: usize = 512;
 
 /// Makes commits and tracks whether they succeed.
 pub(super) struct Commits {
@@ -130,7 +130,7 @@ impl Commits {
                     committed.space = DiskSpace::Lacking;
                 }
                 for job in group {
-                    if job.is_to_be_kept() && may_pass(&error) && committed.kept.len() < MOST_KEPT {
+                    if job.is_to_be_kept() && may_pass(&error) && committed.kept.len() < MAX_KEPT {
                         committed.kept.push(job);
                     } else {
                         job.answer(Err(error.for_another()));
@@ -153,7 +153,7 @@ impl Commits {
                     {
                         self.note(error);
                     }
-                    if may_pass && job.is_to_be_kept() && committed.kept.len() < MOST_KEPT {
+                    if may_pass && job.is_to_be_kept() && committed.kept.len() < MAX_KEPT {
                         committed.kept.push(job);
                     } else {
                         job.answer(Ok(()));

@@ -13,7 +13,7 @@ const MAX_WORDS: usize = 16;
 const SHORT: usize = 3;
 
 /// How many letters a word of the text may lack at its end and still count as a form of the query's word.
-const LONGEST_ENDING: usize = 3;
+const MAX_ENDING: usize = 3;
 
 // Weights of an exact match, a match of the beginning, and a match of a shorter form.
 const EXACT: f64 = 1.0;
@@ -68,7 +68,7 @@ impl Query {
     pub(super) fn may_be_in(&self, json: &str) -> bool {
         let json = json.to_ascii_lowercase();
         self.words.iter().any(|word| {
-            let least = word.len().saturating_sub(LONGEST_ENDING).max(SHORT).min(word.len());
+            let least = word.len().saturating_sub(MAX_ENDING).max(SHORT).min(word.len());
             !word.is_ascii() || json.contains(&word[..least])
         })
     }
@@ -146,7 +146,7 @@ fn quality(word: &str, found: &str) -> f64 {
     if found.starts_with(word) {
         return BEGINNING;
     }
-    let is_form = word.starts_with(found) && word.chars().count() - found.chars().count() <= LONGEST_ENDING;
+    let is_form = word.starts_with(found) && word.chars().count() - found.chars().count() <= MAX_ENDING;
     if is_form && found.chars().count() > SHORT { FORM } else { 0.0 }
 }
 

@@ -13,13 +13,13 @@ use crate::db::Sql;
 use crate::error::Error;
 
 /// Maximum number of memories that the words used to find candidates may match.
-const MOST_MATCHES: i64 = 2_500;
+const MAX_MATCHES: i64 = 2_500;
 
 /// Maximum number of candidates to rank.
 const CANDIDATES: i64 = 64;
 
 /// Shorter words do not match as prefixes.
-const SHORTEST_BEGINNING: usize = 4;
+const MIN_BEGINNING: usize = 4;
 
 /// Weight of a partial match.
 const IN_PART: f64 = 0.6;
@@ -114,19 +114,19 @@ fn candidates(
     let mut matches = 0;
     let rare = known.iter().take_while(|asked| {
         matches += asked.entries;
-        matches <= MOST_MATCHES
+        matches <= MAX_MATCHES
     });
     let mut parts: Vec<String> = rare.map(|asked| stem_is(asked)).collect();
     let beginnings = asked
         .iter()
-        .filter(|asked| asked.entries == 0 && asked.term.word.plain.chars().count() >= SHORTEST_BEGINNING);
+        .filter(|asked| asked.entries == 0 && asked.term.word.plain.chars().count() >= MIN_BEGINNING);
     parts.extend(beginnings.map(|asked| format!("(words : \"{}\" *)", asked.term.word.plain)));
     let mut found = Vec::new();
     if !parts.is_empty() {
         let expression = parts.join(" OR ");
         found = sql.all(BEST, params![expression, scope, category, CANDIDATES], read)?;
     }
-    if known.first().is_some_and(|rarest| rarest.entries > MOST_MATCHES) {
+    if known.first().is_some_and(|rarest| rarest.entries > MAX_MATCHES) {
         // All words are common. Memories that contain the two rarest of them tell more than those that contain one.
         for together in [2, 1] {
             let some: Vec<String> = known.iter().take(together).map(|asked| stem_is(asked)).collect();
@@ -198,7 +198,7 @@ fn quality(asked: &Word, word: &Word) -> f64 {
     if asked.stem == word.stem {
         return 1.0;
     }
-    let is_long = |word: &Word| word.plain.chars().count() >= SHORTEST_BEGINNING;
+    let is_long = |word: &Word| word.plain.chars().count() >= MIN_BEGINNING;
     let is_part = is_long(asked)
         && is_long(word)
         && (word.plain.starts_with(&asked.plain) || asked.plain.starts_with(&word.plain));

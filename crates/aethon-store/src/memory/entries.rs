@@ -20,7 +20,7 @@ pub(super) const ALL_ENTRIES: &str = "";
 pub(super) const ALL_STEMS: &str = " ";
 
 /// Maximum number of scopes searched when the reach is unlimited.
-const MOST_SCOPES: usize = 200;
+const MAX_SCOPES: usize = 200;
 
 /// Stores a memory unless the scope already has one that says the same.
 pub(super) fn store(sql: &Sql<'_>, memory: &NewMemory, now: i64) -> Result<Stored, Error> {
@@ -144,7 +144,7 @@ pub(super) fn scopes(sql: &Sql<'_>, reach: &Reach) -> Result<Vec<String>, Error>
     const NEXT: &str = "SELECT scope FROM memories WHERE scope > ?1 ORDER BY scope LIMIT 1";
     let Reach::Of(scopes) = reach else {
         let mut all: Vec<String> = Vec::new();
-        while all.len() < MOST_SCOPES {
+        while all.len() < MAX_SCOPES {
             let last = all.last().map(String::as_str).unwrap_or_default();
             let Some(next) = sql.first(NEXT, [last], |row| row.get(0))? else { break };
             all.push(next);

@@ -14,14 +14,14 @@ use super::by_words::WordHit;
 const CONSTANT: f64 = 60.0;
 
 /// Maximum number of matching words named as the reason for a hit.
-const MOST_NAMED: usize = 6;
+const MAX_NAMED: usize = 6;
 
 /// Share of the question that a memory must cover to be recalled unasked.
-const LEAST_COVERAGE: f64 = 0.5;
+const MIN_COVERAGE: f64 = 0.5;
 
 /// The same with at least two telling words: either this share of the question, or the share of the memory below it.
-const LEAST_COVERAGE_OF_TWO: f64 = 0.34;
-const LEAST_FOCUS_OF_TWO: f64 = 0.5;
+const MIN_COVERAGE_OF_TWO: f64 = 0.34;
+const MIN_FOCUS_OF_TWO: f64 = 0.5;
 
 /// Returns the best hits of both lists in one order.
 pub(super) fn fuse(
@@ -89,7 +89,7 @@ struct FusedHit {
 
 impl FusedHit {
     fn why(&self) -> String {
-        let named: Vec<&str> = self.words.iter().take(MOST_NAMED).map(String::as_str).collect();
+        let named: Vec<&str> = self.words.iter().take(MAX_NAMED).map(String::as_str).collect();
         let words = (!named.is_empty()).then(|| format!("words: {}", named.join(", ")));
         let meaning = self.likeness.map(|likeness| format!("meaning: {likeness:.2}"));
         [words, meaning].into_iter().flatten().collect::<Vec<_>>().join("; ")
@@ -104,7 +104,7 @@ fn worth(rank: usize) -> f64 {
 fn is_clear(hit: &WordHit) -> bool {
     match hit.telling {
         0 => false,
-        1 => hit.coverage >= LEAST_COVERAGE,
-        _ => hit.coverage >= LEAST_COVERAGE_OF_TWO || hit.focus >= LEAST_FOCUS_OF_TWO,
+        1 => hit.coverage >= MIN_COVERAGE,
+        _ => hit.coverage >= MIN_COVERAGE_OF_TWO || hit.focus >= MIN_FOCUS_OF_TWO,
     }
 }

@@ -14,17 +14,17 @@ use crate::error::Error;
 use crate::time::to_millis;
 
 /// Maximum page size.
-const MOST: usize = 1000;
+const MAX_COUNT: usize = 1000;
 
 /// Maximum number of words taken from a search.
-const MOST_WORDS: usize = 12;
+const MAX_WORDS: usize = 12;
 
 /// Maximum number of categories counted.
-const MOST_CATEGORIES: usize = 100;
+const MAX_CATEGORIES: usize = 100;
 
 /// Returns a page. A page over several scopes merges the newest of each; a cursor means the same in every scope.
 pub(super) fn page(sql: &Sql<'_>, listing: &MemoryListing) -> Result<MemoryPage, Error> {
-    let limit = listing.limit.clamp(1, MOST);
+    let limit = listing.limit.clamp(1, MAX_COUNT);
     let before = listing.cursor.as_deref().map_or(Ok((i64::MAX, i64::MAX)), parse)?;
     let (mut entries, mut count): (Vec<MemoryEntry>, u64) = (Vec::new(), 0);
     for scope in scopes(sql, &listing.reach)? {
@@ -92,7 +92,7 @@ pub(super) fn stats(sql: &Sql<'_>, reach: &Reach) -> Result<MemoryStats, Error> 
     }
     all.categories = categories.into_iter().collect();
     all.categories.sort_by_key(|(_, count)| Reverse(*count));
-    all.categories.truncate(MOST_CATEGORIES);
+    all.categories.truncate(MAX_CATEGORIES);
     Ok(all)
 }
 
@@ -122,7 +122,7 @@ fn stats_of(sql: &Sql<'_>, scope: &str) -> Result<MemoryStats, Error> {
 /// query language: each word consists of letters and digits, and is quoted.
 fn expression(typed: &str) -> Option<String> {
     let words = words(typed);
-    let each = words.iter().take(MOST_WORDS).map(|word| {
+    let each = words.iter().take(MAX_WORDS).map(|word| {
         let (plain, stem) = (&word.plain, &word.stem);
         format!("((words : \"{plain}\" *) OR (stems : \"{stem}\"))")
     });

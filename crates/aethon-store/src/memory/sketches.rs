@@ -15,10 +15,10 @@ use crate::error::Error;
 use crate::vectors::numbers;
 
 /// Minimum number of bits per vector, if it is long enough.
-const LEAST_BITS: usize = 768;
+const MIN_BITS: usize = 768;
 
 /// Maximum number of signs taken per number of a short vector.
-const MOST_ROUNDS: usize = 8;
+const MAX_ROUNDS: usize = 8;
 
 /// Number of vectors that the average is computed from.
 const AVERAGED: usize = 1_024;
@@ -27,7 +27,7 @@ const AVERAGED: usize = 1_024;
 const STEP: i64 = 1_024;
 
 /// Maximum number of cached sets: one for each scope and model in use.
-const MOST_SETS: usize = 12;
+const MAX_SETS: usize = 12;
 
 /// Cached sketches of all vectors. Clones share them.
 #[derive(Clone, Default)]
@@ -67,7 +67,7 @@ impl Sketches {
         let set = known.clone().unwrap_or_default().up_to_date(sql, scope, model)?;
         if known.is_none_or(|known| !Arc::ptr_eq(&known, &set)) {
             let mut sets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if sets.len() >= MOST_SETS && !sets.contains_key(&key) {
+            if sets.len() >= MAX_SETS && !sets.contains_key(&key) {
                 sets.clear();
             }
             sets.insert(key, set.clone());
@@ -148,7 +148,7 @@ impl SketchSet {
         let centred: Vec<f32> =
             vector.iter().zip(&self.centre).map(|(number, average)| number - average).collect();
         let length = centred.len();
-        let rounds = LEAST_BITS.div_ceil(length.max(1)).clamp(1, MOST_ROUNDS);
+        let rounds = MIN_BITS.div_ceil(length.max(1)).clamp(1, MAX_ROUNDS);
         let mut words = vec![0_u64; (rounds * length).div_ceil(64)];
         for round in 0..rounds {
             for (at, number) in centred.iter().enumerate() {

@@ -6,10 +6,10 @@ use super::stop_words::{ASKING, EMPTY, OWN};
 use crate::search::is_word_of_its_own;
 
 /// Maximum number of terms per question; anything longer is a document.
-const MOST_TERMS: usize = 48;
+const MAX_TERMS: usize = 48;
 
 /// Longer runs of letters are not words.
-const LONGEST_WORD: usize = 48;
+const MAX_WORD: usize = 48;
 
 /// Weight of a word that belongs to the asking rather than to the subject.
 const ASKING_WEIGHT: f64 = 0.25;
@@ -40,7 +40,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
     let end = |plain: &mut String, words: &mut Vec<Word>| {
         let ended = std::mem::take(plain);
         let ended = ended.strip_suffix("'s").unwrap_or(&ended).replace('\'', "");
-        if !ended.is_empty() && ended.len() <= LONGEST_WORD {
+        if !ended.is_empty() && ended.len() <= MAX_WORD {
             words.push(Word { stem: stem(&ended), plain: ended });
         }
     };
@@ -81,7 +81,7 @@ pub(super) fn terms(question: &str) -> Vec<Term> {
         };
         match terms.iter().position(|term| term.word.stem == word.stem) {
             Some(known) => terms[known].weight = terms[known].weight.max(weight),
-            None if terms.len() < MOST_TERMS => terms.push(Term { word: word.clone(), weight }),
+            None if terms.len() < MAX_TERMS => terms.push(Term { word: word.clone(), weight }),
             None => {}
         }
     }
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn long_questions_are_bounded() {
         let text: String = (0..500).map(|number| format!("word{number} ")).collect();
-        assert_eq!(terms(&text).len(), MOST_TERMS);
+        assert_eq!(terms(&text).len(), MAX_TERMS);
         assert!(words(&"x".repeat(1000)).is_empty());
     }
 }

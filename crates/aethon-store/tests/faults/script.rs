@@ -25,7 +25,7 @@ use jiff::SignedDuration;
 use crate::{disk, features};
 
 /// How long the store may take to get over a fault that has passed.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What was acknowledged.
 #[derive(Default)]
@@ -63,7 +63,7 @@ pub async fn until<T>(mut work: impl AsyncFnMut() -> Result<T>) -> Option<T> {
             Err(_) if disk::is_out() => return None,
             Err(error) => {
                 assert!(error.is_unavailable() || disk::has_failed(), "{error}");
-                assert!(begun.elapsed() < PATIENCE, "it does not get over it: {error}");
+                assert!(begun.elapsed() < TIMEOUT, "it does not get over it: {error}");
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         }

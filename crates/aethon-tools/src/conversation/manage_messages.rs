@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Maximum number of messages in a list.
-const MOST: usize = 100;
+const MAX_COUNT: usize = 100;
 /// Default number of messages in a list.
 const USUAL: usize = 20;
 /// Maximum characters shown of a message in a list.
@@ -118,7 +118,7 @@ impl Tool for ManageMessages {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Arguments { action, message, before, limit } = self.spec.parse(input)?;
-        let limit = limit.unwrap_or(USUAL).clamp(1, MOST);
+        let limit = limit.unwrap_or(USUAL).clamp(1, MAX_COUNT);
         let text = match (action, message) {
             (Action::Count, _) => self.count(context).await?,
             (Action::List, _) => self.list(context, before, limit).await?,

@@ -13,10 +13,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Maximum number of passages.
-const MOST: usize = 8;
+const MAX_COUNT: usize = 8;
 
 /// Maximum characters of a passage.
-const LONGEST: usize = 700;
+const MAX_LEN: usize = 700;
 
 /// Characters added around a passage: who said it and when, and line marks.
 const AROUND: usize = 220;
@@ -61,12 +61,12 @@ impl Tool for SearchHistory {
         if !words.contains(char::is_alphanumeric) {
             return Err(ToolError::failed("query has no words in it; give one or more words that were used"));
         }
-        let room = context.max_output_chars.max(LONGEST);
-        let chars = LONGEST.min(room / 2);
+        let room = context.max_output_chars.max(MAX_LEN);
+        let chars = MAX_LEN.min(room / 2);
         let query = HistoryQuery {
             words: words.to_owned(),
             except: Some(context.turn.clone()),
-            limit: (room / (chars + AROUND)).clamp(1, MOST),
+            limit: (room / (chars + AROUND)).clamp(1, MAX_COUNT),
             chars,
         };
         let found = self.history.search(&context.session, query).await.map_err(|error| {
@@ -188,7 +188,7 @@ mod tests {
             let text = call(&given, "word", max).await.unwrap();
             assert!(text.len() <= max.max(12_000 / 8) + 200, "{} of {max}", text.len());
         }
-        assert_eq!(given.asked.lock().unwrap().last().unwrap().limit, MOST);
+        assert_eq!(given.asked.lock().unwrap().last().unwrap().limit, MAX_COUNT);
         let none = call(&Arc::default(), "zebra", 12_000).await.unwrap();
         assert!(none.contains("Nothing") && none.contains("zebra"), "{none}");
     }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::program::{Programs, Until};
 
 /// Maximum size of the text written.
-const LONGEST: usize = 1 << 20;
+const MAX_LEN: usize = 1 << 20;
 
 /// The programs that access the clipboard, with their arguments.
 struct ClipboardPrograms {
@@ -120,8 +120,8 @@ impl Tool for ClipboardWrite {
 
     async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Text { text } = self.spec.parse(input)?;
-        if text.len() > LONGEST {
-            return Err(ToolError::failed(format!("the text is longer than {LONGEST} bytes")));
+        if text.len() > MAX_LEN {
+            return Err(ToolError::failed(format!("the text is longer than {MAX_LEN} bytes")));
         }
         let (program, arguments) = &self.clipboard.write;
         let told = format!("{} characters are on the clipboard", text.chars().count());

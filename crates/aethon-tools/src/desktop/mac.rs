@@ -19,7 +19,7 @@ use super::program::{Programs, Until};
 pub(crate) const MAC_TOOLS: &[&str] = &["calendar", "reminders", "notes", "mail_draft", "shortcuts"];
 
 /// Maximum size of an argument in bytes; the system accepts little more.
-const LONGEST: usize = 100_000;
+const MAX_LEN: usize = 100_000;
 
 const CALENDAR: &str = "function run([action, from, to, title, calendar, place, notes]) {
   const app = Application('Calendar');
@@ -253,8 +253,8 @@ impl MacTool {
     fn words(&self, input: &Value) -> Result<Vec<OsString>, ToolError> {
         let word = |name: &&str| match input.get(*name) {
             None | Some(Value::Null) => Ok(OsString::new()),
-            Some(Value::String(text)) if text.len() > LONGEST => {
-                Err(ToolError::failed(format!("`{name}` is longer than {LONGEST} bytes")))
+            Some(Value::String(text)) if text.len() > MAX_LEN => {
+                Err(ToolError::failed(format!("`{name}` is longer than {MAX_LEN} bytes")))
             }
             Some(Value::String(text)) if text.contains('\0') => {
                 Err(ToolError::failed(format!("`{name}` contains a NUL character")))

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::program::{Programs, Until};
 
 /// Maximum characters of the title and of the text.
-const LONGEST: (usize, usize) = (120, 1_000);
+const MAX_LEN: (usize, usize) = (120, 1_000);
 
 const SCRIPT: &str = "function run(argv) {
   const app = Application.currentApplication();
@@ -71,7 +71,7 @@ impl Tool for Notify {
         let bounded =
             |text: &str, most| OsString::from(text.replace('\0', "").chars().take(most).collect::<String>());
         let (title, text) =
-            (bounded(title.trim(), LONGEST.0), bounded(text.unwrap_or_default().trim(), LONGEST.1));
+            (bounded(title.trim(), MAX_LEN.0), bounded(text.unwrap_or_default().trim(), MAX_LEN.1));
         if title.is_empty() {
             return Err(ToolError::failed("`title` is empty"));
         }

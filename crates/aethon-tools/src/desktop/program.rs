@@ -22,9 +22,9 @@ use crate::confine::Confinement;
 use crate::options::{DesktopOptions, Options, USUAL_PATH};
 
 /// Maximum bytes read of a program's output.
-const MOST_SAID: u64 = 1 << 20;
+const MAX_SAID: u64 = 1 << 20;
 /// Timeout of a program that answers. The system may ask the person first, for example for access to a calendar.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a program that keeps serving is watched for a failure.
 const FIRST_MOMENT: Duration = Duration::from_millis(1500);
 
@@ -91,7 +91,7 @@ impl Programs {
         });
         watcher.map_err(|error| ToolError::failed(format!("{name} could not be watched: {error}")))?;
         let mut ending = EndOnDrop(Some(pid));
-        let patience = if until == Until::Answer { PATIENCE } else { FIRST_MOMENT };
+        let patience = if until == Until::Answer { TIMEOUT } else { FIRST_MOMENT };
         let ended = tokio::time::timeout(patience, receiver).await;
         match ended {
             Ok(outcome) => {
@@ -102,7 +102,7 @@ impl Programs {
                 ending.0 = None;
                 Ok(String::new())
             }
-            Err(_) => Err(format!("it did not end within {} s", PATIENCE.as_secs())),
+            Err(_) => Err(format!("it did not end within {} s", TIMEOUT.as_secs())),
         }
         .map_err(|why| ToolError::failed(format!("{name} failed: {why}")))
     }
@@ -156,7 +156,7 @@ impl Running {
 fn read(from: impl Read) -> String {
     let mut bytes = Vec::new();
     // On an error, what was read so far counts.
-    let _ = from.take(MOST_SAID).read_to_end(&mut bytes);
+    let _ = from.take(MAX_SAID).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -12,11 +12,11 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// Timeout of an ordinary request.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum size of a response.
-const MOST: u64 = 16 << 20;
+const MAX_COUNT: u64 = 16 << 20;
 /// Maximum size of a response head.
-const MOST_HEAD: usize = 64 << 10;
+const MAX_HEAD: usize = 64 << 10;
 /// Maximum size of a piece of output read at once.
 const PIECE: usize = 32 << 10;
 /// How long to wait before connecting again if the daemon's queue of connections is full.
@@ -113,7 +113,7 @@ impl Client {
         let asked = async {
             writer.write_all(request).await?;
             let mut bytes = Vec::new();
-            reader.take(MOST).read_to_end(&mut bytes).await?;
+            reader.take(MAX_COUNT).read_to_end(&mut bytes).await?;
             answer(&bytes)
         };
         in_time(timeout_at(deadline, asked).await, patience)
@@ -150,7 +150,7 @@ impl Client {
     }
 
     async fn begun(&self, request: &[u8]) -> Result<(ResponseHead, Writer), String> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let (mut reader, mut writer) = self.connect(deadline).await?;
         let begun = async {
             writer.write_all(request).await?;
@@ -158,7 +158,7 @@ impl Client {
             let status = status(&head)?;
             Ok::<_, io::Error>((ResponseHead { status, head, rest, reader }, writer))
         };
-        in_time(timeout_at(deadline, begun).await, PATIENCE)
+        in_time(timeout_at(deadline, begun).await, TIMEOUT)
     }
 
     /// Connects before a deadline. A daemon whose queue of connections is full is tried again until then.
@@ -224,7 +224,7 @@ pub(super) struct PendingResponse {
 impl PendingResponse {
     /// Waits for the response.
     pub(super) async fn answer(mut self) -> Result<DockerAnswer, String> {
-        let read = (&mut self.reader).take(MOST).read_to_end(&mut self.bytes).await;
+        let read = (&mut self.reader).take(MAX_COUNT).read_to_end(&mut self.bytes).await;
         let read = read.and_then(|_| answer(&self.bytes));
         read.map_err(|error| format!("the docker daemon broke off: {error}"))
     }
@@ -248,7 +248,7 @@ async fn head(reader: &mut Reader) -> io::Result<(Vec<u8>, Vec<u8>)> {
             let rest = bytes.split_off(end);
             return Ok((bytes, rest));
         }
-        if bytes.len() > MOST_HEAD {
+        if bytes.len() > MAX_HEAD {
             return Err(io::Error::other("its answer has no end"));
         }
         let mut piece = [0; 1024];

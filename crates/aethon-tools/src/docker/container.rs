@@ -8,7 +8,7 @@ use aethon_core::sandbox::NOBODY;
 use serde_json::{Value, json};
 
 use super::covers;
-use crate::sandbox_limits::{LARGEST_FILE, SandboxLimits};
+use crate::sandbox_limits::{MAX_FILE, SandboxLimits};
 
 /// Labels by which leftover containers are found.
 pub(super) const HOME: &str = "aethon.home";
@@ -73,7 +73,7 @@ pub(super) fn document(limits: &SandboxLimits, place: Place<'_>) -> Value {
             "MemorySwap": limits.memory,
             "NanoCpus": nano_cpus(limits.cpus),
             "PidsLimit": limits.processes,
-            "Ulimits": [{"Name": "fsize", "Soft": LARGEST_FILE, "Hard": LARGEST_FILE}],
+            "Ulimits": [{"Name": "fsize", "Soft": MAX_FILE, "Hard": MAX_FILE}],
             "CapDrop": ["ALL"],
             "SecurityOpt": ["no-new-privileges"],
             "IpcMode": "private",
@@ -136,7 +136,7 @@ mod tests {
             (&host["CapDrop"], &host["SecurityOpt"]),
             (&json!(["ALL"]), &json!(["no-new-privileges"]))
         );
-        assert_eq!(host["Ulimits"][0]["Hard"], LARGEST_FILE);
+        assert_eq!(host["Ulimits"][0]["Hard"], MAX_FILE);
         assert_eq!(host["Mounts"].as_array().unwrap().len(), 1, "nothing else of the machine");
         assert!(!user_of(&document).starts_with("0:"), "not root");
         assert!(host.get("Privileged").is_none() && host.get("Binds").is_none());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWrite;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout, timeout_at};
 
-use super::client::{Client, Origin, Output, PATIENCE};
+use super::client::{Client, Origin, Output, TIMEOUT};
 
 /// How often to check whether a command that left its output open has ended.
 const LOOK: Duration = Duration::from_millis(500);
@@ -21,9 +21,9 @@ const STATUS_RETRY: Duration = Duration::from_millis(20);
 /// How long killing a command's leftovers may take; a container that needs longer is replaced.
 const SWEEP: Duration = Duration::from_secs(2);
 /// Maximum size of an explanation of the daemon.
-const LONGEST_EXPLANATION: usize = 1_000;
+const MAX_EXPLANATION: usize = 1_000;
 /// Maximum size of the output of a probe.
-const LONGEST_PROBE: usize = 256 << 10;
+const MAX_PROBE: usize = 256 << 10;
 
 /// The first line of every command's output.
 const BEGUN: &[u8] = b"[aethon: begun]\n";
@@ -111,9 +111,7 @@ impl Room<'_> {
                 running.output.next().await.map_err(|error| error.to_string())?
             {
                 let kept = if origin == Origin::Errors { &mut errors } else { &mut said };
-                kept.extend_from_slice(
-                    &piece[..piece.len().min(LONGEST_PROBE - kept.len().min(LONGEST_PROBE))],
-                );
+                kept.extend_from_slice(&piece[..piece.len().min(MAX_PROBE - kept.len().min(MAX_PROBE))]);
             }
             self.ended(&running.exec).await
         };
@@ -140,7 +138,7 @@ impl Room<'_> {
     /// Returns whether the daemon knows of a process in the container that the kernel has ended for want of memory.
     pub(super) async fn was_out_of_memory(self) -> bool {
         let path = format!("/containers/{}/json", self.id);
-        let looked = timeout(SWEEP, self.client.ask("GET", &path, None, PATIENCE)).await;
+        let looked = timeout(SWEEP, self.client.ask("GET", &path, None, TIMEOUT)).await;
         matches!(looked, Ok(Ok(answer)) if answer.json()["State"]["OOMKilled"] == Value::Bool(true))
     }
 
@@ -149,7 +147,7 @@ impl Room<'_> {
             "AttachStdout": true, "AttachStderr": true, "Cmd": words, "WorkingDir": directory.display().to_string(),
         });
         let path = format!("/containers/{}/exec", self.id);
-        let made = self.client.ask("POST", &path, Some(&wanted), PATIENCE).await?.ok()?;
+        let made = self.client.ask("POST", &path, Some(&wanted), TIMEOUT).await?.ok()?;
         let exec = made.json()["Id"].as_str().ok_or("docker named no command")?.to_owned();
         let how = json!({"Detach": false, "Tty": false});
         let (output, input) = self.client.attach(&format!("/exec/{exec}/start"), Some(&how)).await?;
@@ -200,7 +198,7 @@ impl Room<'_> {
     /// Returns the status of a command; `None` while it is running.
     async fn status(self, exec: &str) -> Result<Option<i32>, String> {
         let path = format!("/exec/{exec}/json");
-        let state = self.client.ask("GET", &path, None, PATIENCE).await?.ok()?.json();
+        let state = self.client.ask("GET", &path, None, TIMEOUT).await?.ok()?.json();
         if state["Running"] == Value::Bool(true) {
             return Ok(None);
         }
@@ -238,7 +236,7 @@ impl Opening {
                 take(&rest);
             }
         }
-        self.before.truncate(LONGEST_EXPLANATION);
+        self.before.truncate(MAX_EXPLANATION);
     }
 
     fn explanation(&self) -> String {

@@ -10,9 +10,9 @@ use aethon_core::turn::Trust;
 use tokio::time::Instant;
 
 /// A container idle for this long is removed.
-const LONGEST: Duration = Duration::from_secs(15 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(15 * 60);
 /// The same for conversations that the owner's words did not begin.
-const LONGEST_OF_OTHERS: Duration = Duration::from_secs(60);
+const MAX_OF_OTHERS: Duration = Duration::from_secs(60);
 /// Maximum number of idle containers.
 const MAX_IDLE: usize = 8;
 /// How many of them may belong to conversations that the owner's words did not begin.
@@ -52,7 +52,7 @@ impl IdleContainers {
     /// Takes the containers that have been idle for long.
     pub(super) fn take_old(&mut self) -> Vec<Idle> {
         self.take_all(|_, trust, idle| {
-            idle.since.elapsed() > if trust.is_owner() { LONGEST } else { LONGEST_OF_OTHERS }
+            idle.since.elapsed() > if trust.is_owner() { MAX_DURATION } else { MAX_OF_OTHERS }
         })
     }
 
@@ -129,9 +129,9 @@ mod tests {
         all.put((&session(1), Trust::Owner), idle(1));
         all.put((&session(2), Trust::Outside), idle(2));
         assert!(all.take_old().is_empty());
-        tokio::time::advance(LONGEST_OF_OTHERS + Duration::from_secs(1)).await;
+        tokio::time::advance(MAX_OF_OTHERS + Duration::from_secs(1)).await;
         assert_eq!(all.take_old().len(), 1);
-        tokio::time::advance(LONGEST).await;
+        tokio::time::advance(MAX_DURATION).await;
         assert_eq!(all.take_old().len(), 1);
     }
 }

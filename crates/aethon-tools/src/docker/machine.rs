@@ -7,11 +7,11 @@ use super::container;
 use crate::sandbox_limits::{SandboxLimits, amount};
 
 /// The least memory that docker accepts.
-const LEAST_MEMORY: u64 = 6 << 20;
+const MIN_MEMORY: u64 = 6 << 20;
 /// The smallest share of a processor that docker accepts.
-const LEAST_CPUS: f64 = 0.01;
+const MIN_CPUS: f64 = 0.01;
 /// The shell that keeps the container up, what it waits for, the command's own shell and a few programs.
-const LEAST_PROCESSES: u32 = 8;
+const MIN_PROCESSES: u32 = 8;
 
 /// The daemon's machine.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,8 +85,8 @@ impl Machine {
                 .push(format!("the daemon runs containers of {}, and the sandbox needs linux", self.system));
         }
         let asked = amount(limits.memory);
-        if limits.memory < LEAST_MEMORY {
-            let least = amount(LEAST_MEMORY);
+        if limits.memory < MIN_MEMORY {
+            let least = amount(MIN_MEMORY);
             problems.push(format!("security.sandbox_memory is {asked}, and docker needs at least {least}"));
         } else if self.memory > 0 && limits.memory > self.memory {
             let all = self.memory >> 20;
@@ -94,9 +94,9 @@ impl Machine {
                 "security.sandbox_memory is {asked}, more than the daemon's machine has ({all}m)"
             ));
         }
-        if limits.cpus < LEAST_CPUS {
+        if limits.cpus < MIN_CPUS {
             problems.push(format!(
-                "security.sandbox_cpus is {}, and docker needs at least {LEAST_CPUS}",
+                "security.sandbox_cpus is {}, and docker needs at least {MIN_CPUS}",
                 limits.cpus
             ));
         } else if self.cpus > 0 && limits.cpus > f64::from(u32::try_from(self.cpus).unwrap_or(u32::MAX)) {
@@ -105,9 +105,9 @@ impl Machine {
                 "security.sandbox_cpus is {asked}, more than the daemon's machine has ({all})"
             ));
         }
-        if limits.processes < LEAST_PROCESSES {
+        if limits.processes < MIN_PROCESSES {
             problems.push(format!(
-                "security.sandbox_pids_limit is {}, too few for a shell and its programs: set at least {LEAST_PROCESSES}",
+                "security.sandbox_pids_limit is {}, too few for a shell and its programs: set at least {MIN_PROCESSES}",
                 limits.processes
             ));
         }

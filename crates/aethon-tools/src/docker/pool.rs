@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
-use super::client::{Client, DockerAnswer, PATIENCE};
+use super::client::{Client, DockerAnswer, TIMEOUT};
 use super::container::{self, Place};
 use super::covers;
 use super::exec::{Ended, Room};
@@ -339,10 +339,10 @@ impl Pool {
 
     /// Creates a container, and returns its id and the daemon's warnings. Pulls the image if it is missing.
     pub(super) async fn create(&self, document: &Value) -> Result<(String, Vec<String>), String> {
-        let mut made = self.client.ask("POST", "/containers/create", Some(document), PATIENCE).await?;
+        let mut made = self.client.ask("POST", "/containers/create", Some(document), TIMEOUT).await?;
         if made.status == 404 {
             self.pull(document["Image"].as_str().unwrap_or_default()).await?;
-            made = self.client.ask("POST", "/containers/create", Some(document), PATIENCE).await?;
+            made = self.client.ask("POST", "/containers/create", Some(document), TIMEOUT).await?;
         }
         let made = made.ok()?.json();
         let warnings = made["Warnings"].as_array().cloned().unwrap_or_default();
@@ -353,13 +353,13 @@ impl Pool {
 
     /// Starts a created container.
     pub(super) async fn begin(&self, id: &str) -> Result<(), String> {
-        self.client.ask("POST", &format!("/containers/{id}/start"), None, PATIENCE).await?.ok().map(drop)
+        self.client.ask("POST", &format!("/containers/{id}/start"), None, TIMEOUT).await?.ok().map(drop)
     }
 
     /// Makes sure that the image of commands is there. Returns a clause if it is missing and may not be pulled.
     pub(super) async fn provide_image(&self, policy: PullPolicy) -> Result<Option<String>, String> {
         let image = &self.limits.image;
-        let found = self.client.ask("GET", &format!("/images/{image}/json"), None, PATIENCE).await?;
+        let found = self.client.ask("GET", &format!("/images/{image}/json"), None, TIMEOUT).await?;
         match (found.status, policy) {
             (404, PullPolicy::Missing) => {
                 tracing::info!(image, "the image of the sandbox is pulled");
@@ -398,7 +398,7 @@ impl Pool {
     async fn list(&self) -> Result<Vec<(String, String)>, String> {
         let filters = json!({"label": [format!("{}={}", container::HOME, self.home)]}).to_string();
         let path = format!("/containers/json?all=1&filters={}", escaped(&filters));
-        let listed = self.client.ask("GET", &path, None, PATIENCE).await?.ok()?.json();
+        let listed = self.client.ask("GET", &path, None, TIMEOUT).await?.ok()?.json();
         let listed = listed.as_array().cloned().unwrap_or_default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Ok(listed.iter().map(|one| (text(&one["Id"]), text(&one["Labels"][container::OWNER]))).collect())
@@ -412,7 +412,7 @@ impl Pool {
 
     pub(super) async fn remove(&self, id: &str) {
         let path = format!("/containers/{id}?force=1&v=1");
-        let removed = match self.client.ask("DELETE", &path, None, PATIENCE).await {
+        let removed = match self.client.ask("DELETE", &path, None, TIMEOUT).await {
             // It is already gone, or being removed.
             Ok(answer) if matches!(answer.status, 404 | 409) => return,
             answer => answer.and_then(DockerAnswer::ok),

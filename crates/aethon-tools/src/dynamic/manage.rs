@@ -15,7 +15,7 @@ use super::manifest::{Interpreter, Manifest, anything};
 use super::store::ToolStore;
 
 /// Maximum duration of a trial, including the time to set up the sandbox.
-const LONGEST: Duration = Duration::from_secs(660);
+const MAX_DURATION: Duration = Duration::from_secs(660);
 
 pub(super) struct ManageTools {
     spec: ToolSpec,
@@ -66,7 +66,7 @@ impl ManageTools {
         .with_effect(effect)
         .with_effect(Effect::ActsLater)
         .open_to(Trust::Owner)
-        .with_timeout(LONGEST);
+        .with_timeout(MAX_DURATION);
         Self { spec, store }
     }
 }

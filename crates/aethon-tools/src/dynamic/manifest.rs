@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Maximum size of a program in bytes; it is passed as an argument.
-const MOST_CODE: usize = 64 << 10;
+const MAX_CODE: usize = 64 << 10;
 /// Maximum characters of a description.
-const MOST_DESCRIPTION: usize = 2_000;
+const MAX_DESCRIPTION: usize = 2_000;
 /// Maximum size of a schema in bytes.
-const MOST_SCHEMA: usize = 16 << 10;
+const MAX_SCHEMA: usize = 16 << 10;
 /// Maximum length of a name.
-const LONGEST_NAME: usize = 48;
+const MAX_NAME: usize = 48;
 /// Maximum timeout of a call in seconds.
-const LONGEST_CALL: u64 = 600;
+const MAX_CALL: u64 = 600;
 
 /// A tool as stored: `manifest.json`, with the program beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -74,14 +74,14 @@ impl Manifest {
         let parameters = &self.parameters;
         let is_object = parameters.get("type").and_then(Value::as_str) == Some("object");
         let wrong =
-            if self.description.trim().is_empty() || self.description.chars().count() > MOST_DESCRIPTION {
-                format!("`description` must say what the tool does, in at most {MOST_DESCRIPTION} characters")
-            } else if !is_object || parameters.to_string().len() > MOST_SCHEMA {
+            if self.description.trim().is_empty() || self.description.chars().count() > MAX_DESCRIPTION {
+                format!("`description` must say what the tool does, in at most {MAX_DESCRIPTION} characters")
+            } else if !is_object || parameters.to_string().len() > MAX_SCHEMA {
                 "`parameters` must be a JSON Schema with \"type\": \"object\"".to_owned()
-            } else if code.trim().is_empty() || code.len() > MOST_CODE || code.contains('\0') {
-                format!("`code` must be a program of at most {MOST_CODE} bytes")
-            } else if !(1..=LONGEST_CALL).contains(&self.timeout_seconds) {
-                format!("`timeout_seconds` must be between 1 and {LONGEST_CALL}")
+            } else if code.trim().is_empty() || code.len() > MAX_CODE || code.contains('\0') {
+                format!("`code` must be a program of at most {MAX_CODE} bytes")
+            } else if !(1..=MAX_CALL).contains(&self.timeout_seconds) {
+                format!("`timeout_seconds` must be between 1 and {MAX_CALL}")
             } else {
                 return Ok(());
             };
@@ -99,11 +99,11 @@ impl Manifest {
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
-    if begins && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
+    if begins && name.len() <= MAX_NAME && name.chars().all(is_plain) {
         return Ok(());
     }
     Err(format!(
-        "`name` must be of a-z, 0-9 and _, begin with a letter, and have at most {LONGEST_NAME} characters"
+        "`name` must be of a-z, 0-9 and _, begin with a letter, and have at most {MAX_NAME} characters"
     ))
 }
 
@@ -137,7 +137,7 @@ mod tests {
         assert!(manifest(|it| it.description.clear()).check("cat").is_err());
         assert!(manifest(|it| it.parameters = json!([])).check("cat").is_err());
         assert!(manifest(|it| it.timeout_seconds = 0).check("cat").is_err());
-        for code in ["", " ", "a\0b", &"x".repeat(MOST_CODE + 1)] {
+        for code in ["", " ", "a\0b", &"x".repeat(MAX_CODE + 1)] {
             assert!(manifest(|_| {}).check(code).is_err());
         }
     }

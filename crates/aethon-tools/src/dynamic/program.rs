@@ -15,7 +15,7 @@ use crate::shell::{Runner, Script, report_of};
 /// How much longer than the tool's own timeout a call may take: it may have to wait for a slot.
 const LEEWAY: Duration = Duration::from_secs(80);
 /// Maximum size of the arguments in bytes; they are passed as an argument of a process.
-const MOST_INPUT: usize = 32 << 10;
+const MAX_INPUT: usize = 32 << 10;
 
 /// A tool.
 pub(super) struct Program {
@@ -63,9 +63,9 @@ impl Executor {
         code: &str,
         input: &Value,
     ) -> Result<ToolOutput, ToolError> {
-        if input.to_string().len() > MOST_INPUT {
+        if input.to_string().len() > MAX_INPUT {
             return Err(ToolError::failed(format!(
-                "the arguments are longer than {MOST_INPUT} bytes; write them into a file of the workspace"
+                "the arguments are longer than {MAX_INPUT} bytes; write them into a file of the workspace"
             )));
         }
         let command = manifest.command(code, input);

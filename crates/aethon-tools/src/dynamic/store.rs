@@ -16,7 +16,7 @@ use super::manifest::{Manifest, check_name};
 use super::program::{Executor, Program};
 
 /// Maximum number of tools: each is part of every model request.
-const MOST: usize = 32;
+const MAX_COUNT: usize = 32;
 /// Maximum number of entries of the folder that are looked at, and maximum size of a file in bytes.
 const MAX_ENTRIES: usize = 1_000;
 const MAX_BYTES: usize = 4 << 20;
@@ -81,8 +81,8 @@ impl ToolStore {
             return Err(format!("`{name}` is the name of another tool; choose one of its own"));
         }
         let known = self.list();
-        if known.len() >= MOST && !known.iter().any(|one| one.name == name) {
-            return Err(format!("there are {MOST} tools already; remove one first"));
+        if known.len() >= MAX_COUNT && !known.iter().any(|one| one.name == name) {
+            return Err(format!("there are {MAX_COUNT} tools already; remove one first"));
         }
         store(&self.folder, &manifest, code)
             .map_err(|error| format!("the tool could not be kept: {error}"))?;
@@ -125,7 +125,7 @@ impl ToolStore {
             }
         }
         found.sort_by(|one, other| one.0.name.cmp(&other.0.name));
-        found.truncate(MOST);
+        found.truncate(MAX_COUNT);
         let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
         *loaded = Loaded { version: loaded.version + 1, tools: found };
     }

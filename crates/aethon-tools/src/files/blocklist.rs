@@ -17,7 +17,7 @@ const SYSTEM: [&str; 12] =
     ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var"];
 
 /// Maximum number of entries in blocked directories that are searched for another name of a file.
-const MOST_LINKS: usize = 50_000;
+const MAX_LINKS: usize = 50_000;
 
 /// The blocklist of one assistant.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Blocklist {
         }
         // A file with a single link cannot also be in a blocked directory, and directories have no hard links.
         !file.is_dir() && file.nlink() > 1 && {
-            let mut left = MOST_LINKS;
+            let mut left = MAX_LINKS;
             entries().any(|entry| holds(entry, identity(file), &mut left))
         }
     }
@@ -137,7 +137,7 @@ fn all_inside(places: &[PathBuf]) -> Option<HashSet<Identity>> {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
             let Ok(metadata) = entry.metadata() else { continue };
-            if found.len() >= MOST_LINKS {
+            if found.len() >= MAX_LINKS {
                 return None;
             }
             found.insert(identity(&metadata));

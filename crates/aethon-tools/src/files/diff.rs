@@ -5,38 +5,38 @@ use std::time::{Duration, Instant};
 use similar::{Algorithm, TextDiff};
 
 /// Maximum number of lines shown.
-const MOST_LINES: usize = 200;
+const MAX_LINES: usize = 200;
 /// Maximum characters shown of a line.
-const LONGEST_LINE: usize = 400;
+const MAX_LINE: usize = 400;
 /// Time limit for an exact diff; after that a coarser one is used.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// Larger texts are not compared.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 /// Returns the diff between two texts of this name; `None` if they are equal.
 pub(super) fn unified(name: &str, before: &str, after: &str) -> Option<String> {
     if before == after {
         return None;
     }
-    if before.len() + after.len() > MOST_BYTES {
+    if before.len() + after.len() > MAX_BYTES {
         return Some(format!("[{} bytes became {}; too much to show as a diff]", before.len(), after.len()));
     }
     let diff = TextDiff::configure()
         .algorithm(Algorithm::Myers)
-        .deadline(Instant::now() + PATIENCE)
+        .deadline(Instant::now() + TIMEOUT)
         .diff_lines(before, after);
     let text =
         diff.unified_diff().context_radius(3).header(&format!("a/{name}"), &format!("b/{name}")).to_string();
     let total = text.lines().count();
-    let mut shown: String = text.lines().take(MOST_LINES).map(|line| shortened(line) + "\n").collect();
-    if total > MOST_LINES {
-        shown.push_str(&format!("[{} more lines of the diff]\n", total - MOST_LINES));
+    let mut shown: String = text.lines().take(MAX_LINES).map(|line| shortened(line) + "\n").collect();
+    if total > MAX_LINES {
+        shown.push_str(&format!("[{} more lines of the diff]\n", total - MAX_LINES));
     }
     Some(shown)
 }
 
 fn shortened(line: &str) -> String {
-    match line.char_indices().nth(LONGEST_LINE) {
+    match line.char_indices().nth(MAX_LINE) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line.to_owned(),
     }
@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn a_long_change_is_bounded() {
         let after: String = (1..=5000).map(|n| format!("{n} {}\n", "x".repeat(1000))).collect();
-        let diff = unified("a.txt", "", &after[..MOST_BYTES / 2]).unwrap();
+        let diff = unified("a.txt", "", &after[..MAX_BYTES / 2]).unwrap();
         assert!(diff.len() < 100_000 && diff.contains("more lines of the diff"));
-        assert!(unified("a.txt", &"x".repeat(MOST_BYTES), "y").unwrap().contains("too much"));
+        assert!(unified("a.txt", &"x".repeat(MAX_BYTES), "y").unwrap().contains("too much"));
     }
 }

@@ -24,17 +24,17 @@ use super::workspace::Workspace;
 /// Default number of result lines.
 const USUAL: usize = 100;
 /// Maximum number of result lines.
-const MOST: usize = 500;
+const MAX_COUNT: usize = 500;
 /// Maximum number of lines per file.
-const MOST_IN_ONE: usize = 50;
+const MAX_IN_ONE: usize = 50;
 /// Maximum number of entries examined.
-const MOST_SEEN: usize = 200_000;
+const MAX_SEEN: usize = 200_000;
 /// Maximum depth.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// Time limit.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum number of context lines.
-const MOST_CONTEXT: usize = 5;
+const MAX_CONTEXT: usize = 5;
 /// Space reserved for the closing note.
 const NOTE: usize = 200;
 
@@ -76,7 +76,7 @@ impl FileSearch {
         .reading_only()
         .open_to(Trust::Guest)
         .with_untrusted_output()
-        .with_timeout(PATIENCE + Duration::from_secs(20));
+        .with_timeout(TIMEOUT + Duration::from_secs(20));
         Self { spec, workspace }
     }
 }
@@ -102,7 +102,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
     }
     let ignore_case = arguments.ignore_case.unwrap_or(false);
     let matcher = wanted.map(|text| pattern(text, ignore_case)).transpose().map_err(ToolError::failed)?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + TIMEOUT;
     let path = arguments.path.as_deref().unwrap_or_default();
     let start = match (workspace.open_directory(path), &matcher) {
         (Ok(start), _) => start,
@@ -117,7 +117,7 @@ fn search(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<T
     };
     let files = names(&start.path, glob, ignore_case)?;
     let everything = arguments.all.unwrap_or(false);
-    let extent = Extent { depth: DEEPEST, everything, entries: MOST_SEEN, until };
+    let extent = Extent { depth: MAX_DEPTH, everything, entries: MAX_SEEN, until };
     let mut report = Report::new(workspace, arguments, room);
     let mut walk = Walk::new(workspace, start, extent);
     let mut is_full = false;
@@ -170,8 +170,8 @@ impl<'w> Report<'w> {
             workspace,
             text: String::new(),
             room: room.saturating_sub(NOTE).max(NOTE),
-            left: arguments.limit.unwrap_or(USUAL).clamp(1, MOST),
-            context: arguments.context.unwrap_or(0).min(MOST_CONTEXT),
+            left: arguments.limit.unwrap_or(USUAL).clamp(1, MAX_COUNT),
+            context: arguments.context.unwrap_or(0).min(MAX_CONTEXT),
             files: 0,
         }
     }
@@ -191,7 +191,7 @@ impl<'w> Report<'w> {
     }
 
     fn file(&mut self, file: File, name: &str, matcher: &RegexMatcher, until: Instant) {
-        let bounds = Bounds { hits: self.left.min(MOST_IN_ONE), context: self.context, first: 1, until };
+        let bounds = Bounds { hits: self.left.min(MAX_IN_ONE), context: self.context, first: 1, until };
         let Found { lines, hits, ended } = lines(matcher, file, bounds);
         if hits == 0 {
             return;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 /// Maximum bytes skipped to reach the first wanted line.
-const MOST_SKIPPED: u64 = 256 * 1024 * 1024;
+const MAX_SKIPPED: u64 = 256 * 1024 * 1024;
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ fn skip(reader: &mut impl BufRead, lines: usize) -> Result<(), PieceError> {
         }
         reader.consume(used);
         skipped += used as u64;
-        if skipped > MOST_SKIPPED {
+        if skipped > MAX_SKIPPED {
             return Err(PieceError::TooFar);
         }
     }

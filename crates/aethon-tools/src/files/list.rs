@@ -17,13 +17,13 @@ use super::walk::{Extent, Walk};
 use super::workspace::Workspace;
 
 /// Maximum number of entries listed.
-const MOST: usize = 500;
+const MAX_COUNT: usize = 500;
 /// Maximum number of entries examined.
-const MOST_SEEN: usize = 20_000;
+const MAX_SEEN: usize = 20_000;
 /// Time limit.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum depth that can be requested.
-const DEEPEST: usize = 10;
+const MAX_DEPTH: usize = 10;
 
 /// Lists folders.
 pub(crate) struct FileList {
@@ -74,16 +74,16 @@ fn list(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<Too
     let start = workspace.open_directory(arguments.path.as_deref().unwrap_or_default())?;
     let shown = workspace.shown(&start.path);
     let extent = Extent {
-        depth: arguments.depth.unwrap_or(1).clamp(1, DEEPEST),
+        depth: arguments.depth.unwrap_or(1).clamp(1, MAX_DEPTH),
         everything: arguments.all.unwrap_or(false),
-        entries: MOST_SEEN,
-        until: Instant::now() + PATIENCE,
+        entries: MAX_SEEN,
+        until: Instant::now() + TIMEOUT,
     };
     let mut walk = Walk::new(workspace, start, extent);
     let (mut text, mut count) = (format!("{shown}:\n"), 0);
     let mut why = None;
     while let Some(entry) = walk.next() {
-        if count >= MOST || text.len() >= room.saturating_sub(200) {
+        if count >= MAX_COUNT || text.len() >= room.saturating_sub(200) {
             why = Some("there are more");
             break;
         }

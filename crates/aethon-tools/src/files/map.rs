@@ -23,15 +23,15 @@ use super::walk::{Extent, Walk};
 use super::workspace::Workspace;
 
 /// Limits on entries examined, depth, and time.
-const MOST_SEEN: usize = 50_000;
-const DEEPEST: usize = 24;
-const PATIENCE: Duration = Duration::from_secs(20);
+const MAX_SEEN: usize = 50_000;
+const MAX_DEPTH: usize = 24;
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// Limits on the size of a file, the number of files, and their total size.
-const LARGEST: u64 = 256 << 10;
-const MOST_FILES: usize = 4_000;
-const MOST_READ: usize = 48 << 20;
+const MAX_SIZE: u64 = 256 << 10;
+const MAX_FILES: usize = 4_000;
+const MAX_READ: usize = 48 << 20;
 /// Maximum number of definitions shown per file.
-const MOST_OF_ONE: usize = 24;
+const MAX_OF_ONE: usize = 24;
 /// A name that this many files mention is a common word and means nothing.
 const COMMON: usize = 50;
 
@@ -69,7 +69,7 @@ impl RepoMap {
         .reading_only()
         .open_to(Trust::Guest)
         .with_untrusted_output()
-        .with_timeout(PATIENCE + Duration::from_secs(20));
+        .with_timeout(TIMEOUT + Duration::from_secs(20));
         Self { spec, workspace, most }
     }
 }
@@ -90,8 +90,8 @@ impl Tool for RepoMap {
 
 fn map(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<ToolOutput, ToolError> {
     let start = workspace.open_directory(arguments.path.as_deref().unwrap_or_default())?;
-    let until = Instant::now() + PATIENCE;
-    let extent = Extent { depth: DEEPEST, everything: false, entries: MOST_SEEN, until };
+    let until = Instant::now() + TIMEOUT;
+    let extent = Extent { depth: MAX_DEPTH, everything: false, entries: MAX_SEEN, until };
     let mut walk = Walk::new(workspace, start, extent);
     let (mut files, mut read) = (Vec::new(), 0);
     while let Some(entry) = walk.next() {
@@ -101,12 +101,12 @@ fn map(workspace: &Workspace, arguments: &Arguments, room: usize) -> Result<Tool
         }
         let Some(file) = walk.open(&entry) else { continue };
         let mut text = String::new();
-        if file.take(LARGEST).read_to_string(&mut text).is_err() {
+        if file.take(MAX_SIZE).read_to_string(&mut text).is_err() {
             continue;
         }
         read += text.len();
         files.push(mapped(workspace.shown(&entry.path), &ending, &text));
-        if files.len() >= MOST_FILES || read >= MOST_READ {
+        if files.len() >= MAX_FILES || read >= MAX_READ {
             walk.ended = Some("there are too many files");
             break;
         }
@@ -155,11 +155,11 @@ fn format_map(files: &[Mapped], room: usize, ended: Option<&str>) -> String {
     let (mut text, mut shown, mut characters) = (String::new(), 0, 0);
     for file in files {
         let mut piece = format!("{}\n", file.shown);
-        for one in file.definitions.iter().take(MOST_OF_ONE) {
+        for one in file.definitions.iter().take(MAX_OF_ONE) {
             piece.push_str(&format!("  {}: {}\n", one.line, one.text));
         }
-        if file.definitions.len() > MOST_OF_ONE {
-            piece.push_str(&format!("  [{} more]\n", file.definitions.len() - MOST_OF_ONE));
+        if file.definitions.len() > MAX_OF_ONE {
+            piece.push_str(&format!("  [{} more]\n", file.definitions.len() - MAX_OF_ONE));
         }
         let length = piece.chars().count();
         if characters + length > room {

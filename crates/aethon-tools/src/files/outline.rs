@@ -64,7 +64,7 @@ const MODIFIERS: [&str; 20] = [
 /// Maximum characters shown of a line.
 const SHOWN: usize = 110;
 /// Maximum indentation of a definition that counts: the methods of a class.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// A definition.
 #[derive(Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub(super) fn definitions(ending: &str, text: &str) -> Vec<Definition> {
 
 fn definition(beginnings: &[&str], number: usize, line: &str) -> Option<Definition> {
     let inner = line.trim_start_matches([' ', '\t']);
-    if line.len() - inner.len() > DEEPEST {
+    if line.len() - inner.len() > MAX_DEPTH {
         return None;
     }
     let is_indented = inner.len() < line.len();

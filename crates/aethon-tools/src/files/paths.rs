@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Maximum length of a path.
-pub(super) const LONGEST_PATH: usize = 4096;
+pub(super) const MAX_PATH: usize = 4096;
 
 /// Removes `.` and `..` from a path, judging by its text only.
 pub(crate) fn lexical(path: &Path) -> PathBuf {
@@ -38,5 +38,5 @@ pub(super) fn is_straight(path: &Path) -> bool {
 
 /// Returns whether a path is usable at all.
 pub(super) fn is_sound(path: &str) -> bool {
-    !path.trim().is_empty() && path.len() <= LONGEST_PATH && !path.contains('\0')
+    !path.trim().is_empty() && path.len() <= MAX_PATH && !path.contains('\0')
 }

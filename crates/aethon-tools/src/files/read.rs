@@ -30,19 +30,19 @@ use crate::pdf;
 /// Space reserved for the line that says how to continue.
 const NOTE: usize = 200;
 /// Maximum size of a picture; models accept no larger ones.
-const LARGEST_PICTURE: u64 = 3_750_000;
+const MAX_PICTURE: u64 = 3_750_000;
 /// Supported types of pictures.
 const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 /// Maximum size of a PDF.
-const LARGEST_PDF: u64 = 32 << 20;
+const MAX_PDF: u64 = 32 << 20;
 /// Number of bytes that suffice to detect the type.
 const HEAD: usize = 64;
 /// Maximum number of lines that a search in a file returns.
-const MOST_HITS: usize = 200;
+const MAX_HITS: usize = 200;
 /// Context lines beside each.
 const BESIDE: usize = 1;
 /// Time limit of a search in a file.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Reads files.
 pub(crate) struct FileRead {
@@ -175,13 +175,13 @@ fn read(mut source: Source, arguments: Arguments, chars: usize) -> Result<Found,
 
 fn picture(source: Source, path: &str, mime: &str) -> Result<ToolOutput, ToolError> {
     let length = source.length;
-    if length > LARGEST_PICTURE {
+    if length > MAX_PICTURE {
         return Err(ToolError::failed(format!(
-            "{path:?} is a picture ({mime}) of {length} bytes; at most {LARGEST_PICTURE} can be shown, so make a smaller copy"
+            "{path:?} is a picture ({mime}) of {length} bytes; at most {MAX_PICTURE} can be shown, so make a smaller copy"
         )));
     }
     let mut bytes = Vec::new();
-    let read = source.file.take(LARGEST_PICTURE).read_to_end(&mut bytes);
+    let read = source.file.take(MAX_PICTURE).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
     let told = format!("a picture ({mime}, {length} bytes)");
     Ok(ToolOutput::text(told).with_image(mime, STANDARD.encode(bytes)))
@@ -199,14 +199,14 @@ fn read_pdf(
 }
 
 fn pdf_text(source: &mut Source, path: &str, cancelled: &Cancelled) -> Result<String, ToolError> {
-    if source.length > LARGEST_PDF {
+    if source.length > MAX_PDF {
         return Err(ToolError::failed(format!(
-            "{path:?} is a PDF of {} bytes; at most {LARGEST_PDF} are read",
+            "{path:?} is a PDF of {} bytes; at most {MAX_PDF} are read",
             source.length
         )));
     }
     let mut bytes = Vec::new();
-    let read = source.file.by_ref().take(LARGEST_PDF).read_to_end(&mut bytes);
+    let read = source.file.by_ref().take(MAX_PDF).read_to_end(&mut bytes);
     read.map_err(|error| ToolError::failed(format!("{path:?} cannot be read: {error}")))?;
     pdf::text(&bytes, cancelled)
         .map_err(|why| ToolError::failed(format!("the text of {path:?} cannot be read: {why}")))
@@ -253,9 +253,9 @@ fn found(
     chars: usize,
 ) -> Result<ToolOutput, ToolError> {
     let matcher = pattern(search, false).map_err(ToolError::failed)?;
-    let hits = arguments.limit.unwrap_or(MOST_HITS).clamp(1, MOST_HITS);
+    let hits = arguments.limit.unwrap_or(MAX_HITS).clamp(1, MAX_HITS);
     let first = arguments.offset.unwrap_or(1) as u64;
-    let bounds = Bounds { hits, context: BESIDE, first, until: Instant::now() + PATIENCE };
+    let bounds = Bounds { hits, context: BESIDE, first, until: Instant::now() + TIMEOUT };
     let found = lines(&matcher, file, bounds);
     let (mut text, mut ended) = (String::new(), found.ended);
     for line in &found.lines {

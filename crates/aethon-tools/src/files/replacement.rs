@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Maximum number of places that one change replaces.
-const MOST_PLACES: usize = 10_000;
+const MAX_PLACES: usize = 10_000;
 /// How many candidate places an error names.
 const NAMED: usize = 5;
 
@@ -59,7 +59,7 @@ fn everywhere(text: &str, old: &str, replace_all: bool) -> Result<Vec<Range<usiz
         return Err("`old` is empty; quote the text to replace, or give `line` to insert there".into());
     }
     let places: Vec<Range<usize>> =
-        text.match_indices(old).take(MOST_PLACES + 1).map(|(at, found)| at..at + found.len()).collect();
+        text.match_indices(old).take(MAX_PLACES + 1).map(|(at, found)| at..at + found.len()).collect();
     match places.len() {
         0 => Err(not_found(text, old)),
         1 => Ok(places),
@@ -73,7 +73,7 @@ fn everywhere(text: &str, old: &str, replace_all: bool) -> Result<Vec<Range<usiz
                 lines.join(", ")
             ))
         }
-        count if count > MOST_PLACES => Err(format!("the old text occurs more than {MOST_PLACES} times")),
+        count if count > MAX_PLACES => Err(format!("the old text occurs more than {MAX_PLACES} times")),
         _ => Ok(places),
     }
 }

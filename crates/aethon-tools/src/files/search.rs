@@ -8,22 +8,22 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 /// Maximum length of a pattern.
-const LONGEST_PATTERN: usize = 1_000;
+const MAX_PATTERN: usize = 1_000;
 /// Maximum size of a compiled pattern.
-const LARGEST_PATTERN: usize = 4 << 20;
+const MAX_COMPILED_PATTERN: usize = 4 << 20;
 /// Maximum length of a line that is searched.
-const LONGEST_LINE: usize = 1 << 20;
+const MAX_LINE: usize = 1 << 20;
 /// Maximum characters shown of a line.
 const SHOWN: usize = 300;
 
 /// Compiles a pattern.
 pub(super) fn pattern(text: &str, ignore_case: bool) -> Result<RegexMatcher, String> {
-    if text.is_empty() || text.len() > LONGEST_PATTERN {
-        return Err(format!("the pattern is empty or longer than {LONGEST_PATTERN} bytes"));
+    if text.is_empty() || text.len() > MAX_PATTERN {
+        return Err(format!("the pattern is empty or longer than {MAX_PATTERN} bytes"));
     }
     let mut builder = RegexMatcherBuilder::new();
     builder.case_insensitive(ignore_case).multi_line(true).line_terminator(Some(b'\n'));
-    builder.size_limit(LARGEST_PATTERN).dfa_size_limit(LARGEST_PATTERN).nest_limit(64);
+    builder.size_limit(MAX_COMPILED_PATTERN).dfa_size_limit(MAX_COMPILED_PATTERN).nest_limit(64);
     builder.build(text).map_err(|error| {
         let why = error.to_string();
         let why = why.lines().last().unwrap_or_default();
@@ -70,7 +70,7 @@ pub(super) fn lines(matcher: &RegexMatcher, text: impl Read, bounds: Bounds) -> 
         .line_number(true)
         .before_context(bounds.context)
         .after_context(bounds.context)
-        .heap_limit(Some(LONGEST_LINE))
+        .heap_limit(Some(MAX_LINE))
         .build();
     let mut collector = Collector { found: Found::default(), hits: bounds.hits, first: bounds.first };
     let timed = Timed { text, until: bounds.until };

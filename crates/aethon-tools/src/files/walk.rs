@@ -20,13 +20,13 @@ use super::blocklist::ClosedNow;
 use super::workspace::{OpenedDirectory, Workspace};
 
 /// Maximum depth.
-const DEEPEST: usize = 48;
+const MAX_DEPTH: usize = 48;
 /// Maximum number of entries per directory.
-const MOST_IN_ONE: usize = 20_000;
+const MAX_IN_ONE: usize = 20_000;
 /// Maximum bytes read of an ignore file.
-const MOST_RULES: u64 = 64 * 1024;
+const MAX_RULES: u64 = 64 * 1024;
 /// Maximum number of its lines.
-const MOST_LINES: usize = 1_000;
+const MAX_LINES: usize = 1_000;
 /// Names of ignore files.
 const RULES: [&str; 2] = [".gitignore", ".ignore"];
 
@@ -107,7 +107,7 @@ impl<'w> Walk<'w> {
                 continue;
             }
             let mut is_closed = self.workspace.blocklist().has_name(&path, &self.base);
-            if is_dir && !is_closed && depth < self.extent.depth.min(DEEPEST) {
+            if is_dir && !is_closed && depth < self.extent.depth.min(MAX_DEPTH) {
                 is_closed = !self.descend(&name, path.clone());
             }
             return Some(Entry { path, kind, is_closed, depth });
@@ -168,7 +168,7 @@ fn entries(handle: &OwnedFd) -> Vec<(OsString, FileType)> {
         let kind = known(handle, name, entry.file_type());
         (!matches!(name, b"." | b"..")).then(|| (OsStr::from_bytes(name).to_owned(), kind))
     });
-    let mut entries: Vec<_> = named.take(MOST_IN_ONE).collect();
+    let mut entries: Vec<_> = named.take(MAX_IN_ONE).collect();
     entries.sort_by(|one, other| one.0.cmp(&other.0));
     entries
 }
@@ -218,10 +218,10 @@ fn rules_of(handle: &OwnedFd, path: &Path) -> Option<Gitignore> {
             continue;
         }
         let mut text = Vec::new();
-        if file.take(MOST_RULES).read_to_end(&mut text).is_err() {
+        if file.take(MAX_RULES).read_to_end(&mut text).is_err() {
             continue;
         }
-        for line in String::from_utf8_lossy(&text).lines().take(MOST_LINES) {
+        for line in String::from_utf8_lossy(&text).lines().take(MAX_LINES) {
             has_any |= builder.add_line(None, line).is_ok();
         }
     }

@@ -19,7 +19,7 @@ use aethon_files::beneath;
 use rustix::fs::Mode;
 
 use super::blocklist::Blocklist;
-use super::paths::{LONGEST_PATH, is_sound, is_straight, lexical, real};
+use super::paths::{MAX_PATH, is_sound, is_straight, lexical, real};
 use crate::options::Options;
 use crate::protected_paths::ProtectedPaths;
 
@@ -144,7 +144,7 @@ impl Workspace {
     /// restricts it, and only the starting point: where the command goes from there is limited by the sandbox alone.
     /// Blocks.
     pub(crate) fn directory(&self, path: &str) -> Result<PathBuf, ToolError> {
-        if path.len() > LONGEST_PATH || path.contains('\0') {
+        if path.len() > MAX_PATH || path.contains('\0') {
             return Err(ToolError::failed("the directory's path is too long or contains a NUL character"));
         }
         let wanted = match (path.trim(), &self.home) {

@@ -16,7 +16,7 @@ use aethon_core::tool::ToolError;
 use aethon_files::{beneath, unfinished};
 use rustix::fs::{AtFlags, Mode, fchmod, fsync, renameat, statat, unlinkat};
 
-use super::paths::LONGEST_PATH;
+use super::paths::MAX_PATH;
 use super::workspace::{Opened, Resolved, Workspace, failed};
 
 /// A location that may be written.
@@ -40,7 +40,7 @@ impl Workspace {
         let (Some(folder), Some(name)) = (real.parent().filter(|_| real != base), real.file_name()) else {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         };
-        if real.as_os_str().len() > LONGEST_PATH {
+        if real.as_os_str().len() > MAX_PATH {
             return Err(ToolError::failed("the path is too long"));
         }
         // Check before any folder is created, and again once the directory is open.

@@ -18,7 +18,7 @@ use super::workspace::{Opened, Workspace};
 use super::writable::Writable;
 
 /// Maximum size of a file.
-const LONGEST: usize = 32 << 20;
+const MAX_LEN: usize = 32 << 20;
 
 /// Writes files.
 pub(crate) struct FileWrite {
@@ -86,9 +86,9 @@ fn difference(workspace: &Workspace, path: &str, content: &str, append: bool) ->
 
 fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, ToolError> {
     let Arguments { path, content, append } = arguments;
-    if content.len() > LONGEST {
+    if content.len() > MAX_LEN {
         return Err(ToolError::failed(format!(
-            "`content` is longer than {LONGEST} bytes; write it in parts with append"
+            "`content` is longer than {MAX_LEN} bytes; write it in parts with append"
         )));
     }
     let place = workspace.writable(&path)?;
@@ -124,13 +124,13 @@ fn before(place: &Writable, path: &str) -> Option<Result<String, String>> {
 
 /// Returns the whole text of an open file, if its size permits.
 pub(super) fn text_of(opened: &Opened, path: &str) -> Result<String, String> {
-    if opened.length > LONGEST as u64 {
-        return Err(format!("is longer than {LONGEST} bytes"));
+    if opened.length > MAX_LEN as u64 {
+        return Err(format!("is longer than {MAX_LEN} bytes"));
     }
     let mut bytes = Vec::new();
-    let limit = LONGEST as u64 + 1;
+    let limit = MAX_LEN as u64 + 1;
     (&opened.file).take(limit).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
-    if bytes.len() > LONGEST {
+    if bytes.len() > MAX_LEN {
         return Err(format!("{path:?} grows while it is read"));
     }
     String::from_utf8(bytes).map_err(|_| "is no UTF-8 text".to_owned())

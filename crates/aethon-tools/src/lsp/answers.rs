@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 /// Maximum number of lines.
-pub(super) const MOST: usize = 60;
+pub(super) const MAX_COUNT: usize = 60;
 /// Maximum length of a message.
-const LONGEST: usize = 500;
+const MAX_LEN: usize = 500;
 
 /// A position in a file; the line is counted from 0, as in the protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,10 +25,10 @@ pub(super) fn diagnostics(found: &[Value], path: &str) -> String {
     let mut found: Vec<&Value> = found.iter().collect();
     found.sort_by_key(|one| (severity(one).0, one["range"]["start"]["line"].as_u64()));
     let mut text = String::new();
-    for one in found.iter().take(MOST) {
+    for one in found.iter().take(MAX_COUNT) {
         let start = &one["range"]["start"];
         let (line, column) = (number(&start["line"]) + 1, number(&start["character"]) + 1);
-        let message: String = one["message"].as_str().unwrap_or_default().chars().take(LONGEST).collect();
+        let message: String = one["message"].as_str().unwrap_or_default().chars().take(MAX_LEN).collect();
         let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(text, "{path}:{line}:{column}: {}: {message}", severity(one).1);
     }
@@ -81,7 +81,7 @@ pub(super) fn hover(answer: &Value) -> String {
 pub(super) fn outline(answer: &Value) -> String {
     fn add(to: &mut Vec<String>, symbols: &Value, depth: usize) {
         for one in symbols.as_array().into_iter().flatten() {
-            if to.len() > MOST * 4 || depth > 8 {
+            if to.len() > MAX_COUNT * 4 || depth > 8 {
                 return;
             }
             let range = one.get("selectionRange").or(one.get("range")).unwrap_or(&one["location"]["range"]);
@@ -141,7 +141,7 @@ fn kind(one: &Value) -> &'static str {
 
 /// Says how many lines were left out.
 pub(super) fn left_out(all: usize) -> String {
-    match all.checked_sub(MOST) {
+    match all.checked_sub(MAX_COUNT) {
         Some(more @ 1..) => format!("[{more} more]"),
         _ => String::new(),
     }
@@ -214,7 +214,7 @@ mod tests {
         let text = diagnostics(&[one(1, 2), one(8, 1)], "a.rs");
         assert_eq!(text, "a.rs:9:3: error: a b\na.rs:2:3: warning: a b\n");
         assert!(has_errors(&text) && !has_errors(&diagnostics(&[one(1, 2)], "a.rs")));
-        assert!(diagnostics(&vec![one(1, 1); MOST + 5], "a.rs").ends_with("[5 more]"));
+        assert!(diagnostics(&vec![one(1, 1); MAX_COUNT + 5], "a.rs").ends_with("[5 more]"));
         assert_eq!(diagnostics(&[], "a.rs"), "a.rs: nothing is wrong");
     }
 }

@@ -16,7 +16,7 @@ use super::framing;
 /// Maximum number of messages queued for a server that does not read.
 const WAITING: usize = 64;
 /// Maximum number of documents whose diagnostics are kept.
-const MOST_DOCUMENTS: usize = 512;
+const MAX_DOCUMENTS: usize = 512;
 /// Maximum characters kept of its stderr.
 const KEPT_WORDS: usize = 1_000;
 
@@ -208,7 +208,7 @@ impl ServerStatus {
         match method {
             "textDocument/publishDiagnostics" => {
                 let Some(uri) = params["uri"].as_str() else { return };
-                if self.diagnostics.len() >= MOST_DOCUMENTS && !self.diagnostics.contains_key(uri) {
+                if self.diagnostics.len() >= MAX_DOCUMENTS && !self.diagnostics.contains_key(uri) {
                     self.diagnostics.pop_first();
                 }
                 let (times, newest) = self.diagnostics.entry(uri.to_owned()).or_default();
@@ -218,7 +218,7 @@ impl ServerStatus {
             "$/progress" => {
                 let token = params["token"].to_string();
                 match params["value"]["kind"].as_str() {
-                    Some("begin") if self.progress.len() < MOST_DOCUMENTS => {
+                    Some("begin") if self.progress.len() < MAX_DOCUMENTS => {
                         self.progress.insert(token);
                     }
                     Some("end") => {
@@ -237,7 +237,7 @@ impl ServerStatus {
 fn answer(method: &str, id: &Value, params: &Value) -> Value {
     let result = match method {
         "workspace/configuration" => {
-            let items = params["items"].as_array().map_or(0, Vec::len).min(MOST_DOCUMENTS);
+            let items = params["items"].as_array().map_or(0, Vec::len).min(MAX_DOCUMENTS);
             Value::Array(vec![Value::Null; items])
         }
         "workspace/applyEdit" => json!({"applied": false, "failureReason": "nothing is edited for a server"}),

@@ -6,17 +6,17 @@ use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
 /// Maximum size of a header.
-const LONGEST_HEAD: u64 = 8 << 10;
+const MAX_HEAD: u64 = 8 << 10;
 /// Maximum size of a message.
-const LARGEST: usize = 16 << 20;
+const MAX_SIZE: usize = 16 << 20;
 
 /// Reads the next message; `None` at the end.
 pub(super) async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Value>> {
-    let (mut length, mut left) = (None, LONGEST_HEAD);
+    let (mut length, mut left) = (None, MAX_HEAD);
     loop {
         let mut line = Vec::new();
         let read = (&mut *from).take(left).read_until(b'\n', &mut line).await?;
-        if read == 0 && left == LONGEST_HEAD {
+        if read == 0 && left == MAX_HEAD {
             return Ok(None);
         }
         left = left.saturating_sub(read as u64);
@@ -29,7 +29,7 @@ pub(super) async fn read(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<O
         }
         length = length.or(content_length(line));
     }
-    let length = length.filter(|length| *length <= LARGEST);
+    let length = length.filter(|length| *length <= MAX_SIZE);
     let mut body = vec![0; length.ok_or_else(|| wrong("a message has no length, or is too long"))?];
     from.read_exact(&mut body).await?;
     serde_json::from_slice(&body).map(Some).map_err(|_| wrong("a message is no JSON"))

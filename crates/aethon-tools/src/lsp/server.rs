@@ -15,7 +15,7 @@ use super::connection::Connection;
 /// How long a server may take to initialize.
 const STARTING: Duration = Duration::from_secs(60);
 /// Maximum number of open documents.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 /// Retry interval: a server that is still loading the project may know the answer before it has finished.
 const AGAIN: Duration = Duration::from_secs(2);
 /// How long to wait for more diagnostics once some have arrived: servers report syntax errors first.
@@ -84,7 +84,7 @@ impl Server {
                     ("textDocument/didChange", params, None)
                 }
                 None => {
-                    let closed = (documents.len() >= MOST_OPEN).then(|| documents.pop_first()).flatten();
+                    let closed = (documents.len() >= MAX_OPEN).then(|| documents.pop_first()).flatten();
                     documents.insert(uri.to_owned(), Document { version: 1, text: text.clone() });
                     let item = json!({"uri": uri, "languageId": language, "version": 1, "text": text});
                     ("textDocument/didOpen", json!({"textDocument": item}), closed)

@@ -22,13 +22,13 @@ use crate::files::Workspace;
 use crate::options::Options;
 
 /// Maximum number of running servers; the least recently used one makes room for another.
-const MOST: usize = 4;
+const MAX_COUNT: usize = 4;
 /// A server idle for this long is ended when another file is looked at.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 /// Maximum size of a file.
-const LARGEST: u64 = 2 << 20;
+const MAX_SIZE: u64 = 2 << 20;
 /// How many levels above a file its project root may be.
-const MOST_STEPS: usize = 12;
+const MAX_STEPS: usize = 12;
 /// Files that mark a project root.
 const BEGINNINGS: [&str; 10] = [
     "Cargo.toml",
@@ -181,7 +181,7 @@ impl LanguageServers {
         let read = tokio::task::spawn_blocking(move || {
             let opened = workspace.open(&path.to_string_lossy()).ok()?;
             let mut text = String::new();
-            opened.file.take(LARGEST).read_to_string(&mut text).ok()?;
+            opened.file.take(MAX_SIZE).read_to_string(&mut text).ok()?;
             let line = text.lines().nth(usize::try_from(line).ok()?)?;
             Some(line.trim().chars().take(200).collect::<String>())
         });
@@ -205,13 +205,13 @@ impl LanguageServers {
         let workspace_only = self.options.workspace_only;
         let read = tokio::task::spawn_blocking(move || {
             let opened = workspace.open(&path)?;
-            if opened.length > LARGEST {
+            if opened.length > MAX_SIZE {
                 return Err(ToolError::failed(format!("{path:?} is too large for a language server")));
             }
             let mut text = String::new();
             opened
                 .file
-                .take(LARGEST)
+                .take(MAX_SIZE)
                 .read_to_string(&mut text)
                 .map_err(|error| ToolError::failed(format!("{path:?} cannot be read as text: {error}")))?;
             let root = root.canonicalize().unwrap_or(root);
@@ -258,7 +258,7 @@ impl LanguageServers {
             running.used.elapsed() < IDLE && !running.server.get().is_some_and(Server::is_over)
         });
         let key = (config.name.clone(), project.to_owned());
-        if running.len() >= MOST && !running.contains_key(&key) {
+        if running.len() >= MAX_COUNT && !running.contains_key(&key) {
             let oldest = running.iter().min_by_key(|(_, running)| running.used).map(|(key, _)| key.clone());
             oldest.and_then(|oldest| running.remove(&oldest));
         }
@@ -278,7 +278,7 @@ impl LanguageServers {
 fn project(file: &Path, root: &Path) -> PathBuf {
     let folder = file.parent().unwrap_or(root);
     let end = if folder.starts_with(root) { root } else { folder };
-    let above = folder.ancestors().take(MOST_STEPS).take_while(|above| above.starts_with(end));
+    let above = folder.ancestors().take(MAX_STEPS).take_while(|above| above.starts_with(end));
     let begins = |above: &&Path| BEGINNINGS.iter().any(|name| above.join(name).exists());
     above.into_iter().find(begins).unwrap_or(end).to_owned()
 }

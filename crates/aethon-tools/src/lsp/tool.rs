@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::answers::{self, Location, MOST};
+use super::answers::{self, Location, MAX_COUNT};
 use super::servers::{Document, LanguageServers};
 
 /// Timeout of a call: a server that has to be started loads the project first.
-const LONGEST: Duration = Duration::from_secs(300);
+const MAX_DURATION: Duration = Duration::from_secs(300);
 
 /// Queries language servers.
 pub(crate) struct Lsp {
@@ -65,7 +65,7 @@ impl Lsp {
             .owner_only_because(
                 "has language servers run what a project's files say, with the owner's rights",
             )
-            .with_timeout(LONGEST);
+            .with_timeout(MAX_DURATION);
         Self { spec, servers }
     }
 }
@@ -125,7 +125,7 @@ impl Lsp {
             return Ok("there is none".into());
         }
         let mut text = String::new();
-        for location in locations.iter().take(MOST) {
+        for location in locations.iter().take(MAX_COUNT) {
             text.push_str(&self.format_location(location, "", trust).await);
         }
         Ok(text + &answers::left_out(locations.len()))
@@ -138,7 +138,7 @@ impl Lsp {
             return Ok("there is none".into());
         }
         let mut text = String::new();
-        for (what, location) in found.iter().take(MOST) {
+        for (what, location) in found.iter().take(MAX_COUNT) {
             text.push_str(&self.format_location(location, what, trust).await);
         }
         Ok(text + &answers::left_out(found.len()))

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Maximum length of a message in bytes.
-const LONGEST: usize = 64 * 1024;
+const MAX_LEN: usize = 64 * 1024;
 /// After this long a message is no longer useful.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 /// How many messages back strangers' words are looked for.
@@ -93,8 +93,8 @@ impl Tool for SendMessage {
 
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Arguments { channel, text, recipient } = self.spec.parse(input)?;
-        if text.trim().is_empty() || text.len() > LONGEST {
-            return Err(ToolError::failed(format!("`text` is empty or longer than {LONGEST} bytes")));
+        if text.trim().is_empty() || text.len() > MAX_LEN {
+            return Err(ToolError::failed(format!("`text` is empty or longer than {MAX_LEN} bytes")));
         }
         let recipient = recipient.filter(|recipient| !recipient.trim().is_empty());
         let told = recipient.as_ref().map(|recipient| format!(" to {recipient:?}")).unwrap_or_default();

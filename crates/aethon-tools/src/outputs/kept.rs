@@ -26,11 +26,11 @@ use rustix::fs::OFlags;
 /// Prefix of a handle.
 const PREFIX: &str = "output:";
 /// Maximum bytes kept of one output; no tool returns more.
-const LONGEST: usize = 16 << 20;
+const MAX_LEN: usize = 16 << 20;
 /// Maximum size of all outputs together.
-const MOST_BYTES: u64 = 256 << 20;
+const MAX_BYTES: u64 = 256 << 20;
 /// Maximum number of outputs.
-const MOST_FILES: u64 = 1000;
+const MAX_FILES: u64 = 1000;
 /// Maximum age.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 3600);
 /// Endings of the names, by whose output it is.
@@ -112,11 +112,11 @@ impl OutputStore for KeptOutputs {
 
 /// Returns the text, or its head and tail if it is too long to keep.
 fn pieces(text: &str) -> Vec<String> {
-    if text.len() <= LONGEST {
+    if text.len() <= MAX_LEN {
         return vec![text.to_owned()];
     }
-    let head = &text[..text.floor_char_boundary(LONGEST * 2 / 3)];
-    let tail = &text[text.ceil_char_boundary(text.len() - LONGEST / 3)..];
+    let head = &text[..text.floor_char_boundary(MAX_LEN * 2 / 3)];
+    let tail = &text[text.ceil_char_boundary(text.len() - MAX_LEN / 3)..];
     let gone = text.len() - head.len() - tail.len();
     vec![head.to_owned(), format!("\n[... {gone} bytes were not kept ...]\n"), tail.to_owned()]
 }
@@ -167,13 +167,13 @@ impl Room {
     fn of_strangers(owners: Self) -> Self {
         let room =
             |all: u64, owners: u64| all.saturating_sub(owners).clamp(all / 4, Share::of(all).of_strangers());
-        Self { bytes: room(MOST_BYTES, owners.bytes), files: room(MOST_FILES, owners.files) }
+        Self { bytes: room(MAX_BYTES, owners.bytes), files: room(MAX_FILES, owners.files) }
     }
 
     /// What the owner's outputs may take beside those of strangers.
     fn of_owner(strangers: Self) -> Self {
         let left = |all: u64, taken: u64| all.saturating_sub(taken);
-        Self { bytes: left(MOST_BYTES, strangers.bytes), files: left(MOST_FILES, strangers.files) }
+        Self { bytes: left(MAX_BYTES, strangers.bytes), files: left(MAX_FILES, strangers.files) }
     }
 }
 
@@ -247,11 +247,11 @@ mod tests {
         clock.advance(SignedDuration::from_hours(7 * 24));
         kept.sweep();
         assert!(kept.open(&session("a"), &first).is_err());
-        for number in 0..MOST_FILES + 20 {
+        for number in 0..MAX_FILES + 20 {
             fs::write(folder.path().join(format!("{number}.txt")), "x").unwrap();
         }
         kept.sweep();
-        assert!(fs::read_dir(folder.path()).unwrap().count() as u64 <= MOST_FILES);
+        assert!(fs::read_dir(folder.path()).unwrap().count() as u64 <= MAX_FILES);
     }
 
     #[tokio::test]
@@ -270,29 +270,25 @@ mod tests {
                 fs::write(folder.path().join(format!("{number}-x{ending}")), "x").unwrap()
             });
         };
-        fill(STRANGERS, MOST_FILES + 20);
+        fill(STRANGERS, MAX_FILES + 20);
         let theirs = kept.keep(&session("b"), Trust::Outside, "theirs").await.unwrap();
-        assert_eq!(count(STRANGERS), MOST_FILES * 3 / 4);
+        assert_eq!(count(STRANGERS), MAX_FILES * 3 / 4);
         assert_eq!(
             text_of(&kept, &session("a"), &own).unwrap(),
             "mine",
             "the owner's, although it is the oldest"
         );
         assert!(text_of(&kept, &session("a"), &theirs).is_err(), "found in its own session only");
-        fill(OWNERS, MOST_FILES);
+        fill(OWNERS, MAX_FILES);
         kept.sweep();
-        assert_eq!(
-            (count(OWNERS), count(STRANGERS)),
-            (MOST_FILES * 3 / 4, MOST_FILES / 4),
-            "theirs go first"
-        );
+        assert_eq!((count(OWNERS), count(STRANGERS)), (MAX_FILES * 3 / 4, MAX_FILES / 4), "theirs go first");
     }
 
     #[test]
     fn a_very_long_output_keeps_its_head_and_its_tail() {
-        let text = "ä".repeat(LONGEST);
+        let text = "ä".repeat(MAX_LEN);
         let kept = pieces(&text).concat();
-        assert!(kept.len() < LONGEST + 100 && kept.contains("were not kept"));
+        assert!(kept.len() < MAX_LEN + 100 && kept.contains("were not kept"));
         assert_eq!(pieces("short"), ["short"]);
     }
 

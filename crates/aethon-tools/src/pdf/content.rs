@@ -10,13 +10,13 @@ use super::syntax::{Dictionary, Object, Reader};
 use crate::cancel::Cancelled;
 
 /// Maximum size of the text.
-const MOST_TEXT: usize = 8 << 20;
+const MAX_TEXT: usize = 8 << 20;
 /// Maximum number of pages.
-const MOST_PAGES: usize = 5_000;
+const MAX_PAGES: usize = 5_000;
 /// Maximum number of operators on all pages.
-const MOST_OPERATORS: usize = 5_000_000;
+const MAX_OPERATORS: usize = 5_000_000;
 /// Maximum nesting of the page tree, and of form objects.
-const DEEPEST: usize = 24;
+const MAX_DEPTH: usize = 24;
 /// How far the pen moves within a word, in thousandths of the font size.
 const APART: f64 = 180.0;
 
@@ -104,7 +104,7 @@ fn pages(document: &Document<'_>) -> Vec<Page> {
         collect(document, (*root, *root), (0, &mut HashSet::new()), &mut found);
     }
     if found.is_empty() {
-        let pages = numbers.into_iter().filter(|number| of_type(*number, b"Page")).take(MOST_PAGES);
+        let pages = numbers.into_iter().filter(|number| of_type(*number, b"Page")).take(MAX_PAGES);
         found.extend(pages.map(|number| Page { number, resources: number }));
     }
     found
@@ -117,7 +117,7 @@ fn collect(
     (depth, seen): (usize, &mut HashSet<u32>),
     found: &mut Vec<Page>,
 ) {
-    if !seen.insert(node) || depth > DEEPEST || found.len() >= MOST_PAGES {
+    if !seen.insert(node) || depth > MAX_DEPTH || found.len() >= MAX_PAGES {
         return;
     }
     let Object::Dictionary(entries) = document.get(node) else { return };
@@ -175,7 +175,7 @@ struct Pen {
 
 impl Writer {
     fn is_full(&self) -> bool {
-        self.text.len() > MOST_TEXT || self.operators > MOST_OPERATORS
+        self.text.len() > MAX_TEXT || self.operators > MAX_OPERATORS
     }
 
     fn draw(&mut self, document: &mut Document<'_>, content: &[u8], resources: &Dictionary, depth: usize) {
@@ -254,8 +254,8 @@ impl Writer {
         }
         self.pen = Some(pen.height);
         match pen.font.and_then(|font| self.fonts.get(&font)) {
-            Some(font) => font.read(codes, &mut self.text, MOST_TEXT),
-            None => Font::default().read(codes, &mut self.text, MOST_TEXT),
+            Some(font) => font.read(codes, &mut self.text, MAX_TEXT),
+            None => Font::default().read(codes, &mut self.text, MAX_TEXT),
         }
     }
 

@@ -13,11 +13,11 @@ use super::effort::Effort;
 use super::syntax::{Dictionary, Object, Reader, digit, is_blank};
 
 /// Maximum number of objects.
-const MOST_OBJECTS: usize = 500_000;
+const MAX_OBJECTS: usize = 500_000;
 /// Maximum decompressed size of one stream, and of all streams.
-const MOST_UNPACKED: (usize, usize) = (16 << 20, 96 << 20);
+const MAX_UNPACKED: (usize, usize) = (16 << 20, 96 << 20);
 /// Maximum length of a chain of references.
-const MOST_STEPS: usize = 16;
+const MAX_STEPS: usize = 16;
 
 /// A document.
 pub(super) struct Document<'b> {
@@ -43,7 +43,7 @@ impl<'b> Document<'b> {
     pub(super) fn new(bytes: &'b [u8], effort: Effort) -> Self {
         effort.charge(bytes.len());
         let (locations, unpacked) = (find_objects(bytes), Vec::new());
-        let mut document = Self { bytes, locations, unpacked, left: MOST_UNPACKED.1, effort };
+        let mut document = Self { bytes, locations, unpacked, left: MAX_UNPACKED.1, effort };
         document.unpack_object_streams();
         document
     }
@@ -70,7 +70,7 @@ impl<'b> Document<'b> {
             other if self.effort.charge(other.size()) => return other.clone(),
             _ => return Object::Null,
         };
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             match found {
                 Object::Reference(number) => found = self.get(number),
                 other => return other,
@@ -139,7 +139,7 @@ impl<'b> Document<'b> {
 
     /// Returns as much of the data as may still be read.
     fn allowed<'d>(&self, data: &'d [u8]) -> &'d [u8] {
-        &data[..data.len().min(self.left).min(MOST_UNPACKED.0)]
+        &data[..data.len().min(self.left).min(MAX_UNPACKED.0)]
     }
 
     /// Counts data of a stream.
@@ -171,7 +171,7 @@ impl<'b> Document<'b> {
 
     /// Decompresses data within the budget. Damaged data yields what precedes the damage.
     fn inflate(&mut self, data: &[u8]) -> Vec<u8> {
-        let most = self.left.min(MOST_UNPACKED.0);
+        let most = self.left.min(MAX_UNPACKED.0);
         let mut unpacked = Vec::new();
         // An error leaves what was decompressed before it.
         let _ = ZlibDecoder::new(data).take(most as u64).read_to_end(&mut unpacked);
@@ -189,14 +189,14 @@ impl<'b> Document<'b> {
             let Some(data) = self.stream(number) else { continue };
             self.effort.charge(data.len());
             let mut header = Reader::new(&data, 0);
-            for _ in 0..count.min(MOST_OBJECTS) {
+            for _ in 0..count.min(MAX_OBJECTS) {
                 let pair = (
                     header.next().and_then(|object| object.as_count()),
                     header.next().and_then(|object| object.as_count()),
                 );
                 let (Some(inner), Some(offset)) = pair else { break };
                 let Ok(inner) = u32::try_from(inner) else { continue };
-                if self.locations.len() < MOST_OBJECTS {
+                if self.locations.len() < MAX_OBJECTS {
                     self.locations
                         .entry(inner)
                         .or_insert(ObjectLocation::In(self.unpacked.len(), first.saturating_add(offset)));
@@ -214,7 +214,7 @@ fn find_objects(bytes: &[u8]) -> HashMap<u32, ObjectLocation> {
     while let Some(at) = find(&bytes[from..], b"obj").map(|at| from + at) {
         from = at + 3;
         if let Some(number) = number_before(&bytes[..at])
-            && found.len() < MOST_OBJECTS
+            && found.len() < MAX_OBJECTS
         {
             found.push((number, from));
         }

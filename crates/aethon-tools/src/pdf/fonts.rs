@@ -10,7 +10,7 @@ use super::effort::Effort;
 use super::syntax::{Dictionary, Object, Reader};
 
 /// Maximum number of codes per font.
-const MOST_CODES: usize = 70_000;
+const MAX_CODES: usize = 70_000;
 /// What noting a code costs, in bytes parsed.
 const STEPS_PER_CODE: usize = 16;
 
@@ -145,7 +145,7 @@ impl Font {
         let mut read = 0;
         while let Some(object) = reader.next() {
             let steps = reader.at - std::mem::replace(&mut read, reader.at);
-            if self.codes.len() >= MOST_CODES || !effort.charge(steps) {
+            if self.codes.len() >= MAX_CODES || !effort.charge(steps) {
                 return;
             }
             let Object::Word(word) = &object else {
@@ -207,7 +207,7 @@ impl Font {
     }
 
     fn note(&mut self, code: u32, text: String, effort: &Effort) {
-        if self.codes.contains_key(&code) || (self.codes.len() < MOST_CODES && effort.keep_code()) {
+        if self.codes.contains_key(&code) || (self.codes.len() < MAX_CODES && effort.keep_code()) {
             self.codes.insert(code, text);
         }
     }

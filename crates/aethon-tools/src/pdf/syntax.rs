@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 /// Maximum nesting of arrays and dictionaries.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 /// Maximum number of entries of each.
-const MOST_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 /// Maximum number of objects inside one.
-const MOST_INSIDE: usize = 400_000;
+const MAX_INSIDE: usize = 400_000;
 
 /// An object.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,12 +74,12 @@ pub(super) struct Reader<'b> {
 
 impl<'b> Reader<'b> {
     pub(super) fn new(bytes: &'b [u8], at: usize) -> Self {
-        Self { bytes, at, inside: MOST_INSIDE }
+        Self { bytes, at, inside: MAX_INSIDE }
     }
 
     /// Returns the next object; `None` at the end. Skips unmatched closing brackets.
     pub(super) fn next(&mut self) -> Option<Object> {
-        self.inside = MOST_INSIDE;
+        self.inside = MAX_INSIDE;
         self.object(0)
     }
 
@@ -93,12 +93,12 @@ impl<'b> Reader<'b> {
                     Object::Name(self.name())
                 }
                 (b'(', _) => Object::Text(self.text()),
-                (b'<', Some(b'<')) if depth < DEEPEST => {
+                (b'<', Some(b'<')) if depth < MAX_DEPTH => {
                     self.at += 2;
                     self.dictionary(depth)
                 }
                 (b'<', _) => Object::Text(self.hexadecimal()),
-                (b'[', _) if depth < DEEPEST => {
+                (b'[', _) if depth < MAX_DEPTH => {
                     self.at += 1;
                     self.array(depth)
                 }
@@ -125,7 +125,7 @@ impl<'b> Reader<'b> {
                 Some(_) => {}
             }
             let Some(item) = self.object(depth + 1) else { break };
-            if items.len() < MOST_ENTRIES && self.inside > 0 {
+            if items.len() < MAX_ENTRIES && self.inside > 0 {
                 self.inside -= 1;
                 items.push(item);
             }
@@ -147,7 +147,7 @@ impl<'b> Reader<'b> {
                     self.at += 1;
                     let name = self.name();
                     let Some(value) = self.object(depth + 1) else { break };
-                    if entries.len() < MOST_ENTRIES && self.inside > 0 {
+                    if entries.len() < MAX_ENTRIES && self.inside > 0 {
                         self.inside -= 1;
                         entries.insert(name, value);
                     }

@@ -148,11 +148,11 @@ fn a_document_takes_a_bounded_number_of_steps_whatever_it_refers_to() {
     // Fewer than usual, or this would take long.
     const STEPS: u64 = 2_000_000;
     /// A piece of work is charged for as a whole.
-    const LARGEST_PIECE: u64 = 48 << 20;
+    const MAX_PIECE: u64 = 48 << 20;
     for (name, bytes) in hostile() {
         let begun = std::time::Instant::now();
         let (read, steps) = read(&bytes, Effort::of(STEPS, &Cancelled::default()));
-        assert!(steps < STEPS + LARGEST_PIECE, "{name}: {steps} steps for {} bytes", bytes.len());
+        assert!(steps < STEPS + MAX_PIECE, "{name}: {steps} steps for {} bytes", bytes.len());
         assert!(begun.elapsed() < std::time::Duration::from_secs(15), "{name}: {:?}", begun.elapsed());
         assert!(read.is_err() || read.is_ok_and(|text| text.len() <= 9 << 20), "{name}");
     }

@@ -12,7 +12,7 @@ use std::process::Child;
 pub(super) fn apply(child: &Child) {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-    use crate::sandbox_limits::LARGEST_FILE;
+    use crate::sandbox_limits::MAX_FILE;
 
     /// Out of 1000: more than the person's usual programs, less than what must be killed first.
     const KILLED_BEFORE_OTHERS: &str = "500";
@@ -21,7 +21,7 @@ pub(super) fn apply(child: &Child) {
 
     let pid = Pid::from_child(child);
     let at_most = |value: u64| Rlimit { current: Some(value), maximum: Some(value) };
-    let _ = prlimit(Some(pid), Resource::Fsize, at_most(LARGEST_FILE));
+    let _ = prlimit(Some(pid), Resource::Fsize, at_most(MAX_FILE));
     // The kernel counts all processes of the user; counting all of the machine is a safe upper bound.
     if let Some(there_are) = processes() {
         let _ = prlimit(Some(pid), Resource::Nproc, at_most(there_are + MORE_PROCESSES));

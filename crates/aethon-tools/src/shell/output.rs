@@ -11,9 +11,9 @@ const MAX_KEPT: usize = 4 << 20;
 /// Minimum, so that an error message always fits.
 const MIN_KEPT: usize = 256;
 /// How far a cut may move to avoid splitting a line or a word. Half a secret would escape redaction.
-const LONGEST_MOVE: usize = 2048;
+const MAX_MOVE: usize = 2048;
 /// Maximum length of an escape sequence that is removed; anything longer is not one.
-const LONGEST_SEQUENCE: usize = 256;
+const MAX_SEQUENCE: usize = 256;
 /// How much of the end is inspected for viewers, and how much of that they get. The difference allows to redact a
 /// secret that begins before the part shown.
 const WATCHED: usize = 16 * 1024;
@@ -107,14 +107,14 @@ impl HeadTailBuffer {
 }
 
 fn end_of_line(head: &[u8]) -> usize {
-    let from = head.len() - LONGEST_MOVE.min(head.len() / 2);
+    let from = head.len() - MAX_MOVE.min(head.len() / 2);
     let last = |wanted: fn(&u8) -> bool| head[from..].iter().rposition(wanted).map(|at| from + at + 1);
     let at = last(|byte| *byte == b'\n').or_else(|| last(u8::is_ascii_whitespace));
     at.unwrap_or_else(|| head.len() - broken_end(head))
 }
 
 fn start_of_line(tail: &[u8]) -> usize {
-    let window = &tail[..LONGEST_MOVE.min(tail.len() / 2)];
+    let window = &tail[..MAX_MOVE.min(tail.len() / 2)];
     let first = |wanted: fn(&u8) -> bool| window.iter().position(wanted).map(|at| at + 1);
     let at = first(|byte| *byte == b'\n').or_else(|| first(u8::is_ascii_whitespace));
     at.unwrap_or_else(|| tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count())
@@ -175,12 +175,12 @@ impl EscapeState {
             (Self::Escape, '[') => Self::Control(0),
             (Self::Escape, ']' | 'P' | '_' | '^') => Self::System(0),
             // Two-letter sequences that select a character set, and the end of a title.
-            (Self::Escape, '(' | ')') => Self::Control(LONGEST_SEQUENCE),
+            (Self::Escape, '(' | ')') => Self::Control(MAX_SEQUENCE),
             (Self::Escape, '\\' | '=' | '>' | '7' | '8' | 'M') => Self::Text,
             (Self::Control(_), '@'..='~') => Self::Text,
-            (Self::Control(length), ' '..='?') if length < LONGEST_SEQUENCE => Self::Control(length + 1),
+            (Self::Control(length), ' '..='?') if length < MAX_SEQUENCE => Self::Control(length + 1),
             (Self::System(_), '\u{7}') => Self::Text,
-            (Self::System(length), _) if length < LONGEST_SEQUENCE && c != '\n' => Self::System(length + 1),
+            (Self::System(length), _) if length < MAX_SEQUENCE && c != '\n' => Self::System(length + 1),
             _ => {
                 if c.is_control() && !matches!(c, '\n' | '\r' | '\t') {
                     text.push_str(&format!("\\x{:02x}", u32::from(c)));

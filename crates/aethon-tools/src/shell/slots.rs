@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::slots::{SharedSlot, SharedSlots};
 
 /// How long a command waits for a slot.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(60);
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Number of slots unless the configuration says otherwise.
 const USUAL: usize = 8;
 
@@ -33,12 +33,12 @@ impl CommandSlots {
 
     /// Acquires a slot for a command of a turn of this trust. The error is a sentence.
     pub(crate) async fn take(&self, trust: Trust) -> Result<SharedSlot, String> {
-        timeout(LONGEST_WAIT, self.0.take(trust)).await.map_err(|_| {
+        timeout(MAX_WAIT, self.0.take(trust)).await.map_err(|_| {
             format!(
                 "{} commands run already, which is as many as may (`tools.max_shells`), and none of them ended within {} s; \
                  try again later",
                 self.0.most(),
-                LONGEST_WAIT.as_secs()
+                MAX_WAIT.as_secs()
             )
         })
     }

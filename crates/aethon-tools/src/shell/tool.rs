@@ -18,12 +18,12 @@ use serde_json::Value;
 use super::process::ExitKind;
 use super::run::Outcome;
 use super::runner::{Runner, Script};
-use super::slots::LONGEST_WAIT;
+use super::slots::MAX_WAIT;
 use crate::files::Workspace;
 use crate::options::{Options, ShellOptions};
 
 /// Maximum length of a command; the system accepts arguments of 128 KiB.
-const LONGEST_COMMAND: usize = 100_000;
+const MAX_COMMAND: usize = 100_000;
 /// How much longer a call may take than the command's own timeout plus its wait for a slot.
 const LEEWAY: Duration = Duration::from_secs(10);
 
@@ -74,7 +74,7 @@ fn spec(runner: &Runner, options: &ShellOptions) -> ToolSpec {
         .with_role("cwd", ArgumentRole::ReadPath)
         .with_effect(runner.effect())
         .with_untrusted_output()
-        .with_timeout(options.max_timeout + LONGEST_WAIT + LEEWAY)
+        .with_timeout(options.max_timeout + MAX_WAIT + LEEWAY)
 }
 
 /// Describes the environment of a command for the model.
@@ -143,9 +143,9 @@ fn checked(command: &str) -> Result<&str, ToolError> {
     if command.trim().is_empty() || command.contains('\0') {
         return Err(ToolError::failed("`command` is empty or contains a NUL character"));
     }
-    if command.len() > LONGEST_COMMAND {
+    if command.len() > MAX_COMMAND {
         return Err(ToolError::failed(format!(
-            "`command` is longer than {LONGEST_COMMAND} bytes; write it into a file and run that"
+            "`command` is longer than {MAX_COMMAND} bytes; write it into a file and run that"
         )));
     }
     Ok(command)

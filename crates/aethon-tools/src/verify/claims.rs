@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use aethon_core::ids::{SessionId, TurnId};
 
 /// Maximum number of turns and sessions remembered: more than run at once.
-const MOST: usize = 4096;
+const MAX_COUNT: usize = 4096;
 
 /// Phrases by which an answer claims that something works.
 const CLAIMS: [&str; 14] = [
@@ -45,7 +45,7 @@ impl Claims {
     pub(super) fn edited(&self, turn: &TurnId) {
         let mut noted = self.lock();
         noted.is_proven.insert(turn.clone(), false);
-        while noted.is_proven.len() > MOST {
+        while noted.is_proven.len() > MAX_COUNT {
             noted.is_proven.pop_first();
         }
     }
@@ -67,7 +67,7 @@ impl Claims {
         let is_empty = self.is_empty_claim(turn, answer);
         let mut noted = self.lock();
         noted.is_proven.remove(turn);
-        if is_empty && noted.unproven.len() < MOST {
+        if is_empty && noted.unproven.len() < MAX_COUNT {
             noted.unproven.insert(session.clone());
         }
     }

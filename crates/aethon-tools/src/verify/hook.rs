@@ -27,10 +27,10 @@ use crate::options::Options;
 use crate::shell::{Runner, Script, report_of};
 
 /// Maximum characters shown of a check's output: the end, where compilers summarize.
-const LONGEST: usize = 4_000;
+const MAX_LEN: usize = 4_000;
 
 /// Maximum number of pending edits remembered.
-const MOST_EDITS: usize = 1024;
+const MAX_EDITS: usize = 1024;
 
 /// How the report of a successful command begins.
 const SUCCEEDED: &str = "[exit status 0";
@@ -87,7 +87,7 @@ impl VerifyEdits {
     fn begin(&self, turn: &TurnId, call: &ToolCall, argument: &str) {
         let mut edits = self.edits.lock().unwrap_or_else(PoisonError::into_inner);
         edits.retain(|(of, id, _)| of != turn || *id != call.id);
-        if edits.len() >= MOST_EDITS {
+        if edits.len() >= MAX_EDITS {
             edits.remove(0);
         }
         edits.push((turn.clone(), call.id.clone(), argument.to_owned()));
@@ -132,7 +132,7 @@ impl VerifyEdits {
         match timeout(self.options.timeout, lsp.after_edit(file, context.trust())).await {
             Ok(None) => {}
             Ok(Some(Ok(diagnostics))) if has_errors(&diagnostics) => {
-                let diagnostics: String = diagnostics.chars().take(LONGEST).collect();
+                let diagnostics: String = diagnostics.chars().take(MAX_LEN).collect();
                 result.output.push_str(&format!("\n\nDiagnostics of the language server:\n{diagnostics}"));
                 result.untrusted.get_or_insert_with(untrusted::boundary);
                 result.is_error |= self.options.strict;
@@ -168,7 +168,7 @@ impl VerifyEdits {
             self.claims.proven(&context.turn);
             return note(result, &format!("checked with `{command}`: it passed"));
         }
-        let from = text.char_indices().rev().nth(LONGEST).map_or(0, |(at, _)| at);
+        let from = text.char_indices().rev().nth(MAX_LEN).map_or(0, |(at, _)| at);
         result.output.push_str(&format!("\n\nOutput of the check `{command}`:\n{}", &text[from..]));
         result.untrusted.get_or_insert_with(untrusted::boundary);
         result.is_error |= self.options.strict;

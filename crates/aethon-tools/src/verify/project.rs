@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// How many levels above a file its project root may be.
-const MOST_STEPS: usize = 12;
+const MAX_STEPS: usize = 12;
 
 /// A check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) fn detect(directory: &Path, file: &str, root: &Path) -> Option<Check>
     }
     let ending = Path::new(file).extension()?.to_str()?;
     let is_code = matches!(ending, "rs" | "toml" | "go" | "mod" | "ts" | "tsx" | "py");
-    let above = directory.ancestors().take(MOST_STEPS).take_while(|above| above.starts_with(root));
+    let above = directory.ancestors().take(MAX_STEPS).take_while(|above| above.starts_with(root));
     for above in above.filter(|_| is_code) {
         let project = PROJECTS.iter().find(|(name, _)| above.join(name).is_file());
         if let Some((name, command)) = project.filter(|(name, _)| fits(name, ending)) {

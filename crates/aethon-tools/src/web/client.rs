@@ -28,9 +28,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(15);
 /// Maximum number of concurrent requests; further ones wait, and those of strangers leave the last ones to the owner. A
 /// DNS lookup cannot be aborted, so this bounds the threads, too.
-const MOST_AT_ONCE: usize = 8;
+const MAX_AT_ONCE: usize = 8;
 /// Maximum number of redirects.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// Sends the requests of the web tools.
 pub(super) struct WebClient {
@@ -90,7 +90,7 @@ impl WebClient {
             .timeout_per_write(Some(SILENCE.min(timeout)))
             .user_agent(concat!("aethon/", env!("CARGO_PKG_VERSION")))
             .build();
-        let slots = SharedSlots::of(MOST_AT_ONCE);
+        let slots = SharedSlots::of(MAX_AT_ONCE);
         let rules = Arc::new(rules);
         Self { rules, names: options.names.clone(), config, tls: Tls::default(), slots, timeout }
     }
@@ -120,10 +120,10 @@ impl WebClient {
                 let place = target.host_and_port();
                 return Err(WebError::failed(format!("the redirects of {place} go in a circle")));
             }
-            if redirects == MOST_REDIRECTS {
+            if redirects == MAX_REDIRECTS {
                 let place = target.host_and_port();
                 return Err(WebError::failed(format!(
-                    "more than {MOST_REDIRECTS} redirects, the last one to {place}"
+                    "more than {MAX_REDIRECTS} redirects, the last one to {place}"
                 )));
             }
             visited.push(target.as_str().to_owned());

@@ -15,7 +15,7 @@ use super::options::Names;
 use super::rules::Rules;
 
 /// Maximum number of addresses taken per host; the library's capacity.
-const MOST_ADDRESSES: usize = 16;
+const MAX_ADDRESSES: usize = 16;
 
 /// Resolves hosts.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Resolver for HostResolver {
             return Err(Error::HostNotFound);
         }
         let mut addresses = self.empty();
-        known.into_iter().take(MOST_ADDRESSES).for_each(|address| addresses.push(address));
+        known.into_iter().take(MAX_ADDRESSES).for_each(|address| addresses.push(address));
         Ok(addresses)
     }
 }

@@ -13,7 +13,7 @@ use super::fetch::status;
 use super::target::Target;
 
 /// Maximum size of a response in bytes.
-const MOST: usize = 8 << 20;
+const MAX_COUNT: usize = 8 << 20;
 /// How much of a response that is not JSON is shown, in characters.
 const SHOWN: usize = 500;
 
@@ -63,7 +63,7 @@ impl JsonRequest {
         if response.body.cut == Some(Cut::Long) {
             return Err(ToolError::failed(format!(
                 "the answer of {place} is longer than {} MiB",
-                MOST >> 20
+                MAX_COUNT >> 20
             )));
         }
         // A service may echo the key, above all in an error.
@@ -85,7 +85,7 @@ fn without(keys: &[Secret], text: &str) -> String {
 }
 
 fn body_limit(_status: u16, _headers: &HeaderMap) -> usize {
-    MOST
+    MAX_COUNT
 }
 
 /// Formats a document for reading. A string stands for itself.

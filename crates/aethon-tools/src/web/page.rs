@@ -11,13 +11,13 @@ use super::{charset, pdf};
 use crate::cancel::Cancelled;
 
 /// Maximum bytes read of text, HTML and data.
-const MOST_TEXT: usize = 5 << 20;
+const MAX_TEXT: usize = 5 << 20;
 /// Maximum bytes read of a PDF, which is useless in part.
-const MOST_PDF: usize = 20 << 20;
+const MAX_PDF: usize = 20 << 20;
 /// Maximum bytes read of an error page.
-const MOST_REASON: usize = 64 << 10;
+const MAX_REASON: usize = 64 << 10;
 /// Maximum bytes of text shown.
-const LONGEST: usize = 2 << 20;
+const MAX_LEN: usize = 2 << 20;
 
 /// Kind of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +35,9 @@ pub(super) enum Kind {
 /// Returns how many bytes of a response to read.
 pub(super) fn body_limit(status: u16, headers: &HeaderMap) -> usize {
     match kind_of(&media_type(headers)) {
-        _ if status >= 400 => MOST_REASON,
-        Kind::Html | Kind::Text | Kind::Unknown => MOST_TEXT,
-        Kind::Pdf => MOST_PDF,
+        _ if status >= 400 => MAX_REASON,
+        Kind::Html | Kind::Text | Kind::Unknown => MAX_TEXT,
+        Kind::Pdf => MAX_PDF,
         Kind::Binary => 0,
     }
 }
@@ -108,14 +108,14 @@ pub(super) fn read(
         Kind::Html => Ok(html::read(&charset::decode(&body.bytes, &content_type(headers)), address)),
         Kind::Text | Kind::Unknown => {
             let text = charset::decode(&body.bytes, &content_type(headers));
-            let end = text.floor_char_boundary(LONGEST);
+            let end = text.floor_char_boundary(MAX_LEN);
             let is_cut = end < text.len();
             Ok(Readable { title: String::new(), text: text[..end].to_owned(), is_cut })
         }
         Kind::Pdf if body.cut.is_some() => {
-            Err(format!("it is a PDF of more than {} MiB, or broke off", MOST_PDF >> 20))
+            Err(format!("it is a PDF of more than {} MiB, or broke off", MAX_PDF >> 20))
         }
-        Kind::Pdf => pdf::read(&body.bytes, LONGEST, cancelled),
+        Kind::Pdf => pdf::read(&body.bytes, MAX_LEN, cancelled),
         Kind::Binary => {
             let name =
                 if media_type.is_empty() { "binary data".to_owned() } else { format!("{media_type:?}") };
@@ -161,7 +161,7 @@ mod tests {
             body_limit(status, &headers)
         };
         assert_eq!(of(200, "video/mp4"), 0);
-        assert_eq!(of(200, "text/html; charset=utf-8"), MOST_TEXT);
-        assert_eq!(of(404, "text/html"), MOST_REASON);
+        assert_eq!(of(200, "text/html; charset=utf-8"), MAX_TEXT);
+        assert_eq!(of(404, "text/html"), MAX_REASON);
     }
 }

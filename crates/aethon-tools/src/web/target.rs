@@ -6,7 +6,7 @@ use url::{Host, Url};
 use super::refusal::Refusal;
 
 /// Maximum length of a URL.
-const LONGEST: usize = 8 * 1024;
+const MAX_LEN: usize = 8 * 1024;
 
 /// An http or https URL without credentials, whose host is written in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Target {
 }
 
 fn checked(text: &str, parsed: Result<Url, url::ParseError>) -> Result<Url, Refusal> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_LEN {
         return Err(Refusal::address("is longer than 8 KiB"));
     }
     // The URL parser drops some of these characters and takes others for slashes.

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::AREA;
 use super::probes::held;
-use super::wire::{NO_HEADERS, PATIENCE, Target};
+use super::wire::{NO_HEADERS, TIMEOUT, Target};
 use crate::doctor::Finding;
 
 /// How many connections are opened: enough to be felt, and below the default limit of open files.
@@ -85,7 +85,7 @@ impl Trickle {
     /// Sends it until the server closes the connection.
     async fn is_cut_off(&self, target: &Target) -> Finding {
         let what = self.what;
-        let limit = Duration::from_secs(self.seconds.min(MAX_SECONDS)) + PATIENCE;
+        let limit = Duration::from_secs(self.seconds.min(MAX_SECONDS)) + TIMEOUT;
         let Ok(mut stream) = target.connect().await else {
             return Finding::broken(AREA, format!("could not be tried: {what}"), UNANSWERED);
         };

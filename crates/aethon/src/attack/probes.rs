@@ -17,7 +17,7 @@ const SITE: &str = "rebind.attacker.example";
 const PROMPTLY: Duration = Duration::from_secs(5);
 
 /// The shortest secret that is looked for in answers.
-const LEAST_SECRET: usize = 12;
+const MIN_SECRET: usize = 12;
 
 /// Routes that show something of the owner's.
 const GATED: [&str; 9] = [
@@ -271,7 +271,7 @@ impl Attacker<'_> {
         let secrets = self.config.secrets();
         // A short one may be a word that stands there anyway.
         let secrets: Vec<&str> = secrets.into_iter().map(|secret| secret.expose().trim()).collect();
-        let secrets: Vec<&str> = secrets.into_iter().filter(|secret| secret.len() >= LEAST_SECRET).collect();
+        let secrets: Vec<&str> = secrets.into_iter().filter(|secret| secret.len() >= MIN_SECRET).collect();
         if secrets.is_empty() {
             return Finding::ok(AREA, "the configuration has no secret that the API could show");
         }

@@ -10,13 +10,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// The time limit for an answer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// No headers besides Host.
 pub(super) const NO_HEADERS: [&str; 0] = [];
 
 /// How much of an answer is read, in bytes.
-const MOST_READ: u64 = 1 << 20;
+const MAX_READ: u64 = 1 << 20;
 
 /// The listener under attack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,14 +62,14 @@ impl Target {
 
     /// Opens a connection.
     pub(super) async fn connect(self) -> io::Result<TcpStream> {
-        timeout(PATIENCE, TcpStream::connect(self.reached)).await?
+        timeout(TIMEOUT, TcpStream::connect(self.reached)).await?
     }
 
     /// Sends bytes, then reads until the connection is closed or the time limit passes.
     pub(super) async fn send(self, bytes: &[u8]) -> io::Result<RawAnswer> {
         let mut stream = self.connect().await?;
         // A server that refuses early closes before we have sent everything; its answer still counts.
-        let _ = timeout(PATIENCE, stream.write_all(bytes)).await?;
+        let _ = timeout(TIMEOUT, stream.write_all(bytes)).await?;
         Ok(RawAnswer::read(&mut stream).await)
     }
 
@@ -102,9 +102,9 @@ impl RawAnswer {
     /// Reads until the end of the stream or the time limit.
     pub(super) async fn read(stream: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
-        let mut limited = stream.take(MOST_READ);
+        let mut limited = stream.take(MAX_READ);
         // Whatever arrived before a reset or the time limit is an answer too.
-        let _ = timeout(PATIENCE, limited.read_to_end(&mut bytes)).await;
+        let _ = timeout(TIMEOUT, limited.read_to_end(&mut bytes)).await;
         Self { status: status(&bytes), bytes }
     }
 

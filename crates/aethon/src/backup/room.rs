@@ -10,7 +10,7 @@ use super::place;
 use crate::error::{Error, Result};
 
 /// At most this much of a disk stays free; of a small one a tenth.
-const MOST_RESERVE: u64 = 256 << 20;
+const MAX_RESERVE: u64 = 256 << 20;
 
 /// How many files an error names.
 const NAMED: usize = 3;
@@ -103,7 +103,7 @@ pub(super) struct Space {
 impl Space {
     /// What stays free for everything else that writes there.
     fn reserve(self) -> u64 {
-        (self.all / 10).min(MOST_RESERVE)
+        (self.all / 10).min(MAX_RESERVE)
     }
 }
 

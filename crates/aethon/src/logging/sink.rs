@@ -15,7 +15,7 @@ use aethon_config::private_file;
 use aethon_core::log::LogRecord;
 
 /// How many lines are held back until a new home has its folder.
-const MOST_WAITING: usize = 200;
+const MAX_WAITING: usize = 200;
 /// The largest size of a file. A day has at most two.
 const MAX_BYTES: u64 = 64 << 20;
 
@@ -52,7 +52,7 @@ impl LogFile {
             self.open = self.start(day);
         }
         let Some((_, file)) = &mut self.open else {
-            if self.waiting.len() < MOST_WAITING {
+            if self.waiting.len() < MAX_WAITING {
                 self.waiting.push(line.to_owned());
             }
             return;

@@ -13,7 +13,7 @@ use crate::doctor::Finding;
 use crate::wiring;
 
 /// How long `doctor` waits for the servers. One that is fetched from a registry takes its time.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The row as far as the configuration determines it.
 pub(crate) fn configured(config: &Config) -> Feature {
@@ -49,7 +49,7 @@ fn row(state: FeatureState, detail: String) -> Feature {
 pub(crate) async fn findings(prepared: &Prepared) -> Vec<Finding> {
     let servers = wiring::mcp::servers(prepared);
     // A server that has not settled by then is reported in its current state.
-    let _ = timeout(PATIENCE, servers.settled()).await;
+    let _ = timeout(TIMEOUT, servers.settled()).await;
     let states = servers.states();
     servers.stop().await;
     states.iter().map(|(name, state)| finding(name, state)).collect()
@@ -66,7 +66,7 @@ fn finding(name: &str, state: &ServerState) -> Finding {
         }
         ServerState::Failing { .. } => Finding::broken("mcp", message, fix),
         ServerState::Idle | ServerState::Starting => {
-            let message = format!("{name}: not connected after {} s", PATIENCE.as_secs());
+            let message = format!("{name}: not connected after {} s", TIMEOUT.as_secs());
             Finding::warning("mcp", message, fix)
         }
     }

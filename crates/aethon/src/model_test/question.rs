@@ -14,14 +14,14 @@ use aethon_core::model::{
 use aethon_core::tool::ToolSpec;
 use tokio::time::{Instant, timeout};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 use crate::error::{Error, Result};
 
 /// The upper bound of tokens in the longest request, the one with the picture.
-const LONGEST_QUESTION: u64 = 2_000;
+const MAX_QUESTION: u64 = 2_000;
 
 /// How much of an answer is read; a model that ignores its token limit is stopped here.
-const MOST_CHARS: u64 = 64 * 1024;
+const MAX_CHARS: u64 = 64 * 1024;
 
 /// The answer of a model.
 #[derive(Debug, Clone)]
@@ -67,8 +67,8 @@ impl Questions {
         let system = "You are being tested. Do exactly what you are asked to, and be brief.";
         let request = ModelRequest::new(self.session.clone(), TurnId::fresh(), system, vec![question])
             .with_tools(tools);
-        let mut call = self.meter.call(Work::new(WorkKind::Test, LONGEST_QUESTION));
-        let answer = timeout(PATIENCE, read(&mut call, &self.models, request)).await.unwrap_or_else(|_| {
+        let mut call = self.meter.call(Work::new(WorkKind::Test, MAX_QUESTION));
+        let answer = timeout(TIMEOUT, read(&mut call, &self.models, request)).await.unwrap_or_else(|_| {
             call.give_up();
             Err(CallError::Model(ModelError::new(ModelErrorKind::Timeout, no_answer())))
         });
@@ -85,7 +85,7 @@ impl Questions {
 }
 
 pub(super) fn no_answer() -> String {
-    format!("there was no whole answer within {} s", PATIENCE.as_secs())
+    format!("there was no whole answer within {} s", TIMEOUT.as_secs())
 }
 
 async fn read(
@@ -105,7 +105,7 @@ async fn read(
         first_piece: None,
         took: Duration::ZERO,
     };
-    while answer.usage.is_none() && answer.seen_chars <= MOST_CHARS {
+    while answer.usage.is_none() && answer.seen_chars <= MAX_CHARS {
         match call.next().await? {
             ModelEvent::Text(piece) => {
                 answer.see(&piece, start);

@@ -21,14 +21,14 @@ use super::span::{self, Numbers};
 const QUEUE: usize = 32;
 
 /// The time limit for the collector's answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often a batch is sent, and the first pause between, which doubles.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause that a collector can request.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// How long shutdown waits for queued batches.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ impl Collector {
         if base.is_empty() {
             return None;
         }
-        let exchange = aethon_providers::exchange(base, PATIENCE)
+        let exchange = aethon_providers::exchange(base, TIMEOUT)
             // The configuration was checked, so this reports what the check missed.
             .inspect_err(|error| tracing::error!(%error, "telemetry.otlp_endpoint cannot be used"))
             .ok()?;
@@ -127,7 +127,7 @@ async fn send(collector: &Collector, request: Value) -> Result<(), String> {
     let mut pause = PAUSE;
     let mut why = String::new();
     for attempt in 1..=ATTEMPTS {
-        let asked = match timeout(PATIENCE, post(collector, body.clone())).await {
+        let asked = match timeout(TIMEOUT, post(collector, body.clone())).await {
             Ok(asked) => asked,
             Err(_) => Reception::Later("no answer in time".to_owned(), None),
         };
@@ -140,7 +140,7 @@ async fn send(collector: &Collector, request: Value) -> Result<(), String> {
             }
         };
         if attempt < ATTEMPTS {
-            sleep(after.unwrap_or(pause).min(LONGEST_PAUSE)).await;
+            sleep(after.unwrap_or(pause).min(MAX_PAUSE)).await;
             pause *= 2;
         }
     }

@@ -44,7 +44,7 @@ impl Deliveries {
 }
 
 /// With more deliveries than this under way, every recipient counts as busy.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 struct ThroughOutbox {
     deliveries: Deliveries,
@@ -69,8 +69,8 @@ impl Courier for ThroughOutbox {
     }
 
     async fn is_waiting(&self, channel: &str, recipient: &str) -> Result<bool> {
-        let waiting = self.outbox.undelivered(DeliveryState::Waiting, MOST_WAITING).await?;
-        if waiting.count > MOST_WAITING as u64 {
+        let waiting = self.outbox.undelivered(DeliveryState::Waiting, MAX_WAITING).await?;
+        if waiting.count > MAX_WAITING as u64 {
             return Ok(true);
         }
         let mut contents = waiting.deliveries.iter().map(|record| &record.delivery.content);

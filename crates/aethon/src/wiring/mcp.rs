@@ -13,7 +13,7 @@ use super::tools;
 use crate::builder::Prepared;
 
 /// The longest duration of a call, whatever the limit of a turn.
-const LONGEST_CALL: Duration = Duration::from_secs(300);
+const MAX_CALL: Duration = Duration::from_secs(300);
 /// How long a remote server may be silent. Its event stream is silent most of the time.
 const SILENCE: Duration = Duration::from_secs(600);
 
@@ -31,7 +31,7 @@ pub(crate) fn servers(prepared: &Prepared) -> Servers {
     Servers::new(Options {
         servers,
         programs: Arc::new(programs),
-        call_timeout: LONGEST_CALL.min(Duration::from_secs(config.agent.turn_timeout_seconds)),
+        call_timeout: MAX_CALL.min(Duration::from_secs(config.agent.turn_timeout_seconds)),
         version: env!("CARGO_PKG_VERSION").into(),
     })
 }

@@ -16,7 +16,7 @@ use crate::builder::Prepared;
 use crate::error::{Error, Result};
 
 /// How long a start waits to finish interrupted recordings; the rest are finished in the background.
-const LONGEST_RECOVERY: Duration = Duration::from_secs(3);
+const MAX_RECOVERY: Duration = Duration::from_secs(3);
 
 /// How long shutdown waits for recordings to finish.
 const LAST_RECORDINGS: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ impl Recorded {
         let library = Library::sealed(prepared.home.recordings(), prepared.shared.bus.clone(), seal.clone());
         let finishing = library.clone();
         let recovery = tokio::spawn(async move { finishing.recover().await });
-        if timeout(LONGEST_RECOVERY, recovery).await.is_err() {
+        if timeout(MAX_RECOVERY, recovery).await.is_err() {
             tracing::info!("recordings that were broken off are being finished");
         }
         let options = &prepared.config.session_recorder;

@@ -23,14 +23,14 @@ use crate::engine::outcome::outside;
 use crate::engine::shared::Shared;
 
 /// The longest task, in characters: as much as a model writes in one call.
-const LONGEST_TASK: usize = 64_000;
+const MAX_TASK: usize = 64_000;
 
 /// How many of the newest conversations with specialists are searched for the last one after a restart; older ones need
 /// their id.
-const MOST_LISTED: usize = 200;
+const MAX_LISTED: usize = 200;
 
 /// How many messages of a specialist's session are checked for outside content.
-const MOST_SEEN: usize = 500;
+const MAX_SEEN: usize = 500;
 
 /// The tool that asks one specialist.
 pub(super) struct Ask {
@@ -90,7 +90,7 @@ impl Ask {
 
     /// The last conversation that this session had with this specialist before the program was started.
     async fn stored(&self, shared: &Shared, context: &ToolContext) -> Result<Option<SessionId>, ToolError> {
-        let query = SessionQuery::newest(MOST_LISTED).of_channel(Some(CHANNEL.into()));
+        let query = SessionQuery::newest(MAX_LISTED).of_channel(Some(CHANNEL.into()));
         let listed = shared.services.transcripts.sessions(query).await;
         let listed = listed.map_err(|error| ours(format!("the conversation could not be found: {error}")))?;
         let begins = format!("{CHANNEL}:{}:", self.name);
@@ -152,7 +152,7 @@ impl Ask {
 
     /// Whether the specialist has seen outside content. Unreadable messages count as if it had.
     async fn saw_outside(&self, shared: &Shared, session: &SessionId) -> bool {
-        let Ok(messages) = shared.services.log.window(session, MOST_SEEN).await else { return true };
+        let Ok(messages) = shared.services.log.window(session, MAX_SEEN).await else { return true };
         let inbound = Inbound::say(session.clone(), "");
         let is_summary = |message: &Message| {
             message.content.iter().any(|block| matches!(block, aethon_core::message::Block::Folded { .. }))
@@ -173,8 +173,8 @@ impl Tool for Ask {
             return Err(ToolError::denied("a specialist asks no other one; report what is missing instead"));
         }
         let task = arguments.task.trim().to_owned();
-        if task.is_empty() || task.chars().count() > LONGEST_TASK {
-            return Err(ours(format!("give the task in 1 to {LONGEST_TASK} characters")));
+        if task.is_empty() || task.chars().count() > MAX_TASK {
+            return Err(ours(format!("give the task in 1 to {MAX_TASK} characters")));
         }
         let shared = self.shared.upgrade().ok_or_else(|| ours("the program is ending".to_owned()))?;
         let session = self.session(&shared, context, &arguments).await?;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use aethon_core::ids::{AgentName, SessionId};
 
 /// How many are remembered; the others need their id.
-const MOST: usize = 1024;
+const MAX_COUNT: usize = 1024;
 
 /// The last conversations, keyed by who asked whom.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl Conversations {
     pub(super) fn note(&self, caller: &SessionId, agent: &AgentName, session: &SessionId) {
         let mut all = self.lock();
         all.retain(|last| last.caller != *caller || last.agent != *agent);
-        if all.len() >= MOST {
+        if all.len() >= MAX_COUNT {
             all.remove(0);
         }
         all.push(Last { caller: caller.clone(), agent: agent.clone(), session: session.clone() });

@@ -10,7 +10,7 @@ use aethon_core::tool::ToolContext;
 use async_trait::async_trait;
 
 /// How many lines about its activity are shown.
-const MOST_LINES: usize = 12;
+const MAX_LINES: usize = 12;
 
 /// The surface of a specialist's turn.
 pub(super) struct DelegatedSurface {
@@ -49,7 +49,7 @@ impl DelegatedSurface {
             }
         };
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() >= MOST_LINES {
+        if lines.len() >= MAX_LINES {
             lines.remove(0);
         }
         lines.push(line);

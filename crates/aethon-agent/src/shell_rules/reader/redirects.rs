@@ -7,7 +7,7 @@ use super::super::word::{Flow, Piece, Redirect, Word};
 use super::ShellReader;
 
 /// The most here-documents that are read.
-const MOST_DOCUMENTS: usize = 64;
+const MAX_DOCUMENTS: usize = 64;
 
 /// A here-document whose text is still to come.
 pub(super) struct Pending {
@@ -78,7 +78,7 @@ impl ShellReader {
         self.blanks();
         let (delimiter, is_literal) = self.delimiter();
         self.documents_seen += 1;
-        if self.documents_seen > MOST_DOCUMENTS {
+        if self.documents_seen > MAX_DOCUMENTS {
             self.is_too_deep = true;
             return;
         }

@@ -81,7 +81,7 @@ async fn a_file_that_cannot_be_read_in_full_is_neither_replaced_nor_removed() {
     let home = tempfile::tempdir().unwrap();
     let (sops, path) = (folder(home.path()), home.path().join("sops"));
     fs::create_dir(&path).unwrap();
-    let large = "x".repeat(MOST_BYTES + 1);
+    let large = "x".repeat(MAX_BYTES + 1);
     fs::write(path.join("large.sop.md"), &large).unwrap();
     fs::write(path.join("other.md"), TEXT).unwrap();
     std::os::unix::fs::symlink("other.md", path.join("link.sop.md")).unwrap();

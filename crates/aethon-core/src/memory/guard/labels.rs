@@ -251,7 +251,7 @@ const UNITS: &[&str] = &[
 ];
 
 /// How many words may come between a label and its link: `password for the guest network is`.
-const MOST_BETWEEN: usize = 7;
+const MAX_BETWEEN: usize = 7;
 
 /// What a text contains of that kind.
 pub(super) fn find(text: &str) -> Option<&'static str> {
@@ -340,7 +340,7 @@ fn has_secret(behind: &str, kind: Kind) -> bool {
         if word.ends_with([':', '=']) || sign(after).is_some() {
             return is_secret(sign(after).unwrap_or(after), kind, Link::Sign, between);
         }
-        if between > MOST_BETWEEN || word.ends_with(['.', '!', '?', ';']) {
+        if between > MAX_BETWEEN || word.ends_with(['.', '!', '?', ';']) {
             return false;
         }
         rest = after;
@@ -403,7 +403,7 @@ fn is_secret(text: &str, kind: Kind, link: Link, between: usize) -> bool {
                 && mix.is_digits()
                 && (3..=8).contains(&digits)
                 && !is_count
-                && between <= MOST_BETWEEN
+                && between <= MAX_BETWEEN
         }
         Kind::Key => {
             let least = if link == Link::Nothing { 20 } else { 8 };

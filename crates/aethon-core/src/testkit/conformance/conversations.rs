@@ -4,7 +4,7 @@ use super::stage::*;
 use crate::ids::{MessageId, TurnId};
 use crate::import::NewSession;
 use crate::message::{Block, Message, Role};
-use crate::session::{Accepted, Clear, MOST_PAGE_BYTES, SessionQuery, TurnPhase};
+use crate::session::{Accepted, Clear, MAX_PAGE_BYTES, SessionQuery, TurnPhase};
 use crate::version::Expected;
 
 const S: &str = "webchat:default";
@@ -103,7 +103,7 @@ pub async fn messages_are_paged_backwards(stage: Stage) {
 }
 
 pub async fn a_page_of_large_messages_has_fewer_of_them(stage: Stage) {
-    let large = "x".repeat(MOST_PAGE_BYTES / 2);
+    let large = "x".repeat(MAX_PAGE_BYTES / 2);
     for n in 0..3 {
         stage.turn(S, &format!("q{n}"), &large).await;
     }

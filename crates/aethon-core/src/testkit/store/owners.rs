@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, TurnId};
-use crate::owner::{EndedElsewhere, LEASE, MOST_ENDED, Owners};
+use crate::owner::{EndedElsewhere, LEASE, MAX_ENDED, Owners};
 use crate::session::TurnRecord;
 
 #[async_trait]
@@ -70,8 +70,8 @@ impl Owners for MemoryStore {
             }
         }
         ends.sort_unstable_by_key(|(id, ..)| *id);
-        ends.truncate(MOST_ENDED);
-        let through = if ends.len() < MOST_ENDED { newest } else { ends.last().map(|(id, ..)| *id) };
+        ends.truncate(MAX_ENDED);
+        let through = if ends.len() < MAX_ENDED { newest } else { ends.last().map(|(id, ..)| *id) };
         Ok(EndedElsewhere {
             turns: ends.into_iter().map(|(_, session, turn)| (session, turn)).collect(),
             through,

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
 use crate::message::{Message, Role};
 use crate::session::{
-    Clear, MOST_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnPhase, TurnRecord,
+    Clear, MAX_PAGE_BYTES, SessionPage, SessionQuery, SessionSummary, Transcripts, TurnPhase, TurnRecord,
 };
 use crate::version::Expected;
 
@@ -36,7 +36,7 @@ impl Transcripts for MemoryStore {
         let fits = |message: &&&Message| {
             let is_first = bytes == 0;
             bytes += serde_json::to_string(&message.content).map_or(0, |content| content.len());
-            is_first || bytes <= MOST_PAGE_BYTES
+            is_first || bytes <= MAX_PAGE_BYTES
         };
         let older: Vec<_> = older.collect();
         let mut page: Vec<_> =

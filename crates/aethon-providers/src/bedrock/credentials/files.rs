@@ -10,7 +10,7 @@ use super::Credentials;
 use crate::options::AwsEnvironment;
 
 /// The largest file that is read.
-const LARGEST: usize = 1024 * 1024;
+const MAX_SIZE: usize = 1024 * 1024;
 
 /// The settings of a profile, from both files.
 type Profile = HashMap<String, String>;
@@ -81,7 +81,7 @@ fn profile(environment: &AwsEnvironment) -> Option<Profile> {
 
 /// Returns a file's text. A missing, unreadable or absurdly large file counts as absent.
 fn read(path: &Path) -> Option<String> {
-    let contents = read_given(path, LARGEST).ok()??;
+    let contents = read_given(path, MAX_SIZE).ok()??;
     contents.is_whole.then(|| String::from_utf8_lossy(&contents.bytes).into_owned())
 }
 

@@ -14,9 +14,9 @@ use crate::options::AwsEnvironment;
 use crate::transport::{Client, Method, Outgoing};
 
 /// These endpoints are on the same machine or link. Where they do not exist, nothing answers.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// The most that is read of a response.
-const LONGEST: usize = 64 * 1024;
+const MAX_LEN: usize = 64 * 1024;
 const CONTAINER: &str = "http://169.254.170.2";
 const INSTANCE: &str = "http://169.254.169.254";
 const ROLES: &str = "/latest/meta-data/iam/security-credentials/";
@@ -41,7 +41,7 @@ struct RoleCredentials {
 impl Metadata {
     pub(super) fn new(environment: Arc<AwsEnvironment>) -> Self {
         // Never through a proxy.
-        Self { environment, client: Client::new(PATIENCE, true) }
+        Self { environment, client: Client::new(TIMEOUT, true) }
     }
 
     /// Requests new credentials. An error says why there are none, for the log.
@@ -107,7 +107,7 @@ impl Metadata {
         }
         let answer = self.client.send(outgoing).await;
         let mut answer = answer.map_err(|failure| format!("{url}: {}", failure.cause()))?;
-        let body = answer.body.read(LONGEST).await;
+        let body = answer.body.read(MAX_LEN).await;
         if answer.status != 200 {
             return Err(format!("{url} answered {}", answer.status));
         }

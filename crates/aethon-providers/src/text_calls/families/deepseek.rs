@@ -5,7 +5,7 @@
 use aethon_core::tool::ToolSpec;
 
 use super::minimax;
-use crate::text_calls::family::{Family, MOST_CALLS, TextCall};
+use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
 use crate::text_calls::values::{Cursor, named};
 
 const SEPARATORS: [&str; 2] = ["<｜tool▁sep｜>", "<｜tool_sep｜>"];
@@ -37,7 +37,7 @@ pub(crate) const MARKUP: Family = Family {
 
 fn parse(text: &str, _tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
-    while calls.len() < MOST_CALLS {
+    while calls.len() < MAX_CALLS {
         cursor.skip(&['`', ',', ';', '}', ']']);
         if cursor.eat_any(FAMILY.openers) || cursor.eat_any(FAMILY.closers) {
             continue;

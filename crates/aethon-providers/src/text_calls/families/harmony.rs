@@ -4,9 +4,9 @@
 //! to its end here.
 
 use crate::stream::arguments;
-use crate::text_calls::family::{Beginning, MOST_CALLS, TextCall, begins_with};
+use crate::text_calls::family::{Beginning, MAX_CALLS, TextCall, begins_with};
 use crate::text_calls::reading::Reading;
-use crate::text_calls::scanner::{LONGEST, Output};
+use crate::text_calls::scanner::{MAX_LEN, Output};
 
 pub(crate) const OPENERS: [&str; 4] =
     ["<|channel|>analysis", "<|channel|>commentary", "<|channel|>final", "<|start|>assistant"];
@@ -15,7 +15,7 @@ const TOKENS: [&str; 7] =
     ["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"];
 
 /// The longest header; anything beyond is cut.
-const LONGEST_HEADER: usize = 512;
+const MAX_HEADER: usize = 512;
 
 /// The reading position in one response.
 #[derive(Debug)]
@@ -79,8 +79,8 @@ impl Harmony {
         let (place, most) = match &mut self.part {
             Part::Thought => return output.push(Output::Thought(text.to_owned())),
             Part::Text => return output.push(Output::Text(text.to_owned())),
-            Part::Header(header) => (header, LONGEST_HEADER),
-            Part::Call { input, .. } => (input, LONGEST),
+            Part::Header(header) => (header, MAX_HEADER),
+            Part::Call { input, .. } => (input, MAX_LEN),
         };
         let room = most.saturating_sub(place.len());
         place.push_str(&text[..text.floor_char_boundary(room)]);
@@ -104,7 +104,7 @@ impl Harmony {
         else {
             return;
         };
-        let Some(recipient) = recipient(&header).filter(|_| self.calls < MOST_CALLS) else { return };
+        let Some(recipient) = recipient(&header).filter(|_| self.calls < MAX_CALLS) else { return };
         self.calls += 1;
         let name = recipient.rsplit('.').next().unwrap_or(recipient).to_owned();
         let source = format!("to={recipient}<|constrain|>json<|message|>{input}");

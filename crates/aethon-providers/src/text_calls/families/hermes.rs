@@ -5,7 +5,7 @@
 use aethon_core::tool::ToolSpec;
 
 use super::{glm, qwen_coder};
-use crate::text_calls::family::{Family, MOST_CALLS, TextCall};
+use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
 use crate::text_calls::values::{Cursor, calls_of};
 
 pub(crate) const FAMILY: Family = Family {
@@ -31,7 +31,7 @@ pub(crate) const GRANITE: Family = Family {
 
 fn parse(text: &str, tools: &[ToolSpec], family: &Family) -> Option<Vec<TextCall>> {
     let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
-    while calls.len() < MOST_CALLS {
+    while calls.len() < MAX_CALLS {
         cursor.skip(&[';', ',', '`', '}', ']', ')']);
         if cursor.eat_any(family.openers) || cursor.eat_any(family.closers) {
             continue;

@@ -4,7 +4,7 @@
 use aethon_core::tool::ToolSpec;
 
 use crate::stream::arguments;
-use crate::text_calls::family::{Family, MOST_CALLS, TextCall};
+use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
 use crate::text_calls::values::{Cursor, attribute, calls_of, parameters, tool};
 
 pub(crate) const FAMILY: Family = Family {
@@ -22,7 +22,7 @@ fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
         return invocations(text, tools);
     }
     let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
-    while calls.len() < MOST_CALLS {
+    while calls.len() < MAX_CALLS {
         cursor.skip(&['`', ',', ';', '}', ']']);
         if cursor.eat_any(FAMILY.openers) || cursor.eat_any(FAMILY.closers) {
             continue;
@@ -38,7 +38,7 @@ fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
 /// Parses all calls in `<invoke name="NAME">…</invoke>`; the content may be JSON too.
 pub(crate) fn invocations(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
-    while calls.len() < MOST_CALLS
+    while calls.len() < MAX_CALLS
         && let Some((_, behind)) = cursor.rest.split_once("<invoke")
     {
         cursor.rest = behind;

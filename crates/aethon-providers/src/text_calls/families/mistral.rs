@@ -3,7 +3,7 @@
 
 use aethon_core::tool::ToolSpec;
 
-use crate::text_calls::family::{Family, MOST_CALLS, TextCall};
+use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
 use crate::text_calls::values::{Cursor, broken, calls_of, named, tool};
 
 pub(crate) const FAMILY: Family = Family {
@@ -18,7 +18,7 @@ pub(crate) const FAMILY: Family = Family {
 
 fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
-    while calls.len() < MOST_CALLS {
+    while calls.len() < MAX_CALLS {
         cursor.skip(&[';', ',', '`', '}', ']']);
         if cursor.eat("[TOOL_CALLS]") || cursor.eat("[/TOOL_CALLS]") {
             continue;

@@ -6,7 +6,7 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};
 
 use super::python;
-use crate::text_calls::family::{Family, MOST_CALLS, TextCall};
+use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
 use crate::text_calls::values::{elements, tool};
 
 pub(crate) const FAMILY: Family = Family {
@@ -112,7 +112,7 @@ fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
         _ => in_json(text)?,
     };
     let fits = |call: &TextCall| tool(tools, &call.name).is_some_and(|tool| is_right(tool, &call.input));
-    (!calls.is_empty() && calls.len() <= MOST_CALLS && calls.iter().all(fits)).then_some(calls)
+    (!calls.is_empty() && calls.len() <= MAX_CALLS && calls.iter().all(fits)).then_some(calls)
 }
 
 fn unfenced(text: &str) -> Option<&str> {

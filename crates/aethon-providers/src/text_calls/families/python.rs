@@ -3,10 +3,10 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::text_calls::family::{MOST_CALLS, TextCall};
+use crate::text_calls::family::{MAX_CALLS, TextCall};
 
 /// The deepest nesting of values in a call.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// Parses the calls at the start of a text, in brackets or a single one without, and returns their length.
 pub(crate) fn calls(text: &str) -> Option<(Vec<TextCall>, usize)> {
@@ -17,7 +17,7 @@ pub(crate) fn calls(text: &str) -> Option<(Vec<TextCall>, usize)> {
         return Some((calls, text.len() - reader.rest.len()));
     }
     while !reader.eat(']') {
-        if calls.len() == MOST_CALLS {
+        if calls.len() == MAX_CALLS {
             return None;
         }
         calls.push(reader.call()?);
@@ -83,7 +83,7 @@ impl<'t> PythonReader<'t> {
     }
 
     fn value(&mut self, depth: usize) -> Option<Value> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         self.rest = self.rest.trim_start();

@@ -4,7 +4,7 @@
 use aethon_core::tool::ToolSpec;
 
 use crate::stream::arguments;
-use crate::text_calls::family::{Family, MOST_CALLS, TextCall};
+use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
 use crate::text_calls::values::{Cursor, parameters, tool, unquoted};
 
 const OPENER: &str = "<function=";
@@ -40,7 +40,7 @@ pub(crate) fn call(cursor: &mut Cursor<'_>, tools: &[ToolSpec]) -> TextCall {
 
 fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
-    while calls.len() < MOST_CALLS {
+    while calls.len() < MAX_CALLS {
         cursor.skip(&['`', ',', ';']);
         if begins(cursor.rest) {
             calls.push(call(&mut cursor, tools));

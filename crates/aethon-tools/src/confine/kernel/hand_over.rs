@@ -13,9 +13,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, openat, statat};
 
 /// Maximum number of entries processed; larger workspaces must be handed over manually.
-const MOST: usize = 200_000;
+const MAX_COUNT: usize = 200_000;
 /// Maximum depth.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Gives everything that root owns in this folder to a user and a group.
 pub(crate) fn hand_over(workspace: &Path, (user, group): (u32, u32)) -> io::Result<()> {
@@ -23,8 +23,8 @@ pub(crate) fn hand_over(workspace: &Path, (user, group): (u32, u32)) -> io::Resu
     let root = rustix::fs::open(workspace, flags, Mode::empty())?;
     let owner = (Uid::from_raw(user), Gid::from_raw(group));
     rustix::fs::fchown(&root, Some(owner.0), Some(owner.1))?;
-    let mut left = MOST;
-    give(root, owner, DEEPEST, &mut left)
+    let mut left = MAX_COUNT;
+    give(root, owner, MAX_DEPTH, &mut left)
 }
 
 fn give(folder: OwnedFd, owner: (Uid, Gid), depth: usize, left: &mut usize) -> io::Result<()> {

@@ -28,7 +28,7 @@ use super::{INNER, STEP};
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
 /// Each file takes memory of the kernel's own, so their number is limited along with their size.
 const BYTES_PER_FILE: u64 = 2_048;
-const FEWEST_FILES: u64 = 1_024;
+const MIN_FILES: u64 = 1_024;
 /// DNS configuration inside a covered place.
 const RESOLVER: &str = "/run/systemd/resolve";
 
@@ -202,7 +202,7 @@ impl EmptyFolders {
         let first = match &self.first {
             Some(first) => first.clone(),
             None => {
-                let (size, files) = (self.memory, (self.memory / BYTES_PER_FILE).max(FEWEST_FILES));
+                let (size, files) = (self.memory, (self.memory / BYTES_PER_FILE).max(MIN_FILES));
                 let options = format!("size={size},nr_inodes={files},mode=0755");
                 let options = CString::new(options).map_err(io::Error::other)?;
                 mount("tmpfs", path, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())?;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Maximum length of a thought in bytes.
-const LONGEST: usize = 32 * 1024;
+const MAX_LEN: usize = 32 * 1024;
 
 /// Accepts a thought.
 pub(super) struct Think(ToolSpec);
@@ -42,9 +42,9 @@ impl Tool for Think {
 
     async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let Arguments { thought } = self.0.parse(input)?;
-        if thought.len() > LONGEST {
+        if thought.len() > MAX_LEN {
             return Err(ToolError::failed(format!(
-                "the thought is longer than {LONGEST} bytes; think in parts"
+                "the thought is longer than {MAX_LEN} bytes; think in parts"
             )));
         }
         Ok(ToolOutput::text("noted; go on"))

@@ -15,7 +15,7 @@ pub(super) enum Asks {
 }
 
 /// Maximum nesting of brackets.
-const DEEPEST: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// Parses a document. The error says why it is not valid.
 pub(super) fn read(document: &str) -> Result<Asks, String> {
@@ -70,7 +70,7 @@ fn skip(tokens: &mut Tokens<'_>, opened: char) -> Result<(), String> {
     let mut open = vec![opened];
     while let Some(token) = tokens.next()? {
         match token {
-            Token::Open(_) if open.len() == DEEPEST => return Err("it is nested too deeply".to_owned()),
+            Token::Open(_) if open.len() == MAX_DEPTH => return Err("it is nested too deeply".to_owned()),
             Token::Open(mark) => open.push(mark),
             Token::Close(mark) => {
                 let wanted = open.pop().map(partner);

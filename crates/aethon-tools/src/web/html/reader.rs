@@ -9,9 +9,9 @@ use super::visibility::{HidingRules, Visibility, by_style};
 use super::writer::Writer;
 
 /// Maximum number of open elements tracked; deeper ones are read as text of the deepest.
-const DEEPEST: usize = 512;
+const MAX_DEPTH: usize = 512;
 /// Maximum characters of a title.
-const LONGEST_TITLE: usize = 300;
+const MAX_TITLE: usize = 300;
 
 type Tag = html5gum::StartTag<()>;
 
@@ -36,7 +36,7 @@ pub(crate) fn read(html: &str, address: &Url) -> Readable {
     reader.close_all();
     let is_cut = reader.writer.is_cut;
     let title = reader.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = title.chars().take(LONGEST_TITLE).collect();
+    let title = title.chars().take(MAX_TITLE).collect();
     Readable { title, text: reader.writer.finish(), is_cut }
 }
 
@@ -85,7 +85,7 @@ impl Reader {
         while self.open.last().is_some_and(|open| ends_before(&open.name, name)) {
             self.close_last();
         }
-        if self.open.len() >= DEEPEST || (tag.self_closing && name == b"svg") {
+        if self.open.len() >= MAX_DEPTH || (tag.self_closing && name == b"svg") {
             return;
         }
         let (region, was_hidden) =
@@ -286,7 +286,7 @@ impl Reader {
     fn text(&mut self, text: &str) {
         match self.open.last() {
             Some(open) if open.role == Role::Title && !open.is_hidden => {
-                if !self.has_title && self.title.len() < 4 * LONGEST_TITLE {
+                if !self.has_title && self.title.len() < 4 * MAX_TITLE {
                     self.title.push_str(text);
                 }
             }

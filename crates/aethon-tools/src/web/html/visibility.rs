@@ -22,7 +22,7 @@ const NOTHING: f64 = 1.0;
 /// An element moved by this many pixels is off the page.
 const FAR: f64 = 400.0;
 /// How much of a page's stylesheets is read, in bytes.
-const MOST_RULES: usize = 256 << 10;
+const MAX_RULES: usize = 256 << 10;
 
 /// Judges an element by its `style` attribute.
 pub(super) fn by_style(style: &str) -> Visibility {
@@ -152,7 +152,7 @@ impl HidingRules {
     /// Reads the stylesheets in a page. Only selectors of one class or id count; whatever else hides is not found.
     pub(super) fn of(html: &str) -> Self {
         let mut rules = Self::default();
-        let mut left = MOST_RULES;
+        let mut left = MAX_RULES;
         let lowered = html.to_ascii_lowercase();
         let mut from = 0;
         while let Some(start) = lowered[from..].find("<style") {

@@ -3,10 +3,10 @@
 use super::elements::Region;
 
 /// Maximum size of a page's text in bytes.
-const LONGEST: usize = 2 << 20;
+const MAX_LEN: usize = 2 << 20;
 /// Minimum characters of a main region that counts as the content; less is a fragment of a page that is built
 /// differently.
-const LEAST_MAIN: usize = 200;
+const MIN_MAIN: usize = 200;
 
 /// Assembles the text of a page.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ impl Writer {
     }
 
     fn push(&mut self, text: &str) {
-        if self.text.len() + text.len() > LONGEST {
+        if self.text.len() + text.len() > MAX_LEN {
             self.is_cut = true;
         } else {
             self.text.push_str(text);
@@ -160,7 +160,7 @@ impl Writer {
             parts.filter(|part| !part.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
         };
         let main = with(&[Region::Main]);
-        if main.len() >= LEAST_MAIN {
+        if main.len() >= MIN_MAIN {
             return main;
         }
         let content = with(&[Region::Main, Region::Other]);

@@ -21,9 +21,9 @@ use crate::web::{call_timeout, with_query};
 /// Default number of hits.
 const USUAL: usize = 8;
 /// Maximum number of hits.
-const MOST: usize = 20;
+const MAX_COUNT: usize = 20;
 /// Maximum characters of a query; services accept no more.
-const LONGEST_QUERY: usize = 400;
+const MAX_QUERY: usize = 400;
 /// Maximum characters of a title, and of an excerpt.
 const TITLE: usize = 200;
 const PASSAGE: usize = 600;
@@ -99,12 +99,12 @@ impl Tool for WebSearch {
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let arguments: Arguments = self.spec.parse(input)?;
         let words = arguments.query.trim();
-        if words.is_empty() || words.chars().count() > LONGEST_QUERY {
+        if words.is_empty() || words.chars().count() > MAX_QUERY {
             return Err(ToolError::failed(format!(
-                "`query` must be words to search for, at most {LONGEST_QUERY} characters"
+                "`query` must be words to search for, at most {MAX_QUERY} characters"
             )));
         }
-        let count = arguments.count.unwrap_or(USUAL).clamp(1, MOST);
+        let count = arguments.count.unwrap_or(USUAL).clamp(1, MAX_COUNT);
         let request = self.engine.ask(&self.base, &Query { words, count }, &self.key)?;
         let (code, answer) = match request.send(&self.client, context.trust()).await {
             Ok(answered) => answered,

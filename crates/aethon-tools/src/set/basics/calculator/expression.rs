@@ -5,16 +5,16 @@
 use super::number::Number;
 
 /// Maximum length of an expression in bytes.
-const LONGEST: usize = 1_000;
+const MAX_LEN: usize = 1_000;
 /// Maximum nesting.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 /// The largest number whose factorial is computed exactly.
-const LARGEST_FACTORIAL: i128 = 170;
+const MAX_FACTORIAL: i128 = 170;
 
 /// Evaluates an expression; the error is a sentence that says where it could not be parsed.
 pub(super) fn evaluate(text: &str) -> Result<Number, String> {
-    if text.len() > LONGEST {
-        return Err(format!("the expression is longer than {LONGEST} bytes; work it out in parts"));
+    if text.len() > MAX_LEN {
+        return Err(format!("the expression is longer than {MAX_LEN} bytes; work it out in parts"));
     }
     // What people type for times, minus, divided by, and power.
     let text = text.replace(['×', '·'], "*").replace('−', "-").replace('÷', "/").replace("**", "^");
@@ -36,8 +36,8 @@ struct Reader<'t> {
 impl Reader<'_> {
     fn sum(&mut self) -> Result<Number, String> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(format!("the expression is nested more than {DEEPEST} deep"));
+        if self.depth > MAX_DEPTH {
+            return Err(format!("the expression is nested more than {MAX_DEPTH} deep"));
         }
         let mut left = self.product()?;
         loop {
@@ -113,8 +113,8 @@ impl Reader<'_> {
         }
         self.at += 1;
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(format!("the expression is nested more than {DEEPEST} deep"));
+        if self.depth > MAX_DEPTH {
+            return Err(format!("the expression is nested more than {MAX_DEPTH} deep"));
         }
         // Right-associative: 2^3^2 is 2^9.
         let power = self.signed()?;
@@ -207,10 +207,10 @@ impl Reader<'_> {
 
 fn factorial(number: Number) -> Result<Number, String> {
     match number.as_whole() {
-        Some(whole @ 0..=LARGEST_FACTORIAL) => {
+        Some(whole @ 0..=MAX_FACTORIAL) => {
             Ok((1..=whole).fold(Number::whole(1), |product, factor| product.times(Number::whole(factor))))
         }
-        _ => Err(format!("! takes a whole number from 0 to {LARGEST_FACTORIAL}")),
+        _ => Err(format!("! takes a whole number from 0 to {MAX_FACTORIAL}")),
     }
 }
 

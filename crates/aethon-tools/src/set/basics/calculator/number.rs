@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// Maximum number of decimal places of a decimal shown as exact.
-const MOST_DIGITS: u32 = 30;
+const MAX_DIGITS: u32 = 30;
 
 /// A number.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -130,7 +130,7 @@ impl Number {
             left /= gcd(left, 10);
             power = power.checked_mul(10)?;
             digits += 1;
-            if digits > MOST_DIGITS || (left == 1 && power % below != 0 && digits > 128) {
+            if digits > MAX_DIGITS || (left == 1 && power % below != 0 && digits > 128) {
                 return None;
             }
         }
