@@ -13,11 +13,11 @@ const DAEMON: Duration = Duration::from_secs(60);
 
 /// The sandboxes that `doctor` reports on, and the tests that need them.
 const SANDBOXES: [(&str, &str, &str); 2] = [
-    ("sandbox", "the sandbox of the kernel", "tests/suite/sandboxes.rs and those of `dynamic` tools"),
+    ("sandbox", "the sandbox of the kernel", "tests/suite/guards/sandboxes.rs and those of `dynamic` tools"),
     (
         "self-protection",
         "the walls round commands without a sandbox",
-        "parts of tests/suite/self_protection.rs, tests/suite/canary.rs and crates/aethon-tools/tests/confine.rs",
+        "parts of tests/suite/guards/self_protection.rs, tests/suite/guards/canary.rs and crates/aethon-tools/tests/confine.rs",
     ),
 ];
 
@@ -45,7 +45,7 @@ fn daemon_line(outcome: Result<(), String>) -> String {
     match outcome {
         Ok(()) => "ci: this machine has a docker daemon: it starts".to_owned(),
         Err(why) => format!(
-            "ci: THIS MACHINE LACKS a docker daemon: {why}. LEFT OUT, so not proved: tests/suite/docker_daemon.rs; the strict \
+            "ci: THIS MACHINE LACKS a docker daemon: {why}. LEFT OUT, so not proved: tests/suite/guards/docker_daemon.rs; the strict \
              stand-in of crates/aethon-tools/tests/docker.rs is asked instead"
         ),
     }

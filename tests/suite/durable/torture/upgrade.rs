@@ -8,7 +8,7 @@ use aethon_tests::{Random, Request, Server};
 use serde_json::json;
 
 use super::{number, tell};
-use crate::upgrade::{FORMATS, assert_kept, released};
+use crate::durable::upgrade::{FORMATS, assert_kept, released};
 
 /// Callers at the same time, and what each sends.
 const CALLERS: usize = 4;

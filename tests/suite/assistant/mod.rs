@@ -1,0 +1,15 @@
+//! What the assistant does: tools, approvals, memory, agents, workflows and recordings.
+
+mod agents;
+mod approvals;
+mod builtin_sops;
+mod many_jobs;
+mod mcp;
+mod mcp_address;
+mod memory;
+mod recordings;
+mod shell;
+mod tools;
+mod web_tools;
+mod workflows;
+mod workspace;

@@ -1,0 +1,25 @@
+//! What keeps strangers, secrets and commands in their bounds.
+
+mod attack;
+mod attack_finds_weaknesses;
+mod audit;
+mod bounded_memory;
+mod canary;
+mod config_guard;
+mod containers;
+mod crowding;
+mod docker_daemon;
+mod foreign_pages;
+mod outbound;
+mod own_reads;
+mod process_list;
+mod reach_table;
+mod sandbox_walls;
+mod sandboxes;
+mod secrets;
+mod self_protection;
+mod start_up_places;
+mod strangers;
+mod taint_sources;
+mod token;
+mod untrusted;

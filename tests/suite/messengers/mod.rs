@@ -1,0 +1,11 @@
+//! Messengers and webhooks.
+
+mod email;
+mod every_messenger;
+mod gateways;
+mod household;
+mod idempotency;
+mod telegram;
+mod voice;
+mod webhooks;
+mod whatsapp;

@@ -1,0 +1,14 @@
+//! Models and what they cost.
+
+mod anthropic;
+mod budget;
+mod catalog;
+mod context;
+mod dialects;
+mod local_models;
+mod model_test;
+mod money;
+mod offline;
+mod openai;
+mod usage;
+mod wire_formats;

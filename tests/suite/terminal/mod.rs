@@ -1,0 +1,7 @@
+//! The terminal.
+
+mod commands;
+mod interactive;
+mod restart;
+mod screen;
+mod setup;
