@@ -92,13 +92,14 @@ pub(crate) struct ChaosOptions {
 }
 
 /// The packages and tests that contain the targets of `fuzz`.
-const TARGETS: [&[&str]; 6] = [
+const TARGETS: [&[&str]; 7] = [
     &["-p", "aethon-providers", "--lib"],
     &["-p", "aethon-http", "--lib"],
     &["-p", "aethon-http", "--test", "heads"],
     &["-p", "aethon-recorder", "--lib"],
     &["-p", "aethon-config", "--lib"],
     &["-p", "aethon-agent", "--test", "shell"],
+    &["-p", "aethon-workflows", "--test", "fuzz"],
 ];
 
 /// The number of seeds run for every change.
@@ -121,7 +122,7 @@ pub(crate) fn sim(root: &Path, options: &SimOptions) -> Result<()> {
     let seed = options.seed.map(|seed| seed.to_string());
     let mut variables = vec![("AETHON_SIM_SEEDS", seeds.as_str()), ("AETHON_SIM_FROM", from.as_str())];
     variables.extend(seed.as_deref().map(|seed| ("AETHON_SIM_SEED", seed)));
-    let test = ["-p", "aethon-agent", "--test", "sim"];
+    let test = ["-p", "aethon", "--test", "sim"];
     long(root, &test, SEEDS_TEST, &variables)
 }
 

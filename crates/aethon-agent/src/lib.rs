@@ -4,10 +4,9 @@
 //! The modules: `admission` (what is admitted, and in which form), `dispatcher` (which turn runs when), `engine` (one
 //! turn), `models` (which one is asked, in which order), `meter` (what that costs), `window` (what a model sees of a
 //! conversation), `hooks` (one file per concern), `shell_rules` (which commands are refused), `prompt` (the system
-//! prompt), `changes` (what the owner is told of changes to what instructs the model), `own_files` (reading files while
-//! turns wait), `outbox` (delivering replies elsewhere), `sop` (workflows by name), `schedule` (scheduled jobs),
-//! `specialists` (agents that the main one asks), `work` (what takes more than one turn). Models, tools and storage are
-//! traits of the core; this crate knows no other leaf.
+//! prompt), `changes` (reports changes of the model's instructions to the owner), `outbox` (delivers replies elsewhere),
+//! `roster` (the agents that the main one asks). Models, tools and storage are traits of the core; this crate knows no
+//! other leaf. Workflows (SOPs, jobs, multi-turn work) are in front of it, in `aethon-workflows`.
 
 mod admission;
 mod agent;
@@ -22,20 +21,16 @@ mod models;
 mod open_questions;
 mod options;
 pub mod outbox;
-mod own_files;
-mod patience;
 pub mod prompt;
 mod random;
-pub mod schedule;
+mod roster;
 mod services;
 pub mod shell_rules;
-pub mod sop;
-pub mod specialists;
-mod storage_log;
 mod tasks;
 mod toolbox;
 mod window;
-pub mod work;
+
+use aethon_core::{patience, storage_log};
 
 pub use agent::{Agent, AgentModels};
 pub use engine::Engine;
@@ -46,5 +41,6 @@ pub use meter::{
 pub use models::Models;
 pub use open_questions::OpenQuestions;
 pub use options::{Cache, Compaction, Options, QueueLimits, Resume};
+pub use roster::{Roster, SpecialistSource};
 pub use services::{Learned, Services};
 pub use toolbox::{Approvals, Audit, GuardedToolbox};

@@ -12,6 +12,7 @@
 //! the path of a turn or request work on the blocking pool and with a deadline.
 
 pub mod beneath;
+mod bounded;
 mod directory;
 mod given;
 mod lock;
@@ -21,6 +22,7 @@ mod subdirectory;
 pub mod unfinished;
 mod writing;
 
+pub use bounded::BoundedReads;
 pub use directory::{Contents, Directory};
 pub use given::read_given;
 pub use lock::Lock;

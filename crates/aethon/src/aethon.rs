@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_agent::{Engine, Meter};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
@@ -35,6 +34,7 @@ use aethon_http::json::{Export, Format};
 use aethon_http::ws::Hub;
 use aethon_store::OpenMode;
 use aethon_tools::ToolSet;
+use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 

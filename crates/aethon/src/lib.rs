@@ -53,7 +53,6 @@ pub mod version;
 mod view;
 mod wiring;
 
-pub use aethon_agent::sop::{check_file as check_sop, files_of as sop_files};
 pub use aethon_config as config;
 pub use aethon_core as core;
 pub use aethon_core::log::LogFormat;
@@ -61,6 +60,7 @@ pub use aethon_core::{async_trait, jiff};
 pub use aethon_http::json;
 pub use aethon_http::ws::frames_of;
 pub use aethon_tools::step;
+pub use aethon_workflows::sop::{check_file as check_sop, files_of as sop_files};
 
 pub use crate::aethon::Aethon;
 pub use crate::arguments::without_secrets;

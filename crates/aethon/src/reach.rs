@@ -5,9 +5,10 @@
 
 use std::path::Path;
 
-use aethon_agent::hooks::{OUTBOUND, fits};
+use aethon_agent::hooks::OUTBOUND;
 use aethon_config::Config;
 use aethon_core::sandbox::Sandbox;
+use aethon_core::tool::fits;
 
 /// One ability of the assistant.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aethon_agent::outbox;
-use aethon_agent::schedule::{Scheduler, SchedulerParts};
 use aethon_config::Config;
 use aethon_core::audit::AuditTrail;
 use aethon_core::backup::Backups;
@@ -22,6 +21,7 @@ use aethon_http::ws::Hub;
 use aethon_http::{Deps, Options, Server};
 use aethon_store::OpenMode;
 use aethon_tools::{DockerSandbox, PullPolicy};
+use aethon_workflows::schedule::{Scheduler, SchedulerParts};
 use jiff::Timestamp;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinHandle;

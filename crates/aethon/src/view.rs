@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::changes::digest;
 use aethon_config::{Config, Edited, HeldFile, changed_keys, difference};
 use aethon_core::audit::{AuditAction, AuditEntry, AuditLog};
 use aethon_core::clock::Clock;
@@ -14,6 +13,7 @@ use aethon_core::service::{
     ConfigEdit, ConfigEdited, ConfigKey, ConfigOnFile, ConfigRefusal, ConfigView, UnconfirmedChange,
 };
 use aethon_core::version::Version;
+use aethon_workflows::digest;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use aethon_files::{Directory, Lock, read_given};
 
-use super::observed::{Observations, Observed, Origin};
+use aethon_core::instructions::{Observations, Observed, Origin};
 
 /// The largest file that is read.
 const MAX_BYTES: usize = 16 << 20;

@@ -3,12 +3,10 @@
 //!
 //! Anybody's words in the model's ear may lead to a command that writes such a file; an editor or a `git pull` writes
 //! one too. So what differs from what the owner was last told is named once, in the owner's next conversation.
-//! `observed` is what there is now, `known` the files that keep what the owner knows, `news` compares the two and finds
+//! `aethon_core::instructions` is what there is now, `known` the files that keep what the owner knows, `news` compares the two and finds
 //! the words.
 
 mod known;
 mod news;
-mod observed;
 
 pub use news::{Changes, Sources};
-pub use observed::{Instructions, Observations, Observed, Origin, digest};

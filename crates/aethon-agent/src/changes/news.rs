@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::known::{Known, Unknown};
-use super::observed::{Instructions, Observations};
 use crate::prompt::Prompt;
+use aethon_core::instructions::{Instructions, Observations};
 
 /// Before the name of a server.
 pub(super) const SERVER: &str = "mcp/";

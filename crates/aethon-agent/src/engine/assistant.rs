@@ -20,8 +20,8 @@ use super::shared::Shared;
 use crate::agent::{Agent, AgentModels};
 use crate::control::Cause;
 use crate::options::Options;
+use crate::roster::SpecialistSource;
 use crate::services::Services;
-use crate::specialists::SpecialistSource;
 use crate::storage_log::log_storage;
 
 /// How long stopped turns may take to store what they had when the program ends. With the default grace of eight seconds the

@@ -18,10 +18,10 @@ use crate::agent::{Agent, AgentModels};
 use crate::caught::caught;
 use crate::dispatcher::{Job, SessionQueues};
 use crate::options::Options;
-use crate::own_files::BoundedReads;
 use crate::services::{Learned, Services};
 use crate::tasks::{BackgroundTask, Tasks};
 use crate::window::ContextWindows;
+use aethon_files::BoundedReads;
 
 /// What the turns share: the state behind an [`Engine`](super::assistant::Engine).
 pub(crate) struct Shared {

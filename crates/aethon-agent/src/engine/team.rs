@@ -6,7 +6,7 @@ use std::sync::Arc;
 use aethon_core::tool::Tool;
 
 use crate::agent::Agent;
-use crate::specialists::Roster;
+use crate::roster::Roster;
 
 /// Who can be asked, and by which tools.
 pub(super) trait Team: Send + Sync {

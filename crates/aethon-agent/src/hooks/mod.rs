@@ -14,7 +14,7 @@ mod taint;
 mod unmarked;
 
 pub use agents::WatchAgents;
-pub use approval::{ApprovalRule, OUTBOUND, fits};
+pub use approval::{ApprovalRule, OUTBOUND};
 pub use chain::Hooks;
 pub use input::InputLimits;
 pub use memory_guard::NoSecretsKept;

@@ -10,10 +10,8 @@
 use std::collections::BTreeMap;
 
 use aethon_core::person::Person;
-use aethon_core::tool::ToolSpec;
+use aethon_core::tool::{ToolSpec, fits};
 use aethon_core::turn::Trust;
-
-use super::approval::fits;
 
 /// Refuses what a turn may not do that text from outside, or somebody who is not the owner, began.
 #[derive(Debug, Clone, Default)]

@@ -10,8 +10,8 @@ use aethon_core::shaping;
 use aethon_files::Directory;
 
 use super::pages::Page;
-use crate::changes::{Instructions, Observations, Origin};
-use crate::own_files::Reported;
+use aethon_core::instructions::{Instructions, Observations, Origin};
+use aethon_core::reported::Reported;
 
 /// How many bytes of the learnings go to the model; the newest are taken.
 const MAX_LEARNINGS: usize = 4_000;
@@ -302,7 +302,10 @@ mod tests {
                     "{name}: {seen}"
                 );
                 let observed = prompt.observe();
-                assert!(matches!(observed.entries[name], crate::changes::Observed::Unusable(_)), "{name}");
+                assert!(
+                    matches!(observed.entries[name], aethon_core::instructions::Observed::Unusable(_)),
+                    "{name}"
+                );
                 std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path)).unwrap();
                 std::fs::write(&path, "A page.").unwrap();
                 prompt.refresh();

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use aethon_files::{Directory, Stamp};
 
-use crate::changes::Observed;
-use crate::own_files::Reported;
+use aethon_core::instructions::Observed;
+use aethon_core::reported::Reported;
 
 /// The most bytes of a page that are used.
 const MAX_BYTES: usize = 64 * 1024;

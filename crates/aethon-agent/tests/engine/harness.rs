@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{ApprovalRule, OutputCap};
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::specialists::SpecialistSource;
 use aethon_agent::{
     Agent, Audit, Engine, Hooks, Learned, Meter, Models, OpenQuestions, Options, Prices, Services,
+    SpecialistSource,
 };
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;

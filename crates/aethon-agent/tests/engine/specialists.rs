@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use aethon_agent::hooks::{CommandRules, NoSecretsKept, Taint, WatchAgents};
 use aethon_agent::prompt::Prompt;
-use aethon_agent::specialists::{ChosenTools, Definition, Roster, SpecialistSource, built_in};
-use aethon_agent::{Agent, Models};
+use aethon_agent::{Agent, Models, Roster, SpecialistSource};
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::Decision;
 use aethon_core::assistant::Assistant;
@@ -17,7 +16,7 @@ use aethon_core::message::{Block, TurnEnd};
 use aethon_core::model::StopReason;
 use aethon_core::session::SessionQuery;
 use aethon_core::testkit::{CollectingSurface, Gate, ScriptedModel, Step};
-use aethon_core::tool::{ArgumentRole, FixedTools, Tool, ToolSource, ToolSpec};
+use aethon_core::tool::{ArgumentRole, FixedTools, Tool, ToolSpec};
 use aethon_core::usage::Budget;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
@@ -302,23 +301,6 @@ async fn a_specialist_asks_no_other_one() {
     );
     let main: Vec<String> = house.asked()[0].tools.iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(main, ["ask_coder"]);
-}
-
-#[test]
-fn nothing_that_outlives_a_task_or_asks_further_can_be_chosen() {
-    let names =
-        ["file_read", "file_write", "ask_coder", "manage_specialists", "manage_tools", "tasks", "web_fetch"];
-    let tools = names.map(|name| TestTool::new(name, What::Fail) as Arc<dyn Tool>);
-    let source = Arc::new(FixedTools::new("all", tools.to_vec()));
-    let chosen = |patterns: &[&str]| -> Vec<String> {
-        let patterns = patterns.iter().map(|one| (*one).to_owned()).collect();
-        let tools = ChosenTools::new(source.clone(), patterns).tools().tools;
-        tools.iter().map(|tool| tool.spec().name.clone()).collect()
-    };
-    assert_eq!(chosen(&["*"]), ["file_read", "file_write", "web_fetch"]);
-    assert_eq!(chosen(&["file_*"]), ["file_read", "file_write"]);
-    let looking = built_in().into_iter().find(|one: &Definition| one.name.as_str() == "scout").unwrap();
-    assert!(!looking.tools.iter().any(|tool| tool == "file_*" || tool == "shell"));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! The programs in them do not exist, no word holds a `/`, and files are named by a few short words, so nothing that runs
 //! can do anything but look for a program and write a small file in the folder of the test.
 
-use super::random::Random;
+use aethon_core::testkit::Random;
 
 const PROGRAMS: &[&str] = &["zap", "zip1", "zop", "zed"];
 const TEXTS: &[&str] = &["a", "b1", "c.d", "-x", "e f", "=", "z", ".", "0", "x y  z", "*q", "t:u"];

@@ -17,4 +17,3 @@ mod budget;
 mod fuzz;
 mod grammar;
 mod oracle;
-mod random;

@@ -6,7 +6,7 @@ use aethon_agent::shell_rules::{Meter, ShellRules, UNKNOWN};
 
 use super::bash::Sandbox;
 use super::grammar::command_line;
-use super::random::Random;
+use aethon_core::testkit::Random;
 
 /// What came of many lines.
 #[derive(Debug, Default)]

@@ -3,24 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::changes::Instructions;
 use aethon_agent::hooks::{
     ApprovalRule, AutoRecall, CommandRules, InputLimits, NoSecretsKept, OutputCap, RedactOutput, Taint,
     Unmarked, WatchAgents,
 };
 use aethon_agent::outbox::DeliveryWake;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::specialists::SpecialistFolder;
-use aethon_agent::work::WorkLimits;
 use aethon_agent::{Agent, Audit, Engine, Hooks, Meter, OpenQuestions, Options, Services};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::approval::PendingApprovals;
 use aethon_core::hook::{Hook, Review};
+use aethon_core::instructions::Instructions;
 use aethon_core::memory::{Memory, MemoryGuard};
 use aethon_core::storage::Storage;
 use aethon_core::tool::ToolSource;
 use aethon_tools::VerifyEdits;
+use aethon_workflows::specialists::SpecialistFolder;
+use aethon_workflows::work::WorkLimits;
 
 use super::model::AgentModels;
 use crate::builder::Prepared;
@@ -57,7 +57,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
         persona: None,
     }));
     prepared.shared.features.offer(crate::features::tools(tools.clone()));
-    let crew = super::specialists::crew(prepared, &models, (&tools, folder));
+    let roster = super::specialists::roster(prepared, &models, (&tools, folder));
     let agent = Agent::main(models.models, prompt.clone()).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
@@ -74,7 +74,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
-    Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
+    Arc::new(Engine::with_specialists(agent, roster, services, options(&prepared.config)))
 }
 
 /// All hooks in their fixed order: first those that may refuse, then those that change output, then the embedder's, and

@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aethon_agent::changes::{Changes, Instructions, Observations, Observed, Origin, Sources, digest};
+use aethon_agent::changes::{Changes, Sources};
 use aethon_agent::prompt::Prompt;
+use aethon_core::instructions::{Instructions, Observations, Observed, Origin};
 use aethon_core::tool::Tool;
 use aethon_mcp::client::Servers;
+use aethon_workflows::digest;
 
 use super::tools::Tools;
 use super::workflows::WorkflowParts;

@@ -16,6 +16,7 @@ pub(crate) mod model;
 pub(crate) mod prices;
 pub(crate) mod recorder;
 pub(crate) mod sandbox;
+mod specialist_roster;
 pub(crate) mod specialists;
 pub(crate) mod store;
 pub(crate) mod tools;

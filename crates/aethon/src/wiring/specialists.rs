@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use aethon_agent::Agent;
 use aethon_agent::prompt::{Prompt, PromptOptions};
-use aethon_agent::specialists::{ChosenTools, Crew, Definition, Recipe, SpecialistFolder, built_in};
 use aethon_config::Config;
 use aethon_core::shaping;
 use aethon_core::tool::ToolSource;
+use aethon_workflows::specialists::{ChosenTools, Definition, SpecialistFolder, built_in};
 
 use super::model::AgentModels;
+use super::specialist_roster::{Recipe, SpecialistRoster};
 use crate::builder::Prepared;
 
 /// The enabled built-in specialists with the owner's settings.
@@ -35,11 +36,11 @@ pub(crate) fn folder(prepared: &Prepared) -> Option<Arc<SpecialistFolder>> {
 }
 
 /// All specialists with their models, prompts and selection of the main agent's tools.
-pub(crate) fn crew(
+pub(crate) fn roster(
     prepared: &Prepared,
     models: &AgentModels,
     (tools, folder): (&[Arc<dyn ToolSource>], Option<Arc<SpecialistFolder>>),
-) -> Arc<Crew> {
+) -> Arc<SpecialistRoster> {
     let fixed: Vec<Definition> = enabled(&prepared.config).collect();
     let usual = (models.models.clone(), models.small.clone());
     let tools = tools.to_vec();
@@ -62,5 +63,5 @@ pub(crate) fn crew(
             .following_main(follows)
             .with_tools(tools.iter().map(chosen).collect())
     });
-    Arc::new(Crew::new(fixed, folder, recipe))
+    Arc::new(SpecialistRoster::new(fixed, folder, recipe))
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aethon_agent::work::{Idle, WorkOptions, WorkRunner, Works};
 use aethon_config::Config;
 use aethon_core::channel::Channels;
 use aethon_core::clock::Clock;
 use aethon_core::storage::Storage;
+use aethon_workflows::work::{Idle, WorkOptions, WorkRunner, Works};
 
 use crate::aethon::Aethon;
 

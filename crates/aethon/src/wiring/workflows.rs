@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use aethon_agent::changes::Instructions;
-use aethon_agent::schedule::{BookOptions, JobBook, StrangerJobs};
-use aethon_agent::sop::{SopDoor, SopFolder, SopHistory, Sops};
-use aethon_agent::specialists::{ManageSpecialists, SpecialistFolder};
-use aethon_agent::work::{Tasks, WorkDoor, WorkLimits, Works};
 use aethon_config::Config;
 use aethon_core::agents::AgentBoard;
 use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channel;
+use aethon_core::instructions::Instructions;
 use aethon_core::person::Person;
 use aethon_core::schedule::{Cron, Job, JobId, Missed, Origin, Task, Timing, zone, zone_name};
 use aethon_core::sop::SopName;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
+use aethon_workflows::schedule::{BookOptions, JobBook, StrangerJobs};
+use aethon_workflows::sop::{SopDoor, SopFolder, SopHistory, Sops};
+use aethon_workflows::specialists::{ManageSpecialists, SpecialistFolder};
+use aethon_workflows::work::{Tasks, WorkDoor, WorkLimits, Works};
 
 use super::messengers::{NAMES, home, is_enabled};
 use crate::builder::Prepared;

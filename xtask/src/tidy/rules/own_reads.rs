@@ -11,13 +11,14 @@ use syn::visit::Visit;
 const RULE: &str = "own-reads";
 
 /// Where the rule applies.
-const AREAS: [&str; 6] = [
+const AREAS: [&str; 7] = [
     "crates/aethon/src/",
     "crates/aethon-agent/src/",
     "crates/aethon-config/src/",
     "crates/aethon-mcp/src/",
     "crates/aethon-recorder/src/",
     "crates/aethon-tools/src/",
+    "crates/aethon-workflows/src/",
 ];
 
 /// Files in which paths may be opened, or folders of such files, and why.

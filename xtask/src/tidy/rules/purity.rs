@@ -32,7 +32,7 @@ const FORBIDDEN: [&str; 17] = [
 const SOCKETS: [&str; 4] = ["TcpStream", "TcpListener", "UdpSocket", "ToSocketAddrs"];
 
 /// The permitted dependencies of the core. Anything that does I/O or runs tasks is left out on purpose.
-const ALLOWED: [&str; 16] = [
+const ALLOWED: [&str; 17] = [
     "async-trait",
     "base64",
     "bytes",
@@ -46,6 +46,7 @@ const ALLOWED: [&str; 16] = [
     "serde_path_to_error",
     "thiserror",
     "tokio",
+    "tracing",
     "url",
     "uuid",
     "zeroize",

@@ -9,7 +9,7 @@ use super::conversations::Conversations;
 use crate::agent::Agent;
 use crate::engine::shared::Shared;
 use crate::engine::team::Team;
-use crate::specialists::{Roster, SpecialistSource};
+use crate::roster::{Roster, SpecialistSource};
 
 /// What an engine needs for asking specialists.
 pub(in crate::engine) struct Delegation {

@@ -1,0 +1,48 @@
+//! What instructs the model at one moment, by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// One source of instructions for the model.
+pub trait Instructions: Send + Sync {
+    /// Returns what there is now. May read files, so it blocks; the result is the same `Arc` as long as nothing has changed.
+    fn observe(&self) -> Arc<Observations>;
+}
+
+/// What one source has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observations {
+    /// Where it comes from.
+    pub origin: Origin,
+    /// Each part, by the name that the owner is told.
+    pub entries: BTreeMap<String, Observed>,
+}
+
+/// Where instructions come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Files of the workspace. What is absent does not exist, so a file that comes or goes is a change.
+    Workspace,
+    /// Servers of tools. One that is absent may be back later, and one that is new was configured by the owner.
+    Servers,
+}
+
+/// A part of the instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Observed {
+    /// Its text, or a digest of it.
+    Text(String),
+    /// The same, as the owner wrote it through the program.
+    OfOwner(String),
+    /// It is gone, and the owner removed it through the program.
+    RemovedByOwner,
+    /// It is not used, for this reason.
+    Unusable(String),
+}
+
+impl Observations {
+    /// A source that has nothing.
+    pub fn none(origin: Origin) -> Self {
+        Self { origin, entries: BTreeMap::new() }
+    }
+}

@@ -1,0 +1,14 @@
+//! Workflows in front of the engine and around it: SOPs, multi-turn work, scheduled jobs, and the specialists to which the
+//! main agent delegates.
+//!
+//! `sop` runs workflows by name, `work` carries out plans that take more than one turn, `schedule` runs jobs when they are
+//! due, and `specialists` defines agents. All of them work through [`aethon_core::assistant::Assistant`], in ordinary turns:
+//! dedupe, budget, hooks, approvals and recovery are the engine's, which this crate does not know.
+
+mod digest;
+pub mod schedule;
+pub mod sop;
+pub mod specialists;
+pub mod work;
+
+pub use digest::digest;
