@@ -169,7 +169,7 @@ impl Aethon {
             let programs = (&tools.programs, None);
             let own = (&clock, &prepared.shared.allowed_senders);
             let deps = wiring::messengers::deps(&storage, &approvals, &deliveries, programs, own);
-            deliveries.channels.set(guest_channels(&prepared, workflows.door.clone(), &deps)?);
+            deliveries.channels.set(guest_channels(&prepared, workflows.entry.clone(), &deps)?);
         }
         // Computing missing vectors is the daemon's job; a guest would do the work twice.
         let (is_daemon, bus) = (mode == OpenMode::Daemon, prepared.shared.bus.clone());
@@ -211,7 +211,7 @@ impl Aethon {
     /// background; nothing waits for them.
     pub fn assistant(&self) -> Arc<dyn Assistant> {
         self.tools.servers.start();
-        self.workflows.front.clone()
+        self.workflows.entry.clone()
     }
 
     /// The catalogue of SOPs.
@@ -254,7 +254,7 @@ impl Aethon {
 
     /// Resumes SOP runs whose turn was lost.
     pub fn sop_runner(&self) -> Arc<dyn SopRunner> {
-        self.workflows.door.clone()
+        self.workflows.sops.clone()
     }
 
     /// What each agent is doing, and what agents have done.

@@ -1,5 +1,6 @@
 //! SOPs: parsing them (`parse`), which ones exist (`catalog`, `builtin`), what a message says to one (`input`), what
-//! the model is told (`brief`), and running them (`door`, `record`).
+//! the model is told (`brief`), and running them: `router` recognises calls, `claim` completes or undoes what they change,
+//! `runs` and `open_runs` are the runs, `record` keeps them up to date.
 //!
 //! A SOP is run by ordinary turns. Its text accompanies the message as a file, so nothing in the engine knows about
 //! SOPs, and hooks, approvals, budget and recovery apply as for every other turn. The model uses the tool `sop_step` to
@@ -8,14 +9,20 @@
 mod brief;
 mod builtin;
 mod catalog;
-mod door;
+mod claim;
 mod history;
 mod input;
+mod open_runs;
 mod parse;
+mod parts;
 mod record;
+mod router;
+mod runs;
 
 pub use catalog::{SopFolder, check_file, files_of};
-pub use door::{SopDoor, Sops};
 pub use history::SopHistory;
 pub use input::{SopInput, read_input};
 pub use parse::{MAX_BYTES, parse};
+pub use parts::SopParts;
+pub use router::SopRouter;
+pub use runs::Sops;

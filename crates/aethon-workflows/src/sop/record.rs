@@ -5,49 +5,49 @@
 //! called them.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use aethon_core::agents::AgentBoard;
-use aethon_core::event::{Event, EventBus};
 use aethon_core::hook::{AddedContext, Hook};
 use aethon_core::ids::TurnId;
 use aethon_core::message::{EndReason, Failure, Handling, Inbound, Message, Reply, TurnEnd};
 use aethon_core::model::Usage;
-use aethon_core::sop::{SopRun, SopRunChange, SopRunState, SopRuns};
+use aethon_core::sop::{SopRun, SopRunChange, SopRunState};
 use aethon_core::turn::TurnContext;
 use async_trait::async_trait;
 
-use super::door::Open;
+use super::open_runs::OpenRuns;
+use super::parts::SopParts;
 
 /// How many turns are remembered: more than run at once.
 const MAX_TURNS: usize = 4096;
 
 /// The hook.
 pub(super) struct RecordSopRuns {
-    runs: Arc<dyn SopRuns>,
-    open: Open,
-    board: AgentBoard,
-    bus: EventBus,
+    parts: SopParts,
+    open: OpenRuns,
     /// How much of the cost of its own calls each turn has added to its run.
     counted: Mutex<BTreeMap<TurnId, f64>>,
 }
 
 impl RecordSopRuns {
     /// Keeps these runs up to date and announces their changes.
-    pub(super) fn new(runs: Arc<dyn SopRuns>, open: Open, (board, bus): (AgentBoard, EventBus)) -> Self {
-        Self { runs, open, board, bus, counted: Mutex::default() }
+    pub(super) fn new(parts: SopParts, open: OpenRuns) -> Self {
+        Self { parts, open, counted: Mutex::default() }
     }
 
     /// Adds the cost of a call to the run that it was made for.
     async fn spend(&self, turn: &TurnContext, cost_usd: f64) -> aethon_core::error::Result<()> {
-        let caller = self.board.caller(&turn.session);
+        let caller = self.parts.board.caller(&turn.session);
         let (session, of) =
             caller.as_ref().map_or((&turn.session, &turn.turn), |caller| (&caller.session, &caller.turn));
         if cost_usd <= 0.0 || !self.open.has(session) {
             return Ok(());
         }
-        let Some(run) = self.runs.of_turn(of).await? else { return Ok(()) };
-        self.runs.change(&run.run_id, SopRunChange { more_usd: cost_usd, ..SopRunChange::default() }).await?;
+        let Some(run) = self.parts.runs.of_turn(of).await? else { return Ok(()) };
+        self.parts
+            .runs
+            .change(&run.run_id, SopRunChange { more_usd: cost_usd, ..SopRunChange::default() })
+            .await?;
         if caller.is_none() {
             let mut counted = self.counted();
             *counted.entry(turn.turn.clone()).or_default() += cost_usd;
@@ -55,7 +55,7 @@ impl RecordSopRuns {
                 counted.pop_first();
             }
         }
-        publish(&self.bus, &*self.runs, &run.run_id).await;
+        self.parts.publish(&run.run_id).await;
         Ok(())
     }
 
@@ -73,17 +73,17 @@ impl Hook for RecordSopRuns {
     async fn before_turn(&self, turn: &TurnContext, inbound: &Inbound) -> Result<Vec<AddedContext>, Failure> {
         if let Handling::Sop { run: Some(run), .. } = &inbound.handling {
             // Another program may have accepted the message.
-            self.open.runs(&turn.session, run);
+            self.open.set_running(&turn.session, run);
             let change = SopRunChange {
                 state: Some(SopRunState::Running),
                 turn: Some(turn.turn.clone()),
                 ..SopRunChange::default()
             };
             // The record is for people; a run continues without it.
-            if let Err(error) = self.runs.change(run, change).await {
+            if let Err(error) = self.parts.runs.change(run, change).await {
                 tracing::warn!(%error, run, "the beginning of a SOP's turn was not written down");
             }
-            publish(&self.bus, &*self.runs, run).await;
+            self.parts.publish(run).await;
         }
         Ok(Vec::new())
     }
@@ -100,19 +100,19 @@ impl Hook for RecordSopRuns {
             return;
         }
         let ended = async {
-            let Some(run) = self.runs.of_turn(&turn.turn).await? else { return Ok(()) };
+            let Some(run) = self.parts.runs.of_turn(&turn.turn).await? else { return Ok(()) };
             if run.state != SopRunState::Running {
                 return Ok(());
             }
             let counted_usd = self.counted().remove(&turn.turn).unwrap_or_default();
             let change = change(&run, reply, counted_usd);
             if change.state.is_some_and(SopRunState::awaits_message) {
-                self.open.waits(&turn.session, &run.run_id);
+                self.open.set_waiting(&turn.session, &run.run_id);
             } else {
-                self.open.ended(&turn.session, &run.run_id);
+                self.open.remove(&turn.session, &run.run_id);
             }
-            self.runs.change(&run.run_id, change).await?;
-            publish(&self.bus, &*self.runs, &run.run_id).await;
+            self.parts.runs.change(&run.run_id, change).await?;
+            self.parts.publish(&run.run_id).await;
             Ok::<_, aethon_core::error::Error>(())
         };
         if let Err(error) = ended.await {
@@ -140,13 +140,4 @@ pub(super) fn change(run: &SopRun, reply: &Reply, counted_usd: f64) -> SopRunCha
     // A model that failed before another one answered appears only in the turn's total.
     let more_usd = (reply.usage.cost_usd - counted_usd).max(0.0);
     SopRunChange { state: Some(state), error, more_usd, ..SopRunChange::default() }
-}
-
-/// Publishes the state of a run.
-pub(super) async fn publish(bus: &EventBus, runs: &dyn SopRuns, run_id: &str) {
-    if bus.has_listeners()
-        && let Ok(Some(run)) = runs.run(run_id).await
-    {
-        bus.publish(|| Event::SopRun(Arc::new(run)));
-    }
 }

@@ -2,12 +2,12 @@
 //!
 //! A plan comes in through the tool `tasks` (or the API) and is kept as a whole. The daemon's `runner` works through
 //! its tasks one by one, each in turns of its own, until all are done or a limit is reached; the result is reported
-//! where the plan was made. `book` contains the operations available to every door, `door` the chat command, `limits`
+//! where the plan was made. `book` contains the operations, `commands` the chat command, `limits`
 //! what ends a piece of work, `brief` the texts. The stored state decides: a finished task is never begun again.
 
 mod book;
 mod brief;
-mod door;
+mod commands;
 mod limits;
 mod notifier;
 mod places;
@@ -15,7 +15,7 @@ mod runner;
 mod tool;
 
 pub use book::{WorkOptions, Works};
-pub use door::WorkDoor;
+pub use commands::WorkCommands;
 pub use limits::WorkLimits;
 pub use runner::{Idle, WorkRunner};
 pub use tool::Tasks;

@@ -12,10 +12,11 @@ use aethon_core::schedule::{Cron, Job, JobId, Missed, Origin, Task, Timing, zone
 use aethon_core::sop::SopName;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
+use aethon_workflows::Commands;
 use aethon_workflows::schedule::{BookOptions, JobBook, StrangerJobs};
-use aethon_workflows::sop::{SopDoor, SopFolder, SopHistory, Sops};
+use aethon_workflows::sop::{SopFolder, SopHistory, SopParts, SopRouter, Sops};
 use aethon_workflows::specialists::{ManageSpecialists, SpecialistFolder};
-use aethon_workflows::work::{Tasks, WorkDoor, WorkLimits, Works};
+use aethon_workflows::work::{Tasks, WorkCommands, WorkLimits, Works};
 
 use super::messengers::{NAMES, home, is_enabled};
 use crate::builder::Prepared;
@@ -41,10 +42,10 @@ pub(crate) struct WorkflowParts {
 #[derive(Clone)]
 pub(crate) struct Workflows {
     pub(crate) parts: WorkflowParts,
-    /// Wraps the engine's entry point and recognises calls of SOPs.
-    pub(crate) door: Arc<SopDoor>,
-    /// Wraps `door`; all messages enter here.
-    pub(crate) front: Arc<WorkDoor>,
+    /// Resumes runs of SOPs.
+    pub(crate) sops: Arc<SopRouter>,
+    /// The engine behind all commands; messages enter here.
+    pub(crate) entry: Arc<Commands>,
 }
 
 impl WorkflowParts {
@@ -57,7 +58,6 @@ impl WorkflowParts {
         ));
         let instructions: Arc<dyn Instructions> = catalog.clone();
         let (bus, clock) = (prepared.shared.bus.clone(), prepared.clock());
-        let (runs, turns) = (storage.workflows.sop_runs.clone(), storage.turns.clone());
         let scheduler = &prepared.config.scheduler;
         let options = BookOptions {
             is_enabled: scheduler.enabled,
@@ -67,8 +67,14 @@ impl WorkflowParts {
         };
         let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
         let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
-        let kept = (runs, turns);
-        let sops = Sops::new(catalog.clone(), kept, board.clone(), bus.clone(), clock.clone());
+        let sops = Sops::new(SopParts {
+            catalog: catalog.clone(),
+            runs: storage.workflows.sop_runs.clone(),
+            turns: storage.turns.clone(),
+            board: board.clone(),
+            bus: bus.clone(),
+            clock: clock.clone(),
+        });
         let works = super::work::works(&prepared.config, storage, clock.clone());
         let limits = WorkLimits::new(board.clone(), works.clone());
         let strangers = StrangerJobs::new(storage.channel_records.clone(), scheduler.max_stranger_jobs);
@@ -94,9 +100,11 @@ impl WorkflowParts {
 
     /// Completes these parts with the engine behind them.
     pub(crate) fn in_front_of(self, engine: Arc<dyn Assistant>) -> Workflows {
-        let door = Arc::new(SopDoor::new(engine, self.sops.clone()));
-        let front = Arc::new(WorkDoor::new(door.clone(), self.works.clone()));
-        Workflows { parts: self, door, front }
+        let sops = Arc::new(SopRouter::new(engine.clone(), self.sops.clone()));
+        // What the owner says about work is never an answer to a SOP.
+        let work = Arc::new(WorkCommands::new(self.works.clone()));
+        let entry = Arc::new(Commands::new(engine, vec![work, sops.clone()]));
+        Workflows { parts: self, sops, entry }
     }
 }
 

@@ -17,7 +17,8 @@ use aethon_core::testkit::{DeskSurface, Gate, ManualClock, MemoryStore, Scripted
 use aethon_core::work::{
     NewTask, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkStore as _, WorkWish,
 };
-use aethon_workflows::work::{Idle, Tasks, WorkDoor, WorkLimits, WorkOptions, WorkRunner, Works};
+use aethon_workflows::Commands;
+use aethon_workflows::work::{Idle, Tasks, WorkCommands, WorkLimits, WorkOptions, WorkRunner, Works};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -67,6 +68,11 @@ impl Stage {
             ..setup
         };
         Self { test: TestEngine::new(responses, setup), works, limits, idle: idle() }
+    }
+
+    fn entry(&self) -> Commands {
+        let commands = Arc::new(WorkCommands::new(self.works.clone()));
+        Commands::new(Arc::new(self.test.engine.clone()), vec![commands])
     }
 
     /// A runner at work, until it is told to end.
@@ -365,7 +371,7 @@ async fn the_owner_is_told_on_the_way() {
 async fn a_person_pauses_goes_on_and_ends_it_from_the_chat() {
     let gate = Gate::default();
     let stage = Stage::new([says_behind(&gate, "never"), done(), says("one")], options());
-    let door = WorkDoor::new(Arc::new(stage.test.engine.clone()), stage.works.clone());
+    let door = stage.entry();
     let say = async |text: &str| {
         let inbound = Inbound::say(session("b"), text);
         assistant::ask(&door, inbound, Arc::new(Unattended)).await.unwrap().text.clone()
@@ -417,7 +423,7 @@ async fn idle_time_begins_when_nobody_has_written_for_long_enough() {
     let ambient = WorkOptions { is_ambient: true, ..options() };
     let mut stage = Stage::new([says("hello"), done(), says("one")], ambient);
     stage.idle.after = Duration::from_secs(600);
-    let door = WorkDoor::new(Arc::new(stage.test.engine.clone()), stage.works.clone());
+    let door = stage.entry();
     stage.plan(1, WorkOrigin::Idle).await;
     let (runner, trigger) = stage.start();
     let state = async || stage.works.works(false, 1).await.unwrap().remove(0).state;

@@ -1,22 +1,18 @@
 //! `/work` in a chat: lists work, and pauses, continues and ends it, without a model call.
 //!
-//! It stands in front of the SOP door, so it hears the owner first; messages from strangers pass it by.
+//! Messages from strangers are never commands.
 
-use std::sync::Arc;
-
-use aethon_core::assistant::{ActiveTurn, Assistant, Posting, Submitted};
 use aethon_core::error::Result;
-use aethon_core::ids::{SessionId, TurnId};
+use aethon_core::ids::TurnId;
 use aethon_core::message::{Handling, Inbound, Intent};
 use aethon_core::person::Person;
-use aethon_core::session::Clear;
-use aethon_core::surface::Surface;
 use aethon_core::work::{WorkBook as _, WorkRefusal, WorkWish};
 use async_trait::async_trait;
 
 use super::book::Works;
 use super::places::CHANNEL;
 use super::tool::line;
+use crate::commands::{Claim, CommandHandler};
 
 /// The command.
 const COMMAND: &str = "/work";
@@ -24,16 +20,13 @@ const COMMAND: &str = "/work";
 /// How many pieces of work are listed.
 const LISTED: usize = 10;
 
-/// The door.
-pub struct WorkDoor {
-    inner: Arc<dyn Assistant>,
-    works: Works,
-}
+/// Answers the command.
+pub struct WorkCommands(Works);
 
-impl WorkDoor {
-    /// Places the door in front of this assistant.
-    pub fn new(inner: Arc<dyn Assistant>, works: Works) -> Self {
-        Self { inner, works }
+impl WorkCommands {
+    /// The command for this work.
+    pub fn new(works: Works) -> Self {
+        Self(works)
     }
 
     /// Returns the answer to a command; `None` for any other message.
@@ -52,10 +45,8 @@ impl WorkDoor {
         let said = match words.as_slice() {
             [] | ["list"] => Ok(self.list(person).await?),
             ["pause"] | ["resume"] if !person.is_owner() => Ok(NOT_YOURS.to_owned()),
-            ["pause"] => self.works.pause(true).await.map(|()| PAUSED.to_owned()).map_err(WorkRefusal::from),
-            ["resume"] => {
-                self.works.pause(false).await.map(|()| GOES_ON.to_owned()).map_err(WorkRefusal::from)
-            }
+            ["pause"] => self.0.pause(true).await.map(|()| PAUSED.to_owned()).map_err(WorkRefusal::from),
+            ["resume"] => self.0.pause(false).await.map(|()| GOES_ON.to_owned()).map_err(WorkRefusal::from),
             ["pause", id] => self.wish((person, id), WorkWish::Pause).await,
             ["resume", id] => self.wish((person, id), WorkWish::Resume).await,
             ["cancel" | "stop", id] => self.wish((person, id), WorkWish::Stop).await,
@@ -70,7 +61,7 @@ impl WorkDoor {
     }
 
     async fn list(&self, person: &Person) -> Result<String> {
-        let (status, works) = (self.works.status().await?, self.works.works(false, LISTED).await?);
+        let (status, works) = (self.0.status().await?, self.0.works(false, LISTED).await?);
         let theirs = works.iter().filter(|work| person.may_see(&work.person));
         let lines: Vec<String> = theirs.map(|work| format!("- {}", line(work))).collect();
         let mut text = if lines.is_empty() { "There is no work yet.".to_owned() } else { lines.join("\n") };
@@ -87,8 +78,8 @@ impl WorkDoor {
         (person, id): (&Person, &str),
         wish: WorkWish,
     ) -> std::result::Result<String, WorkRefusal> {
-        let work = self.works.visible(id, |work| person.may_see(&work.person)).await?;
-        let work = self.works.wish(&work.work_id, wish).await?;
+        let work = self.0.visible(id, |work| person.may_see(&work.person)).await?;
+        let work = self.0.wish(&work.work_id, wish).await?;
         let done = match wish {
             WorkWish::Stop => "is being ended",
             WorkWish::Pause => "is being paused",
@@ -98,7 +89,7 @@ impl WorkDoor {
     }
 
     async fn show(&self, person: &Person, id: &str) -> std::result::Result<String, WorkRefusal> {
-        let work = self.works.visible(id, |work| person.may_see(&work.person)).await?;
+        let work = self.0.visible(id, |work| person.may_see(&work.person)).await?;
         Ok(work.receipt.clone().unwrap_or_else(|| super::brief::pulse(&work)))
     }
 }
@@ -111,36 +102,27 @@ const USAGE: &str = "Say `/work` for a list, `/work pause` or `/work resume` for
 `/work pause ID`, `/work resume ID` or `/work cancel ID` for one.";
 
 #[async_trait]
-impl Assistant for WorkDoor {
-    async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted> {
+impl CommandHandler for WorkCommands {
+    async fn claim(&self, inbound: &mut Inbound) -> Result<Option<Box<dyn Claim>>> {
         if inbound.channel != CHANNEL {
-            self.works.note_need();
+            self.0.note_need();
         }
-        match self.answer(&inbound).await? {
-            Some(answer) => {
-                self.inner.submit(inbound.handled_by(Handling::Program { answer }), surface).await
-            }
-            None => self.inner.submit(inbound, surface).await,
-        }
+        let Some(answer) = self.answer(inbound).await? else { return Ok(None) };
+        inbound.handling = Handling::Program { answer };
+        Ok(Some(Box::new(Answered)))
+    }
+}
+
+/// A command that was carried out while it was answered. It says what is to be so, so saying it twice does no harm.
+struct Answered;
+
+#[async_trait]
+impl Claim for Answered {
+    async fn confirm(self: Box<Self>, _turn: &TurnId) -> Result<()> {
+        Ok(())
     }
 
-    async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize {
-        self.inner.stop(session, turn).await
-    }
-
-    fn activity(&self) -> Vec<ActiveTurn> {
-        self.inner.activity()
-    }
-
-    fn is_busy(&self, session: &SessionId) -> bool {
-        self.inner.is_busy(session)
-    }
-
-    async fn clear(&self, session: &SessionId, how: Clear) -> Result<bool> {
-        self.inner.clear(session, how).await
-    }
-
-    async fn post(&self, session: &SessionId, key: &str, posting: &Posting) -> Result<bool> {
-        self.inner.post(session, key, posting).await
+    async fn undo(self: Box<Self>) -> Result<()> {
+        Ok(())
     }
 }
