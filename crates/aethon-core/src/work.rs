@@ -10,5 +10,5 @@ mod task;
 
 pub use book::{WorkBook, WorkRefusal, WorkStatus};
 pub use plan::{NewTask, Plan, PlanFault};
-pub use store::{WorkStore, WorkWish};
+pub use store::{WorkCommand, WorkStore};
 pub use task::{PlannedFor, TaskState, Work, WorkOrigin, WorkSpent, WorkState, WorkTask};

@@ -1,8 +1,8 @@
-//! Work that takes more than one turn: one document each, and in a separate column what a person wishes for it, because
-//! another program may record a wish while the work is running.
+//! Work that takes more than one turn: one document each, and in a separate column what a person wants of it, because
+//! another program may record a command while the work is running.
 
 use aethon_core::error::{Error as CoreError, Result as CoreResult};
-use aethon_core::work::{Work, WorkStore, WorkWish};
+use aethon_core::work::{Work, WorkCommand, WorkStore};
 use async_trait::async_trait;
 use rusqlite::{Row, params};
 
@@ -50,10 +50,10 @@ impl WorkStore for Store {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    async fn set_wish(&self, id: &str, wish: Option<WorkWish>) -> CoreResult<bool> {
-        const WISH: &str = "UPDATE works SET wish = ?2 WHERE work_id = ?1 AND is_open = 1";
-        let (id, wish) = (id.to_owned(), wish.map(WorkWish::as_str));
-        Ok(self.write(move |sql| Ok(sql.execute(WISH, params![id, wish])? > 0)).await?)
+    async fn set_command(&self, id: &str, command: Option<WorkCommand>) -> CoreResult<bool> {
+        const SET: &str = "UPDATE works SET wish = ?2 WHERE work_id = ?1 AND is_open = 1";
+        let (id, command) = (id.to_owned(), command.map(WorkCommand::as_str));
+        Ok(self.write(move |sql| Ok(sql.execute(SET, params![id, command])? > 0)).await?)
     }
 
     async fn switch(&self, name: &str) -> CoreResult<bool> {
@@ -71,14 +71,14 @@ impl WorkStore for Store {
 }
 
 fn work_json(work: &Work) -> CoreResult<String> {
-    let plain = Work { wish: None, ..work.clone() };
+    let plain = Work { command: None, ..work.clone() };
     serde_json::to_string(&plain)
         .map_err(|error| CoreError::internal("work could not be written").because(error))
 }
 
 /// Reads a work; `None` if another version wrote it.
 fn work(row: &Row<'_>) -> rusqlite::Result<Option<Work>> {
-    let (document, wish): (String, Option<String>) = (row.get(0)?, row.get(1)?);
-    let wish = wish.as_deref().and_then(WorkWish::parse);
-    Ok(serde_json::from_str::<Work>(&document).ok().map(|work| Work { wish, ..work }))
+    let (document, command): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+    let command = command.as_deref().and_then(WorkCommand::parse);
+    Ok(serde_json::from_str::<Work>(&document).ok().map(|work| Work { command, ..work }))
 }

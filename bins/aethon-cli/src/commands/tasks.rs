@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use aethon::core::visible::readable;
-use aethon::core::work::WorkWish;
+use aethon::core::work::WorkCommand;
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
@@ -34,9 +34,13 @@ impl Works<'_> {
                 let work = self.show(&id).await?;
                 if json { print_json(&work)? } else { print(&whole(&work))? }
             }
-            TasksCommand::Cancel { id } => print(&line(&self.wish(&id, WorkWish::Stop).await?))?,
-            TasksCommand::Pause { id: Some(id) } => print(&line(&self.wish(&id, WorkWish::Pause).await?))?,
-            TasksCommand::Resume { id: Some(id) } => print(&line(&self.wish(&id, WorkWish::Resume).await?))?,
+            TasksCommand::Cancel { id } => print(&line(&self.command(&id, WorkCommand::Stop).await?))?,
+            TasksCommand::Pause { id: Some(id) } => {
+                print(&line(&self.command(&id, WorkCommand::Pause).await?))?
+            }
+            TasksCommand::Resume { id: Some(id) } => {
+                print(&line(&self.command(&id, WorkCommand::Resume).await?))?
+            }
             TasksCommand::Pause { id: None } => {
                 self.pause(true).await?;
                 print("all work is paused\n")?;
@@ -74,10 +78,10 @@ impl Works<'_> {
         }
     }
 
-    async fn wish(&self, id: &str, wish: WorkWish) -> Result<Value> {
+    async fn command(&self, id: &str, command: WorkCommand) -> Result<Value> {
         match self.0 {
             Source::Daemon(daemon) => {
-                let word = if wish == WorkWish::Stop { "cancel" } else { wish.as_str() };
+                let word = if command == WorkCommand::Stop { "cancel" } else { command.as_str() };
                 let done = daemon.post(format!("/api/work/{}/{word}", encoded(id)), &json!({})).await;
                 or_missing(done, || missing(id))
             }
@@ -85,7 +89,7 @@ impl Works<'_> {
                 if aethon.work().work(id).await.map_err(|refusal| anyhow!("{refusal}"))?.is_none() {
                     bail!(missing(id));
                 }
-                Ok(json!(aethon.work().wish(id, wish).await.map_err(|refusal| anyhow!("{refusal}"))?))
+                Ok(json!(aethon.work().command(id, command).await.map_err(|refusal| anyhow!("{refusal}"))?))
             }
         }
     }
@@ -112,9 +116,10 @@ fn text(value: &Value, key: &str) -> String {
 fn line(work: &Value) -> String {
     let tasks = work["tasks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let done = tasks.iter().filter(|task| task["state"] == "done").count();
-    let wish = work["wish"].as_str().map(|wish| format!(" (to {})", readable(wish))).unwrap_or_default();
+    let command =
+        work["wish"].as_str().map(|command| format!(" (to {})", readable(command))).unwrap_or_default();
     let (id, state, goal) = (text(work, "work_id"), text(work, "state"), text(work, "goal"));
-    format!("{id}  {state}{wish}  {done}/{}  {goal}\n", tasks.len())
+    format!("{id}  {state}{command}  {done}/{}  {goal}\n", tasks.len())
 }
 
 fn table(list: &Value) -> String {

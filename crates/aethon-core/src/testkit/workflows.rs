@@ -9,7 +9,7 @@ use crate::ids::TurnId;
 use crate::schedule::{JobRecord, JobRefusal, JobRequest, Origin, RunRecord, Schedule};
 use crate::sop::{BrokenSop, Sop, SopCatalog, SopFault, SopName, SopRefusal, SopRunner, SopVersion};
 use crate::version::Expected;
-use crate::work::{Plan, PlannedFor, Work, WorkBook, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
+use crate::work::{Plan, PlannedFor, Work, WorkBook, WorkCommand, WorkOrigin, WorkRefusal, WorkStatus};
 
 /// No SOPs, no jobs and no work.
 #[derive(Debug, Clone, Copy, Default)]
@@ -102,7 +102,7 @@ impl WorkBook for NoWorkflows {
         Err(WorkRefusal::Conflict("nothing is planned here".into()))
     }
 
-    async fn wish(&self, id: &str, _wish: WorkWish) -> Result<Work, WorkRefusal> {
+    async fn command(&self, id: &str, _wish: WorkCommand) -> Result<Work, WorkRefusal> {
         Err(WorkRefusal::Unknown(id.into()))
     }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::Serialize;
 
 use super::plan::{Plan, PlanFault};
-use super::store::WorkWish;
+use super::store::WorkCommand;
 use super::task::{PlannedFor, Work, WorkOrigin};
 use crate::error::{Error, Result};
 
@@ -52,7 +52,7 @@ pub trait WorkBook: Send + Sync {
     async fn plan(&self, planned: PlannedFor, plan: Plan, origin: WorkOrigin) -> Result<Work, WorkRefusal>;
 
     /// Requests that a piece of work stop, pause or resume.
-    async fn wish(&self, id: &str, wish: WorkWish) -> Result<Work, WorkRefusal>;
+    async fn command(&self, id: &str, command: WorkCommand) -> Result<Work, WorkRefusal>;
 
     /// Pauses or resumes all work.
     async fn pause(&self, paused: bool) -> Result<()>;

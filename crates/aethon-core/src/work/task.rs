@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::store::WorkWish;
+use super::store::WorkCommand;
 use crate::ids::SessionId;
 use crate::message::Destination;
 use crate::person::Person;
@@ -46,8 +46,8 @@ pub struct Work {
     /// What was done, with the evidence; set when it is over.
     pub receipt: Option<String>,
     /// What a person wants to happen to it, until it has happened.
-    #[serde(default)]
-    pub wish: Option<WorkWish>,
+    #[serde(default, rename = "wish")]
+    pub command: Option<WorkCommand>,
 }
 
 /// For whom a piece of work is planned, and where.

@@ -1,7 +1,7 @@
 //! `/api/work`: multi-turn work, and pausing it.
 
 use aethon_core::ids::SessionId;
-use aethon_core::work::{NewTask, Plan, Work, WorkOrigin, WorkRefusal, WorkStatus, WorkWish};
+use aethon_core::work::{NewTask, Plan, Work, WorkCommand, WorkOrigin, WorkRefusal, WorkStatus};
 use http::StatusCode;
 use serde::Serialize;
 
@@ -59,32 +59,32 @@ pub(super) async fn show(workflows: Workflows, request: Request) -> HandlerResul
 
 /// `POST /api/work/{id}/cancel`.
 pub(super) async fn cancel(workflows: Workflows, request: Request) -> HandlerResult {
-    wish(workflows, request, WorkWish::Stop).await
+    command(workflows, request, WorkCommand::Stop).await
 }
 
 /// `POST /api/work/{id}/pause`; `all` pauses everything.
 pub(super) async fn pause(workflows: Workflows, request: Request) -> HandlerResult {
-    wish(workflows, request, WorkWish::Pause).await
+    command(workflows, request, WorkCommand::Pause).await
 }
 
 /// `POST /api/work/{id}/resume`; `all` resumes everything that was not paused individually.
 pub(super) async fn resume(workflows: Workflows, request: Request) -> HandlerResult {
-    wish(workflows, request, WorkWish::Resume).await
+    command(workflows, request, WorkCommand::Resume).await
 }
 
-async fn wish(workflows: Workflows, request: Request, wish: WorkWish) -> HandlerResult {
-    let paused = wish == WorkWish::Pause;
-    if id(&request) == EVERYTHING && wish != WorkWish::Stop {
+async fn command(workflows: Workflows, request: Request, command: WorkCommand) -> HandlerResult {
+    let paused = command == WorkCommand::Pause;
+    if id(&request) == EVERYTHING && command != WorkCommand::Stop {
         workflows.work.pause(paused).await?;
         tracing::info!(paused, address = request.client.shown(), "work was paused or let go on");
         return response::json(&workflows.work.status().await?);
     }
-    let work = workflows.work.wish(&id(&request), wish).await.map_err(refused)?;
+    let work = workflows.work.command(&id(&request), command).await.map_err(refused)?;
     tracing::info!(
         work = work.work_id,
-        wish = wish.as_str(),
+        command = command.as_str(),
         address = request.client.shown(),
-        "a wish about work"
+        "a command for work"
     );
     response::json(&work)
 }

@@ -254,7 +254,7 @@ mod tests {
             created_at: Timestamp::UNIX_EPOCH,
             updated_at: Timestamp::UNIX_EPOCH,
             receipt: None,
-            wish: None,
+            command: None,
         };
         WorkStore::add(store, &work).await.unwrap();
         store.save(&work).await.unwrap();
@@ -262,7 +262,7 @@ mod tests {
         for open in [true, false] {
             store.works(open, 9).await.unwrap();
         }
-        store.set_wish("w", None).await.unwrap();
+        store.set_command("w", None).await.unwrap();
         for on in [true, false] {
             store.set_switch("s", on).await.unwrap();
             store.switch("s").await.unwrap();

@@ -26,7 +26,7 @@ use aethon_core::telemetry::{
 use aethon_core::testkit::phrases::*;
 use aethon_core::usage::day_of;
 use aethon_core::work::{
-    NewTask, Plan, TaskState, Work, WorkOrigin, WorkSpent, WorkState, WorkStore, WorkWish,
+    NewTask, Plan, TaskState, Work, WorkCommand, WorkOrigin, WorkSpent, WorkState, WorkStore,
 };
 use aethon_store::Store;
 use jiff::SignedDuration;
@@ -42,7 +42,7 @@ const PLATFORM: &str = "telegram";
 pub struct Known {
     /// Whether the run of the SOP was stored, how far it got, and what it cost.
     sop: Option<(u32, f64)>,
-    /// The work as it was saved last, without the wish beside it.
+    /// The work as it was saved last, without the command beside it.
     work: Option<Work>,
     has_wish: bool,
     is_switched: bool,
@@ -135,7 +135,7 @@ fn new_work() -> Work {
         created_at: start(),
         updated_at: start(),
         receipt: None,
-        wish: None,
+        command: None,
     }
 }
 
@@ -143,7 +143,7 @@ async fn work(store: &Store, known: &mut Known) -> Option<()> {
     let mut work = new_work();
     until(async || WorkStore::add(store, &work).await).await?;
     known.work = Some(work.clone());
-    until(async || store.set_wish("work-1", Some(WorkWish::Pause)).await).await?;
+    until(async || store.set_command("work-1", Some(WorkCommand::Pause)).await).await?;
     known.has_wish = true;
     work.state = WorkState::Running;
     let task = work.task_mut(1)?;
@@ -303,10 +303,10 @@ async fn check_work(store: &Store, known: &Known, what: &str) {
         let found = found.clone().unwrap_or_else(|| panic!("{what}: the work is gone"));
         // What was not acknowledged may be there; what was, has to.
         let is_later = found.state == WorkState::Running && work.state == WorkState::Queued;
-        assert!(is_later || Work { wish: None, ..found.clone() } == *work, "{what}: {found:?}");
+        assert!(is_later || Work { command: None, ..found.clone() } == *work, "{what}: {found:?}");
     }
     if known.has_wish {
-        assert_eq!(found.and_then(|work| work.wish), Some(WorkWish::Pause), "{what}");
+        assert_eq!(found.and_then(|work| work.command), Some(WorkCommand::Pause), "{what}");
         assert_eq!(store.works(true, 9).await.unwrap().len(), 1, "{what}: it is open");
     }
     assert!(!known.is_switched || store.switch("paused").await.unwrap(), "{what}: the switch is off");

@@ -8,8 +8,8 @@ use aethon_core::error::Result;
 use aethon_core::ids::unique;
 use aethon_core::turn::Trust;
 use aethon_core::work::{
-    Plan, PlannedFor, Work, WorkBook, WorkOrigin, WorkRefusal, WorkSpent, WorkState, WorkStatus, WorkStore,
-    WorkWish,
+    Plan, PlannedFor, Work, WorkBook, WorkCommand, WorkOrigin, WorkRefusal, WorkSpent, WorkState, WorkStatus,
+    WorkStore,
 };
 use async_trait::async_trait;
 use tokio::sync::{Mutex as AsyncMutex, MutexGuard, Notify};
@@ -205,17 +205,17 @@ impl WorkBook for Works {
             created_at: now,
             updated_at: now,
             receipt: None,
-            wish: None,
+            command: None,
         };
         self.store.add(&work).await?;
         self.ring();
         Ok(work)
     }
 
-    async fn wish(&self, id: &str, wish: WorkWish) -> Result<Work, WorkRefusal> {
+    async fn command(&self, id: &str, command: WorkCommand) -> Result<Work, WorkRefusal> {
         let unknown = || WorkRefusal::Unknown(id.to_owned());
         let work = self.work(id).await?.ok_or_else(unknown)?;
-        if !self.store.set_wish(&work.work_id, Some(wish)).await? {
+        if !self.store.set_command(&work.work_id, Some(command)).await? {
             return Err(WorkRefusal::Conflict(format!("the work is over ({})", work.state.as_str())));
         }
         self.ring();

@@ -6,7 +6,7 @@ use aethon_core::error::Result;
 use aethon_core::ids::TurnId;
 use aethon_core::message::{Handling, Inbound, Intent};
 use aethon_core::person::Person;
-use aethon_core::work::{WorkBook as _, WorkRefusal, WorkWish};
+use aethon_core::work::{WorkBook as _, WorkCommand, WorkRefusal};
 use async_trait::async_trait;
 
 use super::book::Works;
@@ -47,9 +47,9 @@ impl WorkCommands {
             ["pause"] | ["resume"] if !person.is_owner() => Ok(NOT_YOURS.to_owned()),
             ["pause"] => self.0.pause(true).await.map(|()| PAUSED.to_owned()).map_err(WorkRefusal::from),
             ["resume"] => self.0.pause(false).await.map(|()| GOES_ON.to_owned()).map_err(WorkRefusal::from),
-            ["pause", id] => self.wish((person, id), WorkWish::Pause).await,
-            ["resume", id] => self.wish((person, id), WorkWish::Resume).await,
-            ["cancel" | "stop", id] => self.wish((person, id), WorkWish::Stop).await,
+            ["pause", id] => self.command((person, id), WorkCommand::Pause).await,
+            ["resume", id] => self.command((person, id), WorkCommand::Resume).await,
+            ["cancel" | "stop", id] => self.command((person, id), WorkCommand::Stop).await,
             ["show", id] => self.show(person, id).await,
             _ => Ok(USAGE.to_owned()),
         };
@@ -73,17 +73,17 @@ impl WorkCommands {
         Ok(text)
     }
 
-    async fn wish(
+    async fn command(
         &self,
         (person, id): (&Person, &str),
-        wish: WorkWish,
+        command: WorkCommand,
     ) -> std::result::Result<String, WorkRefusal> {
         let work = self.0.visible(id, |work| person.may_see(&work.person)).await?;
-        let work = self.0.wish(&work.work_id, wish).await?;
-        let done = match wish {
-            WorkWish::Stop => "is being ended",
-            WorkWish::Pause => "is being paused",
-            WorkWish::Resume => "goes on",
+        let work = self.0.command(&work.work_id, command).await?;
+        let done = match command {
+            WorkCommand::Stop => "is being ended",
+            WorkCommand::Pause => "is being paused",
+            WorkCommand::Resume => "goes on",
         };
         Ok(format!("The work `{}` {done}.", work.work_id))
     }

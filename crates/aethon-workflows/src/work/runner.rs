@@ -15,7 +15,7 @@ use aethon_core::ledger::WorkKind;
 use aethon_core::message::{Dedupe, Inbound, Reply, TurnEnd};
 use aethon_core::shutdown::Shutdown;
 use aethon_core::surface::Unattended;
-use aethon_core::work::{NewTask, Plan, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkWish};
+use aethon_core::work::{NewTask, Plan, TaskState, Work, WorkBook as _, WorkCommand, WorkOrigin, WorkState};
 use tokio::time::{Instant, sleep};
 
 use super::book::{PAUSED, Works};
@@ -121,8 +121,8 @@ impl WorkRunner {
     async fn step_once(&mut self) -> Result<bool> {
         let is_idle = self.is_idle();
         let open = self.works.store.works(true, BATCH).await?;
-        for work in open.iter().filter(|work| work.wish.is_some()) {
-            self.apply_wish(work.clone()).await?;
+        for work in open.iter().filter(|work| work.command.is_some()) {
+            self.apply_command(work.clone()).await?;
         }
         if self.works.store.switch(PAUSED).await? {
             return Ok(false);
@@ -178,29 +178,29 @@ impl WorkRunner {
     }
 
     /// Applies a person's request about a piece of work, then clears it.
-    async fn apply_wish(&self, work: Work) -> Result<()> {
-        let (id, wish) = (work.work_id.clone(), work.wish);
+    async fn apply_command(&self, work: Work) -> Result<()> {
+        let (id, command) = (work.work_id.clone(), work.command);
         self.carry_out(work).await?;
         // Cleared only now, because a crash before this would lose it; and only if it is the same, because there may be
         // a new one.
-        let is_same = self.works.store.work(&id).await?.is_some_and(|work| work.wish == wish);
+        let is_same = self.works.store.work(&id).await?.is_some_and(|work| work.command == command);
         if is_same {
-            self.works.store.set_wish(&id, None).await?;
+            self.works.store.set_command(&id, None).await?;
         }
         Ok(())
     }
 
     async fn carry_out(&self, mut work: Work) -> Result<()> {
-        let wish = work.wish.take();
-        if wish == Some(WorkWish::Stop) {
+        let command = work.command.take();
+        if command == Some(WorkCommand::Stop) {
             return self.end(work, WorkState::Stopped, None).await;
         }
         // A turn that was resumed after a crash may already be working on it.
         let _alone = self.works.alone().await;
         let Some(mut work) = self.works.store.work(&work.work_id).await? else { return Ok(()) };
-        work.state = match wish {
-            Some(WorkWish::Pause) => WorkState::Paused,
-            Some(WorkWish::Resume) if work.state == WorkState::Paused => WorkState::Queued,
+        work.state = match command {
+            Some(WorkCommand::Pause) => WorkState::Paused,
+            Some(WorkCommand::Resume) if work.state == WorkState::Paused => WorkState::Queued,
             _ => return Ok(()),
         };
         self.works.save(&mut work).await
@@ -290,9 +290,9 @@ impl WorkRunner {
 
     /// Whether a person wants the work to pause or stop.
     async fn is_unwanted(&self, work_id: &str) -> bool {
-        let wished = self.works.store.work(work_id).await.ok().flatten().and_then(|work| work.wish);
+        let command = self.works.store.work(work_id).await.ok().flatten().and_then(|work| work.command);
         let paused = self.works.store.switch(PAUSED).await.unwrap_or(false);
-        paused || matches!(wished, Some(WorkWish::Stop | WorkWish::Pause))
+        paused || matches!(command, Some(WorkCommand::Stop | WorkCommand::Pause))
     }
 
     /// Records the outcome of an attempt.

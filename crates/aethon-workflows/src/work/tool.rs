@@ -3,7 +3,7 @@
 use aethon_core::tool::{Effect, Tool, ToolContext, ToolError, ToolOutput, ToolSpec};
 use aethon_core::turn::Trust;
 use aethon_core::work::{
-    NewTask, Plan, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkRefusal, WorkWish,
+    NewTask, Plan, PlannedFor, TaskState, Work, WorkBook as _, WorkCommand, WorkOrigin, WorkRefusal,
 };
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -212,7 +212,7 @@ impl Tool for Tasks {
                 let work = self.theirs(context, named(&arguments.work)?).await?;
                 let is_over = context.is_again() && work.state.is_over();
                 if !is_over {
-                    self.works.wish(&work.work_id, WorkWish::Stop).await.map_err(refused)?;
+                    self.works.command(&work.work_id, WorkCommand::Stop).await.map_err(refused)?;
                 }
                 Ok(ToolOutput::text(format!("The work `{}` is being ended.", work.work_id)))
             }
@@ -229,8 +229,8 @@ impl Tool for Tasks {
 /// A piece of work, as one line.
 pub(super) fn line(work: &Work) -> String {
     let (done, all) = (work.done(), work.tasks.len());
-    let wish = work.wish.map(|wish| format!(", to {}", wish.as_str())).unwrap_or_default();
-    format!("{}  {}{wish}  {done}/{all}  {}", work.work_id, work.state.as_str(), work.goal)
+    let command = work.command.map(|command| format!(", to {}", command.as_str())).unwrap_or_default();
+    format!("{}  {}{command}  {done}/{all}  {}", work.work_id, work.state.as_str(), work.goal)
 }
 
 fn refused(refusal: WorkRefusal) -> ToolError {

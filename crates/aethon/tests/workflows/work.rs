@@ -15,7 +15,7 @@ use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::{TurnEvent, Unattended};
 use aethon_core::testkit::{DeskSurface, Gate, ManualClock, MemoryStore, ScriptedModel, Step};
 use aethon_core::work::{
-    NewTask, PlannedFor, TaskState, Work, WorkBook as _, WorkOrigin, WorkState, WorkStore as _, WorkWish,
+    NewTask, PlannedFor, TaskState, Work, WorkBook as _, WorkCommand, WorkOrigin, WorkState, WorkStore as _,
 };
 use aethon_workflows::Commands;
 use aethon_workflows::work::{Idle, Tasks, WorkCommands, WorkLimits, WorkOptions, WorkRunner, Works};
@@ -391,7 +391,7 @@ async fn a_person_pauses_goes_on_and_ends_it_from_the_chat() {
     assert!(say(&format!("/work cancel {}", work.work_id)).await.contains("is over"));
     assert!(say("/work dance").await.contains("/work pause"));
     let other = stage.plan(1, WorkOrigin::Idle).await;
-    stage.works.wish(&other.work_id, WorkWish::Stop).await.unwrap();
+    stage.works.command(&other.work_id, WorkCommand::Stop).await.unwrap();
     assert_eq!(stage.until_over().await.state, WorkState::Stopped);
     trigger.trigger();
     runner.await.unwrap();

@@ -7,7 +7,7 @@ use crate::ledger::WorkKind;
 use crate::message::TurnEnd;
 use crate::model::Usage;
 use crate::person::Person;
-use crate::work::{NewTask, Plan, TaskState, Work, WorkOrigin, WorkSpent, WorkState, WorkWish};
+use crate::work::{NewTask, Plan, TaskState, Work, WorkCommand, WorkOrigin, WorkSpent, WorkState};
 
 fn agent_run(id: &str) -> AgentRun {
     AgentRun {
@@ -62,7 +62,7 @@ fn work(id: &str) -> Work {
         created_at: start(),
         updated_at: start(),
         receipt: None,
-        wish: None,
+        command: None,
     }
 }
 
@@ -71,7 +71,7 @@ pub async fn work_is_kept_whole_and_a_wish_beside_it(stage: Stage) {
     works.add(&work("one")).await.unwrap();
     works.add(&work("two")).await.unwrap();
     assert_eq!(beside.work("one").await.unwrap(), Some(work("one")));
-    assert!(beside.set_wish("one", Some(WorkWish::Pause)).await.unwrap());
+    assert!(beside.set_command("one", Some(WorkCommand::Pause)).await.unwrap());
     let mut changed = work("one");
     changed.state = WorkState::Running;
     changed.spent = WorkSpent { iterations: 2, cost_usd: 0.5, seconds: 3.0 };
@@ -79,12 +79,15 @@ pub async fn work_is_kept_whole_and_a_wish_beside_it(stage: Stage) {
     (task.state, task.evidence) = (TaskState::Done, Some("the tests pass".into()));
     assert!(works.save(&changed).await.unwrap());
     let found = beside.work("one").await.unwrap().unwrap();
-    assert_eq!((found.wish, found.next_task().map(|task| task.number)), (Some(WorkWish::Pause), Some(2)));
-    assert_eq!(Work { wish: None, ..found }, changed, "who saves does not know the wish, and keeps it");
-    assert!(works.set_wish("one", None).await.unwrap());
+    assert_eq!(
+        (found.command, found.next_task().map(|task| task.number)),
+        (Some(WorkCommand::Pause), Some(2))
+    );
+    assert_eq!(Work { command: None, ..found }, changed, "who saves does not know the command, and keeps it");
+    assert!(works.set_command("one", None).await.unwrap());
     let over = Work { state: WorkState::Done, receipt: Some("all done".into()), ..changed };
     assert!(works.save(&over).await.unwrap());
-    assert!(!works.set_wish("one", Some(WorkWish::Stop)).await.unwrap(), "it is over");
+    assert!(!works.set_command("one", Some(WorkCommand::Stop)).await.unwrap(), "it is over");
     assert!(!works.save(&work("none")).await.unwrap());
     let ids = |works: Vec<Work>| works.into_iter().map(|work| work.work_id).collect::<Vec<_>>();
     assert_eq!(ids(works.works(false, 9).await.unwrap()), ["two", "one"]);

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::agents::{AgentHistory, AgentRun};
 use crate::error::Result;
-use crate::work::{Work, WorkStore, WorkWish};
+use crate::work::{Work, WorkCommand, WorkStore};
 
 /// The data of agents and work.
 #[derive(Clone, Default)]
@@ -43,7 +43,7 @@ impl WorkStore for MemoryStore {
         let Some(known) = tables.work.works.iter_mut().find(|known| known.work_id == work.work_id) else {
             return Ok(false);
         };
-        *known = Work { wish: known.wish, ..work.clone() };
+        *known = Work { command: known.command, ..work.clone() };
         Ok(true)
     }
 
@@ -61,10 +61,10 @@ impl WorkStore for MemoryStore {
         })
     }
 
-    async fn set_wish(&self, id: &str, wish: Option<WorkWish>) -> Result<bool> {
-        let mut tables = self.enter("set_wish")?;
+    async fn set_command(&self, id: &str, command: Option<WorkCommand>) -> Result<bool> {
+        let mut tables = self.enter("set_command")?;
         let work = tables.work.works.iter_mut().find(|work| work.work_id == id && !work.state.is_over());
-        Ok(work.map(|work| work.wish = wish).is_some())
+        Ok(work.map(|work| work.command = command).is_some())
     }
 
     async fn switch(&self, name: &str) -> Result<bool> {
