@@ -4,13 +4,16 @@
 //! Stored texts and questions are stemmed alike, so a stem need not be a word. Words in other scripts, and words with
 //! digits, stay as they are.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// Returns the stem of a lower-case word.
 pub(super) fn stem(word: &str) -> String {
     let is_english = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
     if !is_english {
         return word.to_owned();
     }
-    let word = IRREGULAR.iter().find(|(form, _)| *form == word).map_or(word, |(_, word)| word);
+    let word = IRREGULAR.get(word).copied().unwrap_or(word);
     let mut stem = Stem(word.as_bytes().to_vec());
     stem.plural();
     stem.past();
@@ -22,64 +25,12 @@ pub(super) fn stem(word: &str) -> String {
     String::from_utf8(stem.0).unwrap_or_else(|_| word.to_owned())
 }
 
-/// Common irregular forms.
-const IRREGULAR: &[(&str, &str)] = &[
-    ("paid", "pay"),
-    ("bought", "buy"),
-    ("sold", "sell"),
-    ("lent", "lend"),
-    ("sent", "send"),
-    ("spent", "spend"),
-    ("kept", "keep"),
-    ("lost", "lose"),
-    ("met", "meet"),
-    ("told", "tell"),
-    ("said", "say"),
-    ("taught", "teach"),
-    ("thought", "think"),
-    ("brought", "bring"),
-    ("caught", "catch"),
-    ("slept", "sleep"),
-    ("felt", "feel"),
-    ("held", "hold"),
-    ("grew", "grow"),
-    ("grown", "grow"),
-    ("knew", "know"),
-    ("known", "know"),
-    ("wrote", "write"),
-    ("written", "write"),
-    ("drove", "drive"),
-    ("driven", "drive"),
-    ("ate", "eat"),
-    ("eaten", "eat"),
-    ("drank", "drink"),
-    ("ran", "run"),
-    ("swam", "swim"),
-    ("sang", "sing"),
-    ("flew", "fly"),
-    ("flown", "fly"),
-    ("went", "go"),
-    ("gone", "go"),
-    ("gave", "give"),
-    ("given", "give"),
-    ("took", "take"),
-    ("taken", "take"),
-    ("broke", "break"),
-    ("broken", "break"),
-    ("chose", "choose"),
-    ("chosen", "choose"),
-    ("wore", "wear"),
-    ("worn", "wear"),
-    ("drew", "draw"),
-    ("drawn", "draw"),
-    ("children", "child"),
-    ("men", "man"),
-    ("women", "woman"),
-    ("feet", "foot"),
-    ("teeth", "tooth"),
-    ("wives", "wife"),
-    ("knives", "knife"),
-];
+/// Common irregular forms, with the words that they are forms of.
+static IRREGULAR: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let lines = include_str!("irregular_forms.txt").lines().filter(|line| !line.starts_with('#'));
+    let words = lines.filter_map(|line| line.split_once(' '));
+    words.flat_map(|(word, forms)| forms.split(' ').map(move |form| (form, word))).collect()
+});
 
 /// Compound endings and their replacements.
 const DOUBLE_ENDINGS: [(&str, &str); 21] = [

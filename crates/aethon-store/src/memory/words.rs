@@ -2,7 +2,7 @@
 //! tells which of them carry meaning.
 
 use super::stem::stem;
-use super::stop_words::{ASKING, EMPTY, OWN};
+use super::stop_words::stop_word;
 use crate::search::is_word_of_its_own;
 
 /// Maximum number of terms per question; anything longer is a document.
@@ -63,7 +63,7 @@ pub(super) fn words(text: &str) -> Vec<Word> {
 
 /// Returns whether a word carries meaning by itself.
 pub(super) fn is_telling(word: &Word) -> bool {
-    !EMPTY.contains(&word.plain.as_str())
+    !stop_word(&word.plain).is_ignored
 }
 
 /// Returns the words of a question to look for, each once. Words of asking weigh little, and so decide only if there
@@ -72,8 +72,8 @@ pub(super) fn terms(question: &str) -> Vec<Term> {
     let words = words(question);
     let mut terms: Vec<Term> = Vec::new();
     for (at, word) in words.iter().enumerate().filter(|(_, word)| is_telling(word)) {
-        let is_own = at > 0 && OWN.contains(&words[at - 1].plain.as_str());
-        let is_asking = ASKING.contains(&word.plain.as_str());
+        let is_own = at > 0 && stop_word(&words[at - 1].plain).is_possessive;
+        let is_asking = stop_word(&word.plain).is_asking;
         let weight = match (is_own, is_asking) {
             (true, _) => OWN_WEIGHT,
             (false, true) => ASKING_WEIGHT,
