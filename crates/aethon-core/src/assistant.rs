@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::channel::NewDelivery;
+use crate::delivery::NewDelivery;
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
 use crate::message::{Attachment, Inbound, Reply};

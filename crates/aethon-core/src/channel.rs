@@ -4,7 +4,6 @@
 //! the task. A reply for a channel is first a row of the outbox, written in the transaction that ends its turn; then it
 //! is delivered, retried, expired or reported as failed. A channel never sees a reply that is not stored.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,9 +12,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 
 use crate::assistant::Assistant;
+pub use crate::delivery::{NewDelivery, made_of};
 use crate::error::{Error, Result};
 use crate::ids::{SessionId, TurnId};
-use crate::message::Attachment;
 use crate::session::TurnRecord;
 use crate::shutdown::Shutdown;
 use crate::surface::Surface;
@@ -152,91 +151,6 @@ pub trait Courier: Send + Sync {
     async fn returned(&self, _delivery: i64, _error: &str) -> Result<()> {
         Ok(())
     }
-}
-
-/// A delivery that is not stored yet.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct NewDelivery {
-    /// The channel.
-    pub channel: String,
-    /// Its recipient there; the channel's own default if absent.
-    pub recipient: Option<String>,
-    /// The Markdown.
-    pub text: String,
-    /// The files attached to it.
-    pub attachments: Vec<Attachment>,
-    /// The source of outside content that the text was made from, if any: the owner must not take a stranger's words
-    /// for the assistant's.
-    pub outside: Option<String>,
-    /// Whether it is the reply that ends its turn, not an additional message that the turn sends.
-    pub is_reply: bool,
-    /// When it is too old to be useful.
-    pub expires_at: Timestamp,
-    /// Whether the same message of the same turn counts as this one: the call that sends it may have done so before a
-    /// restart.
-    pub is_again: bool,
-}
-
-impl NewDelivery {
-    /// A text for the channel's default recipient.
-    pub fn new(channel: impl Into<String>, text: impl Into<String>, expires_at: Timestamp) -> Self {
-        let (channel, text) = (channel.into(), text.into());
-        let (attachments, outside) = (Vec::new(), None);
-        Self {
-            channel,
-            recipient: None,
-            text,
-            attachments,
-            outside,
-            is_reply: false,
-            expires_at,
-            is_again: false,
-        }
-    }
-
-    /// Sets whether it may have been stored before.
-    #[must_use]
-    pub fn with_again(self, is_again: bool) -> Self {
-        Self { is_again, ..self }
-    }
-
-    /// Sets the recipient.
-    #[must_use]
-    pub fn with_recipient(self, recipient: Option<String>) -> Self {
-        Self { recipient, ..self }
-    }
-
-    /// Attaches files.
-    #[must_use]
-    pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
-        Self { attachments, ..self }
-    }
-
-    /// Sets the source of outside content that it was made from.
-    #[must_use]
-    pub fn with_outside(self, outside: Option<String>) -> Self {
-        Self { outside, ..self }
-    }
-
-    /// Sets whether it is the reply of its turn.
-    #[must_use]
-    pub fn as_reply(self, is_reply: bool) -> Self {
-        Self { is_reply, ..self }
-    }
-
-    /// Returns the text for a text-only channel: if it was made from outside content, a line above it says so.
-    pub fn labelled_text(&self) -> Cow<'_, str> {
-        match &self.outside {
-            Some(outside) => format!("_{}_\n\n{}", made_of(outside), self.text).into(),
-            None => self.text.as_str().into(),
-        }
-    }
-}
-
-/// What a person is told about a text that was made from outside content.
-pub fn made_of(outside: &str) -> String {
-    format!("Made from content that came from outside ({outside}). Check it before you rely on it.")
 }
 
 /// A stored delivery.

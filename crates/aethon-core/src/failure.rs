@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::ModelErrorKind;
+use crate::model_error::ModelErrorKind;
 
 /// Why a turn ended as it did.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,12 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::effort::Effort;
 use crate::ids::{AgentName, SessionId, TurnId};
 use crate::ledger::WorkKind;
-use crate::model::Effort;
 use crate::person::Person;
 use crate::sop::SopName;
-use crate::turn::Trust;
+use crate::trust::Trust;
 
 /// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

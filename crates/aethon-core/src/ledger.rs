@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
-use crate::model::Usage;
+use crate::token_usage::Usage;
 
 /// What a model costs, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

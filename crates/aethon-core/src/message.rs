@@ -6,13 +6,13 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub use crate::failure::{EndReason, Failure};
 use crate::ids::{MessageId, SessionId, TurnId};
 pub use crate::inbound::{Attachment, Behalf, Dedupe, Destination, Handling, Inbound, Intent};
-use crate::model::Usage;
-pub use crate::tool::ToolResult;
+pub use crate::opaque::Opaque;
+use crate::token_usage::Usage;
+pub use crate::tool::{ToolCall, ToolResult};
 use crate::untrusted;
 
 /// The author of a message.
@@ -144,30 +144,6 @@ pub enum Outside<'b> {
     File(&'b str),
     /// The output of this tool.
     Tool(&'b str),
-}
-
-/// Provider data that is sent back unchanged.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Opaque {
-    /// The dialect that created it, such as `anthropic`; others ignore it.
-    pub dialect: String,
-    /// The data itself.
-    pub data: Value,
-}
-
-/// A model's request to run a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolCall {
-    /// The provider's id of the call; unique within the turn.
-    pub id: String,
-    /// The tool's name.
-    pub name: String,
-    /// The arguments, a JSON object. Arguments that were not valid JSON are kept as a JSON string, and the tool
-    /// executor answers them with an error that says so.
-    pub input: Value,
-    /// What the provider wants back with the call (Gemini's thought signature, for example).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opaque: Option<Opaque>,
 }
 
 /// Whether bytes start like a picture of this type: PNG, JPEG, GIF or WebP. Otherwise a service would reject the whole

@@ -86,7 +86,7 @@ pub struct Finish {
     /// The outcome, kept for duplicate deliveries.
     pub reply: Arc<Reply>,
     /// What to deliver elsewhere.
-    pub deliveries: Vec<crate::channel::NewDelivery>,
+    pub deliveries: Vec<crate::delivery::NewDelivery>,
     /// The next turn waiting in the session, which replaces nothing. If it cannot begin because it was removed or
     /// ended, the end of this one is stored all the same.
     pub next: Option<(TurnId, Begin)>,

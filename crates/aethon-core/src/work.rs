@@ -4,11 +4,13 @@
 //! working are up to the agent crate; viewing, stopping and pausing are open to everybody with access to [`WorkBook`].
 
 mod book;
+mod command;
 mod plan;
 mod store;
 mod task;
 
 pub use book::{WorkBook, WorkRefusal, WorkStatus};
+pub use command::WorkCommand;
 pub use plan::{NewTask, Plan, PlanFault};
-pub use store::{WorkCommand, WorkStore};
+pub use store::WorkStore;
 pub use task::{PlannedFor, TaskState, Work, WorkOrigin, WorkSpent, WorkState, WorkTask};

@@ -3,10 +3,19 @@
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
-use super::{GENERAL, MAX_LEN, MAX_WORD, fingerprint};
+use super::fingerprint::fingerprint;
 use crate::error::{Error, Result};
 use crate::person::Person;
 use crate::version::{Expected, Version};
+
+/// The longest memory, in characters. Longer texts are documents and belong in files.
+pub const MAX_LEN: usize = 8_000;
+
+/// The longest category and the longest source, in characters.
+pub const MAX_WORD: usize = 64;
+
+/// The category used when none is given.
+pub const GENERAL: &str = "general";
 
 /// The id of a memory, never reused. A string on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

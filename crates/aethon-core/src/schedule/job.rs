@@ -1,71 +1,21 @@
 //! A job: what is done when and for whom, and what happens to a run whose time passed while the program was not
 //! running.
 
-use std::fmt;
-
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::cron::Cron;
+use super::job_id::JobId;
 use super::run::{Due, RunStatus};
+use super::zone::zone;
 use crate::error::Result;
 use crate::person::Person;
 use crate::sop::SopName;
 use crate::time::to_millisecond;
-use crate::turn::Trust;
+use crate::trust::Trust;
 use crate::version::{Expected, Version};
-
-/// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct JobId(String);
-
-/// The text is not a valid job id.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("use 1 to 64 letters, digits, `-`, `_` and `.`")]
-pub struct InvalidJobId;
-
-impl JobId {
-    /// Validates an id.
-    pub fn parse(id: &str) -> Result<Self, InvalidJobId> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        let is_id =
-            (1..=64).contains(&id.len()) && id.bytes().all(plain) && id.bytes().any(|byte| byte != b'.');
-        if is_id { Ok(Self(id.to_owned())) } else { Err(InvalidJobId) }
-    }
-
-    /// Creates a unique id.
-    pub fn fresh() -> Self {
-        let unique = crate::ids::unique();
-        Self(format!("job-{}", &unique[unique.len() - 12..]))
-    }
-
-    /// Returns the id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for JobId {
-    type Error = InvalidJobId;
-    fn try_from(id: String) -> Result<Self, InvalidJobId> {
-        Self::parse(&id)
-    }
-}
-
-impl From<JobId> for String {
-    fn from(id: JobId) -> Self {
-        id.0
-    }
-}
 
 /// A scheduled job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,7 +93,7 @@ impl Timing {
             Self::Once { run_at } => Some(to_millisecond(*run_at)).filter(|run_at| *run_at > after),
             Self::Cron { cron, timezone } => {
                 // A zone that was known when the job was created may have vanished from the machine's table.
-                let zone = super::zone(Some(timezone)).unwrap_or(TimeZone::UTC);
+                let zone = zone(Some(timezone)).unwrap_or(TimeZone::UTC);
                 cron.next_after(after, &zone)
             }
         }

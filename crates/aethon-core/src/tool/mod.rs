@@ -4,6 +4,7 @@
 //! by tool name. Tools return values; only the engine writes to a session.
 
 mod arguments;
+mod call;
 mod context;
 mod contract;
 mod left_out;
@@ -14,6 +15,7 @@ mod result;
 mod source;
 mod spec;
 
+pub use call::ToolCall;
 pub use context::ToolContext;
 pub use contract::{Tool, Toolbox};
 pub use left_out::{find_left_out, left_out};

@@ -9,8 +9,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::call::ToolCall;
 use super::output::OutputBlock;
-use crate::message::ToolCall;
 use crate::untrusted;
 
 /// The result of a tool call.

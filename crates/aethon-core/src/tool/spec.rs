@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::arguments;
 use super::output::ToolError;
-use crate::turn::Trust;
+use crate::trust::Trust;
 
 /// The default time limit of a call. No call may hold its turn up to the turn's own limit because something that it
 /// waits for never comes.

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use serde::Serialize;
 
+use super::command::WorkCommand;
 use super::plan::{Plan, PlanFault};
-use super::store::WorkCommand;
 use super::task::{PlannedFor, Work, WorkOrigin};
 use crate::error::{Error, Result};
 

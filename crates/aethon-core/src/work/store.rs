@@ -1,38 +1,10 @@
 //! The storage of work.
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
 
+use super::command::WorkCommand;
 use super::task::Work;
 use crate::error::Result;
-
-/// What a person wants to happen to a piece of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkCommand {
-    /// End it.
-    Stop,
-    /// Pause it.
-    Pause,
-    /// Continue it.
-    Resume,
-}
-
-impl WorkCommand {
-    /// Returns the word in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Pause => "pause",
-            Self::Resume => "resume",
-        }
-    }
-
-    /// Returns the command with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        [Self::Stop, Self::Pause, Self::Resume].into_iter().find(|command| command.as_str() == word)
-    }
-}
 
 /// Stores work. One program works on it; others read it, add to it and record commands.
 #[async_trait]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::store::WorkCommand;
+use super::command::WorkCommand;
 use crate::ids::SessionId;
 use crate::message::Destination;
 use crate::person::Person;

@@ -1,37 +1,12 @@
-//! Long-term memory: facts that outlast a conversation, and how they are found again.
-//!
-//! A memory is a short text with a category and a source. A text that says the same as an existing memory is not added
-//! again; a correction replaces the current text, which is kept as history. Each memory belongs to a [`Scope`], and
-//! every lookup states its [`Reach`], so that nobody is shown somebody else's memories.
-//!
-//! [`Memory`] is what tools, doors and hooks use. A backend implements [`MemoryStorage`], which adds the vectors that
-//! are made in the background. The facade sits between the two and refuses secrets ([`MemoryGuard`]) on every way in.
-
-mod entry;
-mod fingerprint;
-pub mod guard;
-mod query;
-mod reach;
+//! What tools, hooks and clients do with memories, and what a backend provides in addition.
 
 use async_trait::async_trait;
 
-pub use entry::{Correction, MemoryEntry, MemoryId, MemoryRecord, MemoryVersion, NewMemory, Scope, Stored};
-pub use fingerprint::fingerprint;
-pub use guard::MemoryGuard;
-pub use query::{MemoryHit, MemoryListing, MemoryPage, MemoryQuery, MemoryStats, Purpose, QueryVector};
-pub use reach::Reach;
-
+use super::entry::{Correction, MemoryEntry, MemoryId, MemoryRecord, NewMemory, Stored};
+use super::query::{MemoryHit, MemoryListing, MemoryPage, MemoryQuery, MemoryStats};
+use super::reach::Reach;
 use crate::error::Result;
 use crate::version::Expected;
-
-/// The longest memory, in characters. Longer texts are documents and belong in files.
-pub const MAX_LEN: usize = 8_000;
-
-/// The longest category and the longest source, in characters.
-pub const MAX_WORD: usize = 64;
-
-/// The category used when none is given.
-pub const GENERAL: &str = "general";
 
 /// Long-term memory.
 #[async_trait]

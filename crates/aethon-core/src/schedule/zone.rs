@@ -1,18 +1,4 @@
-//! Scheduled jobs: what they are, when they are due, and what is recorded about them.
-//!
-//! [`Cron`] computes when an expression is next due. A [`Job`] is a SOP or a prompt with a [`Timing`]; [`JobStore`]
-//! keeps jobs and [`RunLog`] their runs, including the one operation that decides who runs what: [`RunLog::begin`].
-//! [`Schedule`] is the owner's interface: the API, the tools and the terminal all go through it.
-
-mod cron;
-mod job;
-mod request;
-mod run;
-
-pub use cron::{Cron, InvalidCron};
-pub use job::{InvalidJobId, Job, JobId, JobRecord, JobStore, Missed, Origin, Task, Timing};
-pub use request::{FieldFault, JobRefusal, JobRequest, Schedule};
-pub use run::{BeginRun, Due, EndRun, RunLog, RunRecord, RunStatus};
+//! The time zones of jobs, by their names.
 
 use jiff::tz::TimeZone;
 

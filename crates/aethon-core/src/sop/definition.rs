@@ -1,11 +1,4 @@
-//! SOPs: named workflows in Markdown that the owner, a job, a webhook or an MCP client runs by name.
-//!
-//! A [`Sop`] is a parsed file; reading and validating files is up to the agent crate. [`SopCatalog`] lists the built-in
-//! SOPs and those of the workspace, as they currently are. A [`SopRun`] is the record of one run; [`SopRuns`] stores
-//! it.
-
-mod catalog;
-mod run;
+//! A SOP as it was parsed: its parameters and steps, and the text they come from.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,9 +7,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::version::Version;
-
-pub use catalog::{BrokenSop, SopCatalog, SopDraft, SopFault, SopRefusal, SopVersion};
-pub use run::{SopRun, SopRunChange, SopRunState, SopRunner, SopRuns};
 
 /// The name of a SOP: 1 to 64 lower-case letters, digits and `-`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

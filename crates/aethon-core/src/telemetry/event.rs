@@ -1,37 +1,16 @@
-//! Telemetry: what the program did, how long it took and what the outcome was, one record per event.
-//!
-//! Whoever does something worth counting hands a [`TelemetryEvent`] to the [`Telemetry`] of the event bus. That never
-//! waits: the event is counted for `/metrics` and put into a bounded queue, from which the facade stores it in batches
-//! ([`TelemetryLog`]). Events that find the queue full are dropped and counted. Storing, redacting and exporting are up
-//! to others; this module has the types, the queue and the arithmetic.
+//! What is counted: an event with its kind, its outcome and, for a model call, its figures.
 
-use std::ops::RangeInclusive;
-
-use async_trait::async_trait;
 use jiff::Timestamp;
-use jiff::civil::Date;
 use serde::Serialize;
 
-use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
 use crate::ledger::{LedgerEntry, WorkKind};
-
-mod counters;
-mod queue;
-mod summary;
-
-pub use counters::{BOUNDS, Counters, ModelSum, Series};
-pub use queue::Telemetry;
-pub use summary::{DaySummary, NamedSummary, Summary, TelemetrySum, TelemetrySummary, bucket_of};
 
 /// The most characters of a detail.
 const MAX_DETAIL: usize = 500;
 
 /// The most characters of a name.
 const MAX_NAME: usize = 120;
-
-/// How many events a storage keeps; the oldest are dropped. Their sums stay as long as the days are kept.
-pub const MAX_EVENTS: u32 = 500_000;
 
 /// What kind of thing happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -241,65 +220,5 @@ fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
-/// A stored event with its number.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StoredEvent {
-    /// Its number, which grows; serialised as text, like all ids.
-    #[serde(serialize_with = "as_text")]
-    pub id: i64,
-    /// The event.
-    #[serde(flatten)]
-    pub event: TelemetryEvent,
-}
-
-fn as_text<S: serde::Serializer>(id: &i64, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-    serializer.collect_str(id)
-}
-
-/// A query for events, newest first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TelemetryQuery {
-    /// The most events to return.
-    pub limit: usize,
-    /// Only of this kind.
-    pub kind: Option<TelemetryKind>,
-    /// Only from this moment on.
-    pub since: Option<Timestamp>,
-    /// Only those with a smaller number, for the next page.
-    pub before: Option<i64>,
-}
-
-/// Stores events.
-#[async_trait]
-pub trait TelemetryLog: Send + Sync {
-    /// Stores events in this order, and adds them to the sums of their days, in one transaction.
-    async fn keep_events(&self, events: Vec<TelemetryEvent>) -> Result<()>;
-
-    /// Returns the events that match a query, newest first.
-    async fn events(&self, query: TelemetryQuery) -> Result<Vec<StoredEvent>>;
-
-    /// Returns the sums over these days.
-    async fn event_sums(&self, days: RangeInclusive<Date>) -> Result<Vec<TelemetrySum>>;
-}
-
-/// Stores nothing, for embedders and tests that need no telemetry.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoTelemetry;
-
-#[async_trait]
-impl TelemetryLog for NoTelemetry {
-    async fn keep_events(&self, _events: Vec<TelemetryEvent>) -> Result<()> {
-        Ok(())
-    }
-
-    async fn events(&self, _query: TelemetryQuery) -> Result<Vec<StoredEvent>> {
-        Ok(Vec::new())
-    }
-
-    async fn event_sums(&self, _days: RangeInclusive<Date>) -> Result<Vec<TelemetrySum>> {
-        Ok(Vec::new())
     }
 }

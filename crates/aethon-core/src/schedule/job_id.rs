@@ -1,0 +1,55 @@
+//! The id of a job.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct JobId(String);
+
+/// The text is not a valid job id.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("use 1 to 64 letters, digits, `-`, `_` and `.`")]
+pub struct InvalidJobId;
+
+impl JobId {
+    /// Validates an id.
+    pub fn parse(id: &str) -> Result<Self, InvalidJobId> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let is_id =
+            (1..=64).contains(&id.len()) && id.bytes().all(plain) && id.bytes().any(|byte| byte != b'.');
+        if is_id { Ok(Self(id.to_owned())) } else { Err(InvalidJobId) }
+    }
+
+    /// Creates a unique id.
+    pub fn fresh() -> Self {
+        let unique = crate::ids::unique();
+        Self(format!("job-{}", &unique[unique.len() - 12..]))
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for JobId {
+    type Error = InvalidJobId;
+    fn try_from(id: String) -> Result<Self, InvalidJobId> {
+        Self::parse(&id)
+    }
+}
+
+impl From<JobId> for String {
+    fn from(id: JobId) -> Self {
+        id.0
+    }
+}
