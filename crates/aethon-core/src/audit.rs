@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
+use crate::words::words;
 
 /// The most characters of a row's detail.
 pub const MAX_DETAIL: usize = 4_000;
@@ -42,75 +43,39 @@ pub struct AuditEntry {
     pub turn: Option<TurnId>,
 }
 
-/// What kind of thing happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum AuditAction {
-    /// A person was asked before a tool ran.
-    Approval,
-    /// A rule refused a tool call.
-    Refusal,
-    /// Something was allowed for the rest of a conversation, or that was revoked.
-    Grant,
-    /// A tool was added or removed while the program ran.
-    Tools,
-    /// A browser signed in or out.
-    SignIn,
-    /// Somebody presented a wrong token.
-    Access,
-    /// Stored data was removed.
-    Deletion,
-    /// The configuration was changed.
-    Config,
-    /// A secret in the home was stored or removed; its value is never included.
-    Secret,
-    /// Somebody was granted access through a messenger.
-    Pairing,
-    /// A backup was made, or a home restored from one.
-    Backup,
+words! {
+    from_word:
+    /// What kind of thing happened.
+    pub enum AuditAction {
+        /// A person was asked before a tool ran.
+        Approval = "approval",
+        /// A rule refused a tool call.
+        Refusal = "refusal",
+        /// Something was allowed for the rest of a conversation, or that was revoked.
+        Grant = "grant",
+        /// A tool was added or removed while the program ran.
+        Tools = "tools",
+        /// A browser signed in or out.
+        SignIn = "sign_in",
+        /// Somebody presented a wrong token.
+        Access = "access",
+        /// Stored data was removed.
+        Deletion = "deletion",
+        /// The configuration was changed.
+        Config = "config",
+        /// A secret in the home was stored or removed; its value is never included.
+        Secret = "secret",
+        /// Somebody was granted access through a messenger.
+        Pairing = "pairing",
+        /// A backup was made, or a home restored from one.
+        Backup = "backup",
+    }
 }
 
 impl AuditAction {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Approval,
-        Self::Refusal,
-        Self::Grant,
-        Self::Tools,
-        Self::SignIn,
-        Self::Access,
-        Self::Deletion,
-        Self::Config,
-        Self::Secret,
-        Self::Pairing,
-        Self::Backup,
-    ];
-
-    /// Returns its stable word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Approval => "approval",
-            Self::Refusal => "refusal",
-            Self::Grant => "grant",
-            Self::Tools => "tools",
-            Self::SignIn => "sign_in",
-            Self::Access => "access",
-            Self::Deletion => "deletion",
-            Self::Config => "config",
-            Self::Secret => "secret",
-            Self::Pairing => "pairing",
-            Self::Backup => "backup",
-        }
-    }
-
     /// Returns whether strangers add such rows without anybody's decision, as many as they send requests and calls.
     pub fn is_causable(self) -> bool {
         matches!(self, Self::Refusal | Self::Access)
-    }
-
-    /// Returns the action with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.as_str() == word)
     }
 }
 

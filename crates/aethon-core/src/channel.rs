@@ -18,6 +18,7 @@ use crate::ids::{SessionId, TurnId};
 use crate::session::TurnRecord;
 use crate::shutdown::Shutdown;
 use crate::surface::Surface;
+use crate::words::words;
 
 mod callback;
 mod records;
@@ -260,27 +261,14 @@ impl DeliveryRecord {
     }
 }
 
-/// The state of a delivery that has not arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryState {
-    /// It will be tried, or tried again.
-    Waiting,
-    /// It was given up.
-    Failed,
-}
-
-impl DeliveryState {
-    /// Returns the word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Returns the state with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Waiting, Self::Failed].into_iter().find(|state| state.as_str() == word)
+words! {
+    from_word:
+    /// The state of a delivery that has not arrived.
+    pub enum DeliveryState {
+        /// It will be tried, or tried again.
+        Waiting = "waiting",
+        /// It was given up.
+        Failed = "failed",
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
+use crate::words::words;
+
 /// The status of a feature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Feature {
@@ -22,31 +24,21 @@ pub struct Feature {
     pub config_key: String,
 }
 
-/// Whether a feature works.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FeatureState {
-    /// It runs.
-    On,
-    /// The owner has not switched it on.
-    Off,
-    /// It is configured but failing.
-    Degraded,
-    /// This build or this machine cannot support it.
-    Unavailable,
+words! {
+    /// Whether a feature works.
+    pub enum FeatureState {
+        /// It runs.
+        On = "on",
+        /// The owner has not switched it on.
+        Off = "off",
+        /// It is configured but failing.
+        Degraded = "degraded",
+        /// This build or this machine cannot support it.
+        Unavailable = "unavailable",
+    }
 }
 
 impl FeatureState {
-    /// Returns the word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::On => "on",
-            Self::Off => "off",
-            Self::Degraded => "degraded",
-            Self::Unavailable => "unavailable",
-        }
-    }
-
     /// Maps a switch to on or off.
     pub fn of_switch(is_on: bool) -> Self {
         if is_on { Self::On } else { Self::Off }

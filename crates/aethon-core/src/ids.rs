@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::parsed_text;
+
 /// The longest session id, in bytes.
 pub const MAX_SESSION_ID: usize = 200;
 
@@ -50,6 +52,8 @@ impl SessionId {
     }
 }
 
+parsed_text!(SessionId, InvalidId);
+
 /// Whether `name` is a valid channel name: 1 to 64 lower-case letters, digits, `-` and `_`.
 fn is_channel_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
@@ -86,6 +90,8 @@ impl AgentName {
         &*self.0 == MAIN_AGENT
     }
 }
+
+parsed_text!(AgentName, InvalidAgentName);
 
 impl Default for AgentName {
     fn default() -> Self {
@@ -179,36 +185,10 @@ text_id!(SessionId);
 text_id!(TurnId);
 text_id!(AgentName);
 
-impl TryFrom<String> for AgentName {
-    type Error = InvalidAgentName;
-    fn try_from(name: String) -> Result<Self, InvalidAgentName> {
-        Self::parse(&name)
-    }
-}
-
-impl From<AgentName> for String {
-    fn from(name: AgentName) -> Self {
-        name.as_str().to_owned()
-    }
-}
-
 impl std::str::FromStr for SessionId {
     type Err = InvalidId;
     fn from_str(id: &str) -> Result<Self, InvalidId> {
         Self::parse(id)
-    }
-}
-
-impl TryFrom<String> for SessionId {
-    type Error = InvalidId;
-    fn try_from(id: String) -> Result<Self, InvalidId> {
-        Self::parse(&id)
-    }
-}
-
-impl From<SessionId> for String {
-    fn from(id: SessionId) -> Self {
-        id.as_str().to_owned()
     }
 }
 

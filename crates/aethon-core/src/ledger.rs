@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
 use crate::token_usage::Usage;
+use crate::words::words;
 
 /// What a model costs, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -119,63 +120,29 @@ pub fn serialize_usd<S: Serializer>(amount: &f64, serializer: S) -> std::result:
     serializer.serialize_f64((amount * 1e9).round() / 1e9)
 }
 
-/// What a call was for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkKind {
-    /// Answering somebody.
-    #[default]
-    Turn,
-    /// Summarising older messages.
-    Compaction,
-    /// A specialist's part of a turn.
-    Delegation,
-    /// Turning text into vectors.
-    Embedding,
-    /// Transcribing speech.
-    Transcription,
-    /// A scheduled job.
-    Scheduled,
-    /// Testing what a model can do.
-    Test,
-    /// Work that nobody waits for; the first to stop when money runs short.
-    Background,
-    /// Calls that a crash cut off, at the last estimate of their cost. Only the ledger itself writes these.
-    Interrupted,
-}
-
-impl WorkKind {
-    /// All kinds.
-    pub const ALL: [Self; 9] = [
-        Self::Turn,
-        Self::Compaction,
-        Self::Delegation,
-        Self::Embedding,
-        Self::Transcription,
-        Self::Scheduled,
-        Self::Test,
-        Self::Background,
-        Self::Interrupted,
-    ];
-
-    /// Returns the word on the wire and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Turn => "turn",
-            Self::Compaction => "compaction",
-            Self::Delegation => "delegation",
-            Self::Embedding => "embedding",
-            Self::Transcription => "transcription",
-            Self::Scheduled => "scheduled",
-            Self::Test => "test",
-            Self::Background => "background",
-            Self::Interrupted => "interrupted",
-        }
-    }
-
-    /// Returns the kind with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+words! {
+    /// What a call was for.
+    #[derive(Default)]
+    pub enum WorkKind {
+        /// Answering somebody.
+        #[default]
+        Turn = "turn",
+        /// Summarising older messages.
+        Compaction = "compaction",
+        /// A specialist's part of a turn.
+        Delegation = "delegation",
+        /// Turning text into vectors.
+        Embedding = "embedding",
+        /// Transcribing speech.
+        Transcription = "transcription",
+        /// A scheduled job.
+        Scheduled = "scheduled",
+        /// Testing what a model can do.
+        Test = "test",
+        /// Work that nobody waits for; the first to stop when money runs short.
+        Background = "background",
+        /// Calls that a crash cut off, at the last estimate of their cost. Only the ledger itself writes these.
+        Interrupted = "interrupted",
     }
 }
 

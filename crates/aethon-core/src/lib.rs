@@ -77,6 +77,7 @@ pub mod usage;
 pub mod version;
 pub mod visible;
 pub mod weight;
+mod words;
 pub mod work;
 
 // Part of the interface: implementors of this crate's traits need the same versions.

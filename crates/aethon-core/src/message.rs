@@ -14,6 +14,7 @@ pub use crate::opaque::Opaque;
 use crate::token_usage::Usage;
 pub use crate::tool::{ToolCall, ToolResult};
 use crate::untrusted;
+use crate::words::words;
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,32 +227,19 @@ impl Message {
     }
 }
 
-/// How a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TurnEnd {
-    /// The model said all it had to say.
-    End,
-    /// It was stopped, or the program was shut down.
-    Stopped,
-    /// A loop, too many iterations, or the turn's time limit.
-    Limit,
-    /// The daily budget refused a model call.
-    Budget,
-    /// The model failed.
-    Error,
-}
-
-impl TurnEnd {
-    /// Returns the word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::End => "end",
-            Self::Stopped => "stopped",
-            Self::Limit => "limit",
-            Self::Budget => "budget",
-            Self::Error => "error",
-        }
+words! {
+    /// How a turn ended.
+    pub enum TurnEnd {
+        /// The model said all it had to say.
+        End = "end",
+        /// It was stopped, or the program was shut down.
+        Stopped = "stopped",
+        /// A loop, too many iterations, or the turn's time limit.
+        Limit = "limit",
+        /// The daily budget refused a model call.
+        Budget = "budget",
+        /// The model failed.
+        Error = "error",
     }
 }
 

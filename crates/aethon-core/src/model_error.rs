@@ -2,72 +2,40 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use crate::words::words;
 
-/// The classes of failure that callers treat differently.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ModelErrorKind {
-    /// The key is missing, wrong, or not allowed to use the model.
-    Auth,
-    /// The account has no credit or quota left; retrying does not help.
-    Quota,
-    /// Too many requests; retrying later helps.
-    RateLimit,
-    /// The request does not fit the context window.
-    ContextLength,
-    /// The service is overloaded or failing (5xx).
-    Overloaded,
-    /// The service was unreachable, or the connection broke.
-    Network,
-    /// Nothing arrived for too long.
-    Timeout,
-    /// The service does not know the model or the path.
-    NotFound,
-    /// The service refuses this content.
-    Refused,
-    /// The service says that the request is wrong.
-    InvalidRequest,
-    /// The answer could not be understood.
-    Malformed,
+words! {
+    /// The classes of failure that callers treat differently.
+    pub enum ModelErrorKind {
+        /// The key is missing, wrong, or not allowed to use the model.
+        Auth = "auth",
+        /// The account has no credit or quota left; retrying does not help.
+        Quota = "quota",
+        /// Too many requests; retrying later helps.
+        RateLimit = "rate_limit",
+        /// The request does not fit the context window.
+        ContextLength = "context_length",
+        /// The service is overloaded or failing (5xx).
+        Overloaded = "overloaded",
+        /// The service was unreachable, or the connection broke.
+        Network = "network",
+        /// Nothing arrived for too long.
+        Timeout = "timeout",
+        /// The service does not know the model or the path.
+        NotFound = "not_found",
+        /// The service refuses this content.
+        Refused = "refused",
+        /// The service says that the request is wrong.
+        InvalidRequest = "invalid_request",
+        /// The answer could not be understood.
+        Malformed = "malformed",
+    }
 }
 
 impl ModelErrorKind {
-    /// All of them.
-    pub const ALL: [Self; 11] = [
-        Self::Auth,
-        Self::Quota,
-        Self::RateLimit,
-        Self::ContextLength,
-        Self::Overloaded,
-        Self::Network,
-        Self::Timeout,
-        Self::NotFound,
-        Self::Refused,
-        Self::InvalidRequest,
-        Self::Malformed,
-    ];
-
-    /// Returns the kind with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.code() == word)
-    }
-
     /// Returns the stable word for errors on the wire.
     pub fn code(self) -> &'static str {
-        match self {
-            Self::Auth => "auth",
-            Self::Quota => "quota",
-            Self::RateLimit => "rate_limit",
-            Self::ContextLength => "context_length",
-            Self::Overloaded => "overloaded",
-            Self::Network => "network",
-            Self::Timeout => "timeout",
-            Self::NotFound => "not_found",
-            Self::Refused => "refused",
-            Self::InvalidRequest => "invalid_request",
-            Self::Malformed => "malformed",
-        }
+        self.as_str()
     }
 }
 

@@ -16,6 +16,7 @@ use crate::ids::{SessionId, unique};
 use crate::import::{NewSession, SessionImport};
 use crate::message::{Block, Message};
 use crate::untrusted;
+use crate::words::words;
 
 /// The recordings of a home.
 #[async_trait]
@@ -156,34 +157,15 @@ pub struct RecordingEntry {
     pub sha256: String,
 }
 
-/// The part of the program that an event comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Layer {
-    /// The program itself: the recording, the session.
-    Sys,
-    /// Calls of tools and their results.
-    Tool,
-    /// The agent: turns and models.
-    Agent,
-}
-
-impl Layer {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Sys, Self::Tool, Self::Agent];
-
-    /// Returns the word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sys => "sys",
-            Self::Tool => "tool",
-            Self::Agent => "agent",
-        }
-    }
-
-    /// Returns the layer with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|layer| layer.as_str() == word)
+words! {
+    /// The part of the program that an event comes from.
+    pub enum Layer {
+        /// The program itself: the recording, the session.
+        Sys = "sys",
+        /// Calls of tools and their results.
+        Tool = "tool",
+        /// The agent: turns and models.
+        Agent = "agent",
     }
 }
 

@@ -1,7 +1,8 @@
 //! The status of channels: what their supervisor sees from outside, and what a channel reports itself.
 
 use jiff::Timestamp;
-use serde::Serialize;
+
+use crate::words::words;
 
 /// The health of a channel, as its supervisor sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,30 +25,19 @@ pub enum ChannelHealth {
     Ended,
 }
 
-/// Whether a channel works.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ChannelState {
-    /// It receives and sends messages.
-    Running,
-    /// It is starting.
-    #[default]
-    Connecting,
-    /// It is failing and being retried.
-    Degraded,
-    /// The owner has not switched it on, or it has ended.
-    Off,
-}
-
-impl ChannelState {
-    /// Returns the word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Connecting => "connecting",
-            Self::Degraded => "degraded",
-            Self::Off => "off",
-        }
+words! {
+    /// Whether a channel works.
+    #[derive(Default)]
+    pub enum ChannelState {
+        /// It receives and sends messages.
+        Running = "running",
+        /// It is starting.
+        #[default]
+        Connecting = "connecting",
+        /// It is failing and being retried.
+        Degraded = "degraded",
+        /// The owner has not switched it on, or it has ended.
+        Off = "off",
     }
 }
 

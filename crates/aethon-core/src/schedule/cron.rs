@@ -5,12 +5,12 @@
 //! restricted, either one suffices; a field that begins with `*` does not count as restricted, as in the crontabs of
 //! Debian and Red Hat.
 
-use std::fmt;
-
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, TimeZone};
 use jiff::{SignedDuration, Span, Timestamp};
 use serde::{Deserialize, Serialize};
+
+use crate::words::parsed_text;
 
 /// How many days ahead to look; what is not due by then never is. A leap day on a certain weekday comes every 28 years,
 /// and every 40 across the turn of most centuries.
@@ -97,6 +97,8 @@ impl Cron {
             .flat_map(move |hour| numbers(self.minutes).map(move |minute| date.at(hour, minute, 0, 0)))
     }
 }
+
+parsed_text!(shown Cron, InvalidCron);
 
 /// The numbers in a set.
 fn numbers(set: u64) -> impl Iterator<Item = i8> {
@@ -209,25 +211,6 @@ impl Field {
 
     fn wrong(&self, found: &str, why: &str) -> InvalidCron {
         InvalidCron(format!("{found:?} in the {} field is wrong: {why}", self.name))
-    }
-}
-
-impl fmt::Display for Cron {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl TryFrom<String> for Cron {
-    type Error = InvalidCron;
-    fn try_from(text: String) -> Result<Self, InvalidCron> {
-        Self::parse(&text)
-    }
-}
-
-impl From<Cron> for String {
-    fn from(cron: Cron) -> Self {
-        cron.text
     }
 }
 

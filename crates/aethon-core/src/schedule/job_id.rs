@@ -1,8 +1,8 @@
 //! The id of a job.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
+
+use crate::words::parsed_text;
 
 /// The id of a job: 1 to 64 letters, digits, `-`, `_` and `.`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,21 +35,4 @@ impl JobId {
     }
 }
 
-impl fmt::Display for JobId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for JobId {
-    type Error = InvalidJobId;
-    fn try_from(id: String) -> Result<Self, InvalidJobId> {
-        Self::parse(&id)
-    }
-}
-
-impl From<JobId> for String {
-    fn from(id: JobId) -> Self {
-        id.0
-    }
-}
+parsed_text!(shown JobId, InvalidJobId);

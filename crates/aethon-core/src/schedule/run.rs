@@ -4,40 +4,21 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::job_id::JobId;
+use crate::words::words;
 
-/// The status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunStatus {
-    /// It is running.
-    Running,
-    /// It succeeded.
-    Ok,
-    /// It failed.
-    Error,
-    /// It was skipped, because the previous run had not ended.
-    Skipped,
-    /// The program was not running at its time.
-    Missed,
-}
-
-impl RunStatus {
-    const ALL: [Self; 5] = [Self::Running, Self::Ok, Self::Error, Self::Skipped, Self::Missed];
-
-    /// Returns the word on the wire and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Running => "running",
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Skipped => "skipped",
-            Self::Missed => "missed",
-        }
-    }
-
-    /// Returns the status with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
+words! {
+    /// The status of a run.
+    pub enum RunStatus {
+        /// It is running.
+        Running = "running",
+        /// It succeeded.
+        Ok = "ok",
+        /// It failed.
+        Error = "error",
+        /// It was skipped, because the previous run had not ended.
+        Skipped = "skipped",
+        /// The program was not running at its time.
+        Missed = "missed",
     }
 }
 

@@ -1,12 +1,12 @@
 //! A SOP as it was parsed: its parameters and steps, and the text they come from.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::version::Version;
+use crate::words::parsed_text;
 
 /// The name of a SOP: 1 to 64 lower-case letters, digits and `-`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,24 +35,7 @@ impl SopName {
     }
 }
 
-impl fmt::Display for SopName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl TryFrom<String> for SopName {
-    type Error = InvalidSopName;
-    fn try_from(name: String) -> Result<Self, InvalidSopName> {
-        Self::parse(&name)
-    }
-}
-
-impl From<SopName> for String {
-    fn from(name: SopName) -> Self {
-        name.as_str().to_owned()
-    }
-}
+parsed_text!(shown SopName, InvalidSopName);
 
 /// A parsed SOP.
 #[derive(Debug, Clone, PartialEq)]

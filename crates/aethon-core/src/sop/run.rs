@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::SopName;
 use crate::error::Result;
 use crate::ids::{SessionId, TurnId};
+use crate::words::words;
 
 /// A run of a SOP.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,45 +46,25 @@ pub struct SopRun {
     pub error: Option<String>,
 }
 
-/// The state of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SopRunState {
-    /// The program is waiting for parameters.
-    Asking,
-    /// A turn is working on it.
-    Running,
-    /// Its turn ended before the last step: the person has to answer.
-    Waiting,
-    /// Everything is done.
-    Done,
-    /// A turn of it failed.
-    Failed,
-    /// A person stopped it.
-    Stopped,
+words! {
+    /// The state of a run.
+    pub enum SopRunState {
+        /// The program is waiting for parameters.
+        Asking = "asking",
+        /// A turn is working on it.
+        Running = "running",
+        /// Its turn ended before the last step: the person has to answer.
+        Waiting = "waiting",
+        /// Everything is done.
+        Done = "done",
+        /// A turn of it failed.
+        Failed = "failed",
+        /// A person stopped it.
+        Stopped = "stopped",
+    }
 }
 
 impl SopRunState {
-    const ALL: [Self; 6] =
-        [Self::Asking, Self::Running, Self::Waiting, Self::Done, Self::Failed, Self::Stopped];
-
-    /// Returns the word on the wire and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Asking => "asking",
-            Self::Running => "running",
-            Self::Waiting => "waiting",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    /// Returns the state with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
-
     /// Returns whether the next message of its session continues it.
     pub fn awaits_message(self) -> bool {
         matches!(self, Self::Asking | Self::Waiting)

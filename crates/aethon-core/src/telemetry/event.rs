@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::ids::{SessionId, TurnId};
 use crate::ledger::{LedgerEntry, WorkKind};
+use crate::words::words;
 
 /// The most characters of a detail.
 const MAX_DETAIL: usize = 500;
@@ -12,99 +13,45 @@ const MAX_DETAIL: usize = 500;
 /// The most characters of a name.
 const MAX_NAME: usize = 120;
 
-/// What kind of thing happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TelemetryKind {
-    /// A tool ran or was refused.
-    ToolCall,
-    /// A model was asked.
-    ModelCall,
-    /// A turn ended.
-    Turn,
-    /// A hook or a rule refused something.
-    Denial,
-    /// A person was asked, with the outcome.
-    Approval,
-    /// An attempt at a delivery.
-    Delivery,
-    /// A run of a scheduled job ended.
-    Job,
-    /// A channel changed its state.
-    Channel,
-    /// Something was logged as an error.
-    Error,
-}
-
-impl TelemetryKind {
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::ToolCall,
-        Self::ModelCall,
-        Self::Turn,
-        Self::Denial,
-        Self::Approval,
-        Self::Delivery,
-        Self::Job,
-        Self::Channel,
-        Self::Error,
-    ];
-
-    /// Returns its stable word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ToolCall => "tool_call",
-            Self::ModelCall => "model_call",
-            Self::Turn => "turn",
-            Self::Denial => "denial",
-            Self::Approval => "approval",
-            Self::Delivery => "delivery",
-            Self::Job => "job",
-            Self::Channel => "channel",
-            Self::Error => "error",
-        }
-    }
-
-    /// Returns the kind with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+words! {
+    from_word:
+    /// What kind of thing happened.
+    pub enum TelemetryKind {
+        /// A tool ran or was refused.
+        ToolCall = "tool_call",
+        /// A model was asked.
+        ModelCall = "model_call",
+        /// A turn ended.
+        Turn = "turn",
+        /// A hook or a rule refused something.
+        Denial = "denial",
+        /// A person was asked, with the outcome.
+        Approval = "approval",
+        /// An attempt at a delivery.
+        Delivery = "delivery",
+        /// A run of a scheduled job ended.
+        Job = "job",
+        /// A channel changed its state.
+        Channel = "channel",
+        /// Something was logged as an error.
+        Error = "error",
     }
 }
 
-/// The outcome.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TelemetryStatus {
-    /// It succeeded.
-    Ok,
-    /// It failed.
-    Error,
-    /// A rule or a person said no.
-    Denied,
-    /// It was stopped, or ended by itself before it was done.
-    Stopped,
-    /// It was skipped.
-    Skipped,
-}
-
-impl TelemetryStatus {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Ok, Self::Error, Self::Denied, Self::Stopped, Self::Skipped];
-
-    /// Returns its stable word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Error => "error",
-            Self::Denied => "denied",
-            Self::Stopped => "stopped",
-            Self::Skipped => "skipped",
-        }
-    }
-
-    /// Returns the status with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
+words! {
+    from_word:
+    /// The outcome.
+    pub enum TelemetryStatus {
+        /// It succeeded.
+        Ok = "ok",
+        /// It failed.
+        Error = "error",
+        /// A rule or a person said no.
+        Denied = "denied",
+        /// It was stopped, or ended by itself before it was done.
+        Stopped = "stopped",
+        /// It was skipped.
+        Skipped = "skipped",
     }
 }
 

@@ -7,6 +7,7 @@ use super::command::WorkCommand;
 use crate::ids::SessionId;
 use crate::message::Destination;
 use crate::person::Person;
+use crate::words::words;
 
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -104,45 +105,25 @@ pub struct WorkSpent {
     pub seconds: f64,
 }
 
-/// The state of a piece of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkState {
-    /// It is waiting to be worked on.
-    Queued,
-    /// It is being worked on.
-    Running,
-    /// A person has paused it.
-    Paused,
-    /// Every task is done.
-    Done,
-    /// A task failed for good, or a limit was reached.
-    Failed,
-    /// A person ended it.
-    Stopped,
+words! {
+    /// The state of a piece of work.
+    pub enum WorkState {
+        /// It is waiting to be worked on.
+        Queued = "queued",
+        /// It is being worked on.
+        Running = "running",
+        /// A person has paused it.
+        Paused = "paused",
+        /// Every task is done.
+        Done = "done",
+        /// A task failed for good, or a limit was reached.
+        Failed = "failed",
+        /// A person ended it.
+        Stopped = "stopped",
+    }
 }
 
 impl WorkState {
-    const ALL: [Self; 6] =
-        [Self::Queued, Self::Running, Self::Paused, Self::Done, Self::Failed, Self::Stopped];
-
-    /// Returns the word on the wire and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    /// Returns the state with this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
-
     /// Returns whether it has reached a final state.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Stopped)

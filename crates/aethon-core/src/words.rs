@@ -1,0 +1,63 @@
+//! What many types of this vocabulary have in common: stable words, and text that is validated once.
+
+/// Defines an enumeration of which each value has a word that never changes: on the wire, in the database, and for serde.
+/// The function that finds a value by its word is called `parse`, or as it says before the colon.
+macro_rules! words {
+    ($(#[$about:meta])* pub enum $name:ident { $($(#[$each:meta])* $value:ident = $word:literal,)+ }) => {
+        $crate::words::words! { parse: $(#[$about])* pub enum $name { $($(#[$each])* $value = $word,)+ } }
+    };
+    ($parse:ident: $(#[$about:meta])* pub enum $name:ident { $($(#[$each:meta])* $value:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, ::serde::Serialize, ::serde::Deserialize)]
+        pub enum $name {
+            $($(#[$each])* #[serde(rename = $word)] $value,)+
+        }
+
+        impl $name {
+            /// All of them, in their order.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$value),+];
+
+            /// Returns its stable word.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$value => $word,)+
+                }
+            }
+
+            /// Returns the one with this word.
+            pub fn $parse(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.as_str() == word)
+            }
+        }
+    };
+}
+
+/// Lets a validated text be read from any text, and be written as one again. `parse` of the type validates.
+macro_rules! parsed_text {
+    ($name:ident, $invalid:ident) => {
+        impl TryFrom<String> for $name {
+            type Error = $invalid;
+
+            fn try_from(text: String) -> Result<Self, $invalid> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.as_str().to_owned()
+            }
+        }
+    };
+    (shown $name:ident, $invalid:ident) => {
+        $crate::words::parsed_text!($name, $invalid);
+
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+pub(crate) use {parsed_text, words};
