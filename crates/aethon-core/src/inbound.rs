@@ -302,7 +302,7 @@ impl Handling {
 }
 
 /// Where a reply is also delivered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Destination {
     /// The channel that delivers it.
     pub channel: String,

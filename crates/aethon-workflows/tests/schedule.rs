@@ -29,7 +29,7 @@ use aethon_core::shutdown::{Shutdown, ShutdownTrigger};
 use aethon_core::surface::Surface;
 use aethon_core::testkit::MemoryStore;
 use aethon_core::version::Expected;
-use aethon_workflows::schedule::{BookOptions, JobBook, Scheduler, SchedulerParts, StrangerJobs};
+use aethon_workflows::schedule::{BookOptions, BookParts, JobBook, Scheduler, SchedulerParts, StrangerJobs};
 use aethon_workflows::sop::SopFolder;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
@@ -160,8 +160,14 @@ impl Bench {
             channels,
             without_home: vec!["owl".to_owned()],
         };
-        let kept = (store.clone() as _, store.clone() as _);
-        JobBook::new(kept, sops, options, (self.clock.clone(), Default::default()))
+        JobBook::new(BookParts {
+            jobs: store.clone(),
+            runs: store.clone(),
+            sops,
+            options,
+            clock: self.clock.clone(),
+            bus: Default::default(),
+        })
     }
 
     async fn add(&self, request: JobRequest) {

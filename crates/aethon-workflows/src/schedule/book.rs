@@ -19,6 +19,7 @@ use jiff::Timestamp;
 
 use super::ScheduleWake;
 use super::check::{check, obstacles};
+use super::options::BookOptions;
 use super::strangers::StrangerJobs;
 
 /// The most jobs.
@@ -27,17 +28,20 @@ const MAX_JOBS: usize = 2_000;
 /// How often a job is read again that was changed while it was being paused.
 const ATTEMPTS: usize = 8;
 
-/// The configuration of jobs.
-#[derive(Debug, Clone)]
-pub struct BookOptions {
-    /// Whether jobs run by themselves.
-    pub is_enabled: bool,
-    /// The channel to which a job delivers by default.
-    pub default_channel: String,
-    /// The channels that are set up.
-    pub channels: Vec<String>,
-    /// Those of them to which a delivery has to name its recipient, because `channels.NAME.home` is empty.
-    pub without_home: Vec<String>,
+/// What a book of jobs needs.
+pub struct BookParts {
+    /// The stored jobs.
+    pub jobs: Arc<dyn JobStore>,
+    /// The stored runs.
+    pub runs: Arc<dyn RunLog>,
+    /// The SOPs that jobs may run.
+    pub sops: Arc<dyn SopCatalog>,
+    /// The configuration.
+    pub options: BookOptions,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Announces changes of jobs and runs.
+    pub bus: EventBus,
 }
 
 /// An assistant's jobs. Cheap to clone; clones share everything.
@@ -54,13 +58,9 @@ pub struct JobBook {
 }
 
 impl JobBook {
-    /// Jobs and runs kept in these stores, with SOPs from this catalog.
-    pub fn new(
-        (jobs, runs): (Arc<dyn JobStore>, Arc<dyn RunLog>),
-        sops: Arc<dyn SopCatalog>,
-        options: BookOptions,
-        (clock, bus): (Arc<dyn Clock>, EventBus),
-    ) -> Self {
+    /// A book over these parts.
+    pub fn new(parts: BookParts) -> Self {
+        let BookParts { jobs, runs, sops, options, clock, bus } = parts;
         Self { jobs, runs, sops, options, clock, bus, wake: ScheduleWake::default(), strangers: None }
     }
 

@@ -12,7 +12,7 @@ use aethon_core::time::to_millisecond;
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 
-use super::book::BookOptions;
+use super::options::BookOptions;
 use crate::sop::read_input;
 
 /// The longest prompt, in characters.
@@ -54,7 +54,7 @@ pub(super) async fn check(
         }
     };
     let timing = timing(&request, now, &mut findings);
-    let task = task(&request, (sops, origin), &mut findings).await?;
+    let task = task(&request, origin, sops, &mut findings).await?;
     let channel = request.channel.unwrap_or_else(|| options.default_channel.clone());
     if let Some(fault) = channel_fault(&channel, options) {
         findings.add("channel", fault);
@@ -186,7 +186,8 @@ fn timing(request: &JobRequest, now: Timestamp, findings: &mut Findings) -> Opti
 
 async fn task(
     request: &JobRequest,
-    (sops, origin): (&dyn SopCatalog, Origin),
+    origin: Origin,
+    sops: &dyn SopCatalog,
     findings: &mut Findings,
 ) -> Result<Task, JobRefusal> {
     let prompt = request.prompt.clone();

@@ -122,17 +122,17 @@ impl RunExecutor {
     async fn notify_failure(&self, job: &Job, run: &RunRecord, error: &str) {
         let text = format!("The job `{}` could not run: {error}", job.job_id);
         let key = format!("failed:{}", run.run_id);
-        self.notify((job.channel.clone(), job.recipient.clone()), &key, text).await;
+        self.notify(destination(job), &key, text).await;
     }
 
     /// Tells the owner about missed runs.
-    pub(super) async fn notify_misses(&self, to: (String, Option<String>), missed: &[MissedRun]) {
+    pub(super) async fn notify_misses(&self, to: Destination, missed: &[MissedRun]) {
         self.notify(to, &format!("missed:{}", unique()), missed::message(missed)).await;
     }
 
     /// Sends the owner a text of the program's own, through the outbox like every reply.
-    async fn notify(&self, (channel, recipient): (String, Option<String>), key: &str, text: String) {
-        if self.channels.get(&channel).is_err() {
+    async fn notify(&self, to: Destination, key: &str, text: String) {
+        if self.channels.get(&to.channel).is_err() {
             // It is in the log and in the list of jobs.
             return;
         }
@@ -143,7 +143,7 @@ impl RunExecutor {
             .of_kind(WorkKind::Scheduled)
             .with_oneshot(true)
             .with_dedupe(dedupe)
-            .delivered_to(Destination { channel, recipient })
+            .delivered_to(to)
             .handled_by(Handling::Program { answer: text });
         if let Err(error) = self.submit(inbound).await {
             tracing::warn!(%error, "the owner could not be told of a job");
@@ -163,7 +163,6 @@ fn inbound(job: &Job, run: &RunRecord) -> Result<Inbound> {
     };
     let handling = job.task.sop_name.clone().map_or(Handling::Model, Handling::sop);
     let dedupe = Dedupe { id: format!("schedule:{}", run.run_id), fingerprint: None, valid_for: None };
-    let destination = Destination { channel: job.channel.clone(), recipient: job.recipient.clone() };
     Ok(Inbound::say(session, text)
         .from_sender(job.job_id.as_str())
         .for_person(job.person.clone())
@@ -171,8 +170,13 @@ fn inbound(job: &Job, run: &RunRecord) -> Result<Inbound> {
         .of_kind(WorkKind::Scheduled)
         .with_oneshot(true)
         .with_dedupe(dedupe)
-        .delivered_to(destination)
+        .delivered_to(destination(job))
         .handled_by(handling))
+}
+
+/// Where the result of a job is delivered.
+pub(super) fn destination(job: &Job) -> Destination {
+    Destination { channel: job.channel.clone(), recipient: job.recipient.clone() }
 }
 
 fn outcome(reply: &Reply) -> Outcome {

@@ -9,12 +9,14 @@ mod book;
 mod check;
 mod executor;
 mod missed;
+mod options;
 mod scheduler;
 mod strangers;
 mod wake;
 mod watch;
 
-pub use book::{BookOptions, JobBook};
+pub use book::{BookParts, JobBook};
+pub use options::BookOptions;
 pub use scheduler::{Scheduler, SchedulerParts};
 pub use strangers::StrangerJobs;
 pub use wake::ScheduleWake;

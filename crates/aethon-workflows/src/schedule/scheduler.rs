@@ -13,6 +13,7 @@ use aethon_core::assistant::Assistant;
 use aethon_core::channel::Channels;
 use aethon_core::error::Result;
 use aethon_core::event::JobChange;
+use aethon_core::message::Destination;
 use aethon_core::schedule::{BeginRun, Due, JobRecord, Missed, RunRecord, RunStatus, Timing};
 use aethon_core::shutdown::Shutdown;
 use jiff::Timestamp;
@@ -20,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::book::JobBook;
-use super::executor::{LAST_RETRY, RunExecutor};
+use super::executor::{LAST_RETRY, RunExecutor, destination};
 use super::missed::MissedRun;
 use super::watch::{Absence, Watch};
 
@@ -62,7 +63,7 @@ pub struct Scheduler {
 }
 
 /// Missed runs found in one pass, by where they are reported.
-type Misses = BTreeMap<(String, Option<String>), Vec<MissedRun>>;
+type Misses = BTreeMap<Destination, Vec<MissedRun>>;
 
 /// What one pass found.
 #[derive(Default)]
@@ -234,9 +235,12 @@ impl Scheduler {
             RunStatus::Running => self.start(run),
             RunStatus::Missed => {
                 tracing::warn!(job = %job.job_id, at = %run.started_at, "a run of a job was missed");
-                let to = (job.channel.clone(), job.recipient.clone());
                 let absence = absence.unwrap_or(Absence::Stopped);
-                pass.misses.entry(to).or_default().push(MissedRun::new(job, run.started_at, absence));
+                pass.misses.entry(destination(job)).or_default().push(MissedRun::new(
+                    job,
+                    run.started_at,
+                    absence,
+                ));
             }
             _ => {
                 tracing::warn!(job = %job.job_id, "a run of a job was left out, because the one before it runs still")

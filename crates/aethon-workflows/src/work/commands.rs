@@ -47,9 +47,9 @@ impl WorkCommands {
             ["pause"] | ["resume"] if !person.is_owner() => Ok(NOT_YOURS.to_owned()),
             ["pause"] => self.0.pause(true).await.map(|()| PAUSED.to_owned()).map_err(WorkRefusal::from),
             ["resume"] => self.0.pause(false).await.map(|()| GOES_ON.to_owned()).map_err(WorkRefusal::from),
-            ["pause", id] => self.command((person, id), WorkCommand::Pause).await,
-            ["resume", id] => self.command((person, id), WorkCommand::Resume).await,
-            ["cancel" | "stop", id] => self.command((person, id), WorkCommand::Stop).await,
+            ["pause", id] => self.command(person, id, WorkCommand::Pause).await,
+            ["resume", id] => self.command(person, id, WorkCommand::Resume).await,
+            ["cancel" | "stop", id] => self.command(person, id, WorkCommand::Stop).await,
             ["show", id] => self.show(person, id).await,
             _ => Ok(USAGE.to_owned()),
         };
@@ -75,7 +75,8 @@ impl WorkCommands {
 
     async fn command(
         &self,
-        (person, id): (&Person, &str),
+        person: &Person,
+        id: &str,
         command: WorkCommand,
     ) -> std::result::Result<String, WorkRefusal> {
         let work = self.0.visible(id, |work| person.may_see(&work.person)).await?;

@@ -81,7 +81,8 @@ enum Attempt {
 impl WorkRunner {
     /// A runner.
     pub fn new(
-        (works, limits): (Works, WorkLimits),
+        works: Works,
+        limits: WorkLimits,
         assistant: Arc<dyn Assistant>,
         channels: Channels,
         idle: Idle,
@@ -239,7 +240,7 @@ impl WorkRunner {
         }
         self.limits.begin(&work.work_id);
         let attempt = self.attempt(&work, task.number).await;
-        self.record_outcome((work.work_id.as_str(), task.number), attempt).await
+        self.record_outcome(&work.work_id, task.number, attempt).await
     }
 
     /// Submits the attempt, and waits for its end or for a request.
@@ -296,7 +297,7 @@ impl WorkRunner {
     }
 
     /// Records the outcome of an attempt.
-    async fn record_outcome(&mut self, (work_id, number): (&str, u32), attempt: Attempt) -> Result<()> {
+    async fn record_outcome(&mut self, work_id: &str, number: u32, attempt: Attempt) -> Result<()> {
         if matches!(attempt, Attempt::Open) {
             // The turn stays open as well, and the next start joins it. Nothing more is begun here.
             return std::future::pending().await;

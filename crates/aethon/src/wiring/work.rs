@@ -36,6 +36,6 @@ pub(crate) fn runner(aethon: &Aethon, channels: &Channels) -> WorkRunner {
         every: minutes(work.ambient.every_minutes),
         pulse: (work.pulse_minutes > 0).then(|| minutes(work.pulse_minutes)),
     };
-    let kept = (parts.works.clone(), parts.limits.clone());
-    WorkRunner::new(kept, aethon.assistant(), channels.clone(), idle)
+    let (works, limits) = (parts.works.clone(), parts.limits.clone());
+    WorkRunner::new(works, limits, aethon.assistant(), channels.clone(), idle)
 }

@@ -13,7 +13,7 @@ use aethon_core::sop::SopName;
 use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 use aethon_workflows::Commands;
-use aethon_workflows::schedule::{BookOptions, JobBook, StrangerJobs};
+use aethon_workflows::schedule::{BookOptions, BookParts, JobBook, StrangerJobs};
 use aethon_workflows::sop::{SopFolder, SopHistory, SopParts, SopRouter, Sops};
 use aethon_workflows::specialists::{ManageSpecialists, SpecialistFolder};
 use aethon_workflows::work::{Tasks, WorkCommands, WorkLimits, Works};
@@ -65,7 +65,6 @@ impl WorkflowParts {
             channels: channels(&prepared.config, &prepared.parts.channels),
             without_home: without_home(&prepared.config),
         };
-        let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
         let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
         let sops = Sops::new(SopParts {
             catalog: catalog.clone(),
@@ -78,7 +77,15 @@ impl WorkflowParts {
         let works = super::work::works(&prepared.config, storage, clock.clone());
         let limits = WorkLimits::new(board.clone(), works.clone());
         let strangers = StrangerJobs::new(storage.channel_records.clone(), scheduler.max_stranger_jobs);
-        let book = JobBook::new(stored, catalog, options, (clock, bus)).with_stranger_limit(strangers);
+        let book = BookParts {
+            jobs: storage.workflows.jobs.clone(),
+            runs: storage.workflows.job_runs.clone(),
+            sops: catalog,
+            options,
+            clock,
+            bus,
+        };
+        let book = JobBook::new(book).with_stranger_limit(strangers);
         let specialists = super::specialists::folder(prepared);
         let files = specialists.clone().map(|folder| folder as Arc<dyn Instructions>);
         let instructions = files.into_iter().chain([instructions]).collect();

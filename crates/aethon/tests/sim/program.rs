@@ -17,7 +17,7 @@ use aethon_core::shutdown::ShutdownTrigger;
 use aethon_core::testkit::NoWorkflows;
 use aethon_core::tool::FixedTools;
 use aethon_core::usage::Budget;
-use aethon_workflows::schedule::{BookOptions, JobBook, Scheduler, SchedulerParts};
+use aethon_workflows::schedule::{BookOptions, BookParts, JobBook, Scheduler, SchedulerParts};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -92,12 +92,14 @@ impl Program {
         let ((one, shutdown), (other, end)) = (ShutdownTrigger::pair(), ShutdownTrigger::pair());
         let worker = Worker::new(store.clone(), channels.clone(), world.clock.clone(), wake);
         tokio::spawn(worker.run(shutdown));
-        let book = JobBook::new(
-            (store.clone() as _, store.clone() as _),
-            Arc::new(NoWorkflows),
-            job_options(),
-            (world.clock.clone(), EventBus::default()),
-        );
+        let book = JobBook::new(BookParts {
+            jobs: store.clone(),
+            runs: store.clone(),
+            sops: Arc::new(NoWorkflows),
+            options: job_options(),
+            clock: world.clock.clone(),
+            bus: EventBus::default(),
+        });
         let assistant = Arc::new(self.engine.clone());
         let scheduler = Scheduler::new(SchedulerParts { book, assistant, channels });
         tokio::spawn(scheduler.run(end));

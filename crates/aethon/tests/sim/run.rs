@@ -7,7 +7,7 @@ use std::time::Duration;
 use aethon_core::event::EventBus;
 use aethon_core::schedule::{JobRequest, Origin, Schedule};
 use aethon_core::testkit::{NoWorkflows, count_words};
-use aethon_workflows::schedule::JobBook;
+use aethon_workflows::schedule::{BookParts, JobBook};
 use jiff::SignedDuration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -111,12 +111,14 @@ async fn settle_down(world: &Arc<World>, slots: &[Arc<Slot>], (sessions, waits):
 
 /// Jobs that are due once, soon, whoever runs then.
 async fn add_jobs(world: &Arc<World>) {
-    let book = JobBook::new(
-        (world.store.clone() as _, world.store.clone() as _),
-        Arc::new(NoWorkflows),
-        job_options(),
-        (world.clock.clone(), EventBus::default()),
-    );
+    let book = JobBook::new(BookParts {
+        jobs: world.store.clone(),
+        runs: world.store.clone(),
+        sops: Arc::new(NoWorkflows),
+        options: job_options(),
+        clock: world.clock.clone(),
+        bus: EventBus::default(),
+    });
     for number in 0..world.below(3) {
         let soon = SignedDuration::from_millis(500 + world.below(15_000) as i64);
         let run_at = aethon_core::clock::Clock::now(&*world.clock) + soon;

@@ -78,9 +78,9 @@ impl Stage {
     /// A runner at work, until it is told to end.
     fn start(&self) -> (JoinHandle<()>, ShutdownTrigger) {
         let (trigger, shutdown): (ShutdownTrigger, Shutdown) = ShutdownTrigger::pair();
-        let kept = (self.works.clone(), self.limits.clone());
+        let (works, limits) = (self.works.clone(), self.limits.clone());
         let assistant: Arc<dyn Assistant> = Arc::new(self.test.engine.clone());
-        let runner = WorkRunner::new(kept, assistant, Channels::default(), self.idle.clone());
+        let runner = WorkRunner::new(works, limits, assistant, Channels::default(), self.idle.clone());
         (tokio::spawn(runner.run(shutdown)), trigger)
     }
 
