@@ -105,7 +105,7 @@ const TARGETS: [&[&str]; 7] = [
 /// The number of seeds run for every change.
 const USUAL_SEEDS: &str = "10000";
 /// The simulation test that takes its seeds from the environment.
-const SEEDS_TEST: &str = "seeds_that_somebody_asks_for";
+const SEEDS_TEST: &str = "seeds_from_the_environment";
 
 /// The tests of the suite whose troubles `torture` runs beside its kills.
 const TROUBLES: &str = "tortured_by_";

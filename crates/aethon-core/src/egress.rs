@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_no_rule() {
+    fn invalid_hosts_are_no_egress_rules() {
         for text in [
             "",
             " ",

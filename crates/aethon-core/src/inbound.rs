@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_stored_before_there_were_agents_is_for_the_main_one() {
+    fn messages_stored_without_an_agent_go_to_the_main_agent() {
         let stored = r#"{"session":"webchat:a","channel":"webchat","sender":"owner","dedupe":null,
             "intent":{"intent":"say"},"text":"hi"}"#;
         let inbound: Inbound = serde_json::from_str(stored).unwrap();

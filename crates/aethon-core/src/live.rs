@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_taken_a_value_keeps_it() {
+    fn live_value_that_was_taken_stays_after_a_replacement() {
         let live = Live::new(1);
         let (taken, clone) = (live.get(), live.clone());
         clone.set(2);

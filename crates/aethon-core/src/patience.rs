@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_a_storage_that_fails_is_waited_for() {
+    async fn temporary_storage_failures_are_retried_and_others_are_not() {
         assert_eq!(attempts(|| Error::unavailable("the disk is full")).await, 100, "until it is closed");
         assert_eq!(attempts(|| Error::damaged("the database is damaged")).await, 1);
         assert_eq!(attempts(|| Error::internal("a fault")).await, MAX_FAULTS);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_read_that_fails_alone_and_for_long_has_met_damage() {
+    async fn read_that_keeps_failing_alone_counts_as_damage() {
         let (health, tried) = (StorageHealth::default(), Cell::new(0));
         let attempt = || async {
             tried.set(tried.get() + 1);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_read_that_fails_for_long_for_lack_of_something_is_no_damage() {
+    async fn read_that_fails_for_lack_of_resources_is_no_damage() {
         let (health, tried) = (StorageHealth::default(), Cell::new(0));
         let attempt = || async {
             tried.set(tried.get() + 1);

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_offers_besides_answers_has_a_usual_model() {
+    fn embedders_and_transcribers_have_a_default_model() {
         assert_eq!(Provider::Mistral.embedding_model(), Some("mistral-embed"));
         assert_eq!(Provider::Anthropic.embedding_model(), None);
         assert_eq!(Provider::LiteLlm.transcription_model(), Some("gpt-4o-mini-transcribe"));

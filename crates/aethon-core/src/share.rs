@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thing_always_fits() {
+    fn first_entry_always_fits_its_share() {
         for (first, second) in [(Trust::Outside, Trust::Owner), (Trust::Owner, Trust::Guest)] {
             let shares = Shares::of(Share::of(8));
             let large = shares.take(first, 100);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_accepted_before_counts_and_is_not_refused() {
+    fn entries_accepted_before_count_towards_the_share() {
         let shares = Shares::of(Share::of(4));
         let left: Vec<Held> = (0..9).map(|_| shares.take_anyway(Trust::Outside, 1)).collect();
         assert!(shares.take(Trust::Outside, 1).is_none());

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_show_is_shown() {
+    fn invisible_characters_are_shown() {
         let check = |text: &str, expected: &str| {
             assert_eq!(exact(text), expected, "{text:?}");
             // Applying it twice changes nothing.
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_to_a_file_or_a_program_drives_no_terminal_later() {
+    fn piped_text_cannot_control_a_terminal() {
         let check = |text: &str, expected: &str| assert_eq!(piped(text), expected, "{text:?}");
         check("a\tb\nc\r\nd", "a\tb\nc\r\nd");
         check("safe\revil", "safe‹U+000D›evil");

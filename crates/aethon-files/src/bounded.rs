@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_file_system_that_hangs_costs_one_thread_and_nobody_waits_for_it_twice() {
+    async fn hanging_file_system_costs_one_thread() {
         let reads = BoundedReads { deadline: Duration::from_millis(50), ..BoundedReads::new("a page") };
         assert_eq!(reads.run(|| 1).await, Some(1));
         let (let_go, held) = mpsc::channel::<()>();

@@ -17,8 +17,7 @@ use async_trait::async_trait;
 /// Recognises one kind of command.
 #[async_trait]
 pub trait CommandHandler: Send + Sync {
-    /// Claims a message that is such a command, and rewrites it into what the engine is to get. A message that is none
-    /// stays as it is.
+    /// Claims a message that is such a command, and rewrites it for the engine. Leaves all other messages unchanged.
     async fn claim(&self, inbound: &mut Inbound) -> Result<Option<Box<dyn Claim>>>;
 
     /// Ends what waits in a session that was emptied or removed.
@@ -27,13 +26,13 @@ pub trait CommandHandler: Send + Sync {
     }
 }
 
-/// What was prepared for a claimed message. Exactly one of the two methods is called.
+/// The changes made for a claimed message. Exactly one of the two methods is called.
 #[async_trait]
 pub trait Claim: Send {
     /// Completes the command: this turn, which is new, works on it.
     async fn confirm(self: Box<Self>, turn: &TurnId) -> Result<()>;
 
-    /// Restores what was before the command.
+    /// Restores the state before the command.
     async fn undo(self: Box<Self>) -> Result<()>;
 }
 

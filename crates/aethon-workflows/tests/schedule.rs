@@ -218,7 +218,7 @@ fn job(id: &str, cron: &str, change: impl FnOnce(&mut JobRequest)) -> JobRequest
 // The time of these tests begins at 04:05:06.
 
 #[tokio::test(start_paused = true)]
-async fn what_is_due_runs_once_and_moves_on() {
+async fn due_job_runs_once_and_moves_to_its_next_time() {
     let bench = Bench::new();
     bench.add(job("hourly", "10 * * * *", |_| {})).await;
     bench.run_for(400).await;
@@ -232,7 +232,7 @@ async fn what_is_due_runs_once_and_moves_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_stranger_has_scheduled_stays_a_strangers() {
+async fn job_of_a_stranger_keeps_the_strangers_trust() {
     let bench = Bench::new();
     bench.add(job("theirs", "10 * * * *", |request| request.untrusted = true)).await;
     bench.add(job("own", "10 * * * *", |_| {})).await;
@@ -310,7 +310,7 @@ async fn a_time_finer_than_a_millisecond_is_one_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_for_its_place_runs_after_a_restart_and_is_not_missed() {
+async fn run_waiting_for_a_place_is_not_missed_after_a_restart() {
     let bench = Bench::new();
     for number in 0..40 {
         bench.add(job(&format!("j{number:02}"), "6 4 * * *", |_| {})).await;
@@ -384,7 +384,7 @@ async fn a_failure_is_tried_again_in_runs_of_their_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_channel_that_does_not_run_is_told() {
+async fn job_for_an_unavailable_channel_fails_without_a_turn() {
     let bench = Bench::new();
     bench.add(job("lost", "6 4 * * *", |request| request.channel = Some("gone".into()))).await;
     bench.run_for(120).await;
@@ -427,7 +427,7 @@ async fn a_thousand_due_jobs_run_once_each_a_few_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_somebody_asks_for_begins_at_once_and_only_one_at_a_time() {
+async fn requested_run_begins_at_once_and_only_one_at_a_time() {
     let bench = Bench::new();
     bench.add(job("yearly", "@yearly", |_| {})).await;
     let book = bench.book(&bench.store);
@@ -441,7 +441,7 @@ async fn a_run_that_somebody_asks_for_begins_at_once_and_only_one_at_a_time() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_job_is_named_by_its_field() {
+async fn job_faults_name_their_field() {
     let bench = Bench::new();
     let check = async |change: fn(&mut JobRequest), expected: &str| {
         let refused = bench.book(&bench.store).add(job("x", "@daily", change), Origin::Owner).await;

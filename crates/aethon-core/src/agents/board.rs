@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_told_from_its_beginning_to_its_end() {
+    fn board_publishes_a_turn_from_beginning_to_end() {
         let board = board();
         let mut events = board.0.bus.subscribe();
         let (turn, inbound) = turn("t1");
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_failed_is_told_so_until_it_succeeds() {
+    fn agent_shows_its_failure_until_it_succeeds() {
         let board = board();
         for (end, expected) in [(TurnEnd::Error, AgentState::Failed), (TurnEnd::Stopped, AgentState::Idle)] {
             let (turn, inbound) = turn("t1");

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_channel_says_counts_while_it_runs() {
+    fn own_status_of_a_channel_counts_while_it_runs() {
         let own = || Some(ChannelStatus::new(ChannelState::Degraded, "the token is wrong"));
         assert_eq!(merged(ChannelHealth::Running, own()).detail, "the token is wrong");
         assert_eq!(merged(ChannelHealth::Running, None).state, ChannelState::Running);

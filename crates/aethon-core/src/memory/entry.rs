@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_remembered_is_refused_with_the_field() {
+    fn invalid_memories_are_refused_with_their_field() {
         let check = |content: &str, category: &str, expected: Result<(&str, &str), &str>| match (
             NewMemory::new(content, category, "api"),
             expected,

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named_by_its_field() {
+    fn cron_errors_name_their_field() {
         let check = |text: &str, words: &str| {
             let error = Cron::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{text:?}: {error}");
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_comes_is_known() {
+    fn cron_expression_that_never_matches_is_recognised() {
         assert_eq!(next("0 0 30 2 *", "UTC", "2026-01-01T00:00:00Z"), None);
         assert_eq!(next("0 0 31 4,6,9,11 *", "UTC", "2026-01-01T00:00:00Z"), None);
         let leap = next("0 0 29 2 *", "UTC", "2096-03-01T00:00:00Z");

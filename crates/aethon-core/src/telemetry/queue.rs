@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_dropped_and_counted() {
+    fn overflowing_telemetry_events_are_dropped_and_counted() {
         let telemetry = Telemetry::default();
         telemetry.record(event("a"));
         assert!(telemetry.take(10).is_empty(), "nobody keeps events yet");

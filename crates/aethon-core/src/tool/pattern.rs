@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_stands_for_many_tools() {
+    fn pattern_matches_tool_names() {
         let check = |pattern: &str, name: &str, expected: bool| {
             assert_eq!(fits(name, pattern), expected, "{pattern} {name}");
         };

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_before_results_had_pictures_can_be_read() {
+    fn tool_results_stored_without_pictures_can_be_read() {
         let stored = json!({"call": "c1", "name": "t", "output": "done"});
         assert_eq!(serde_json::from_value::<ToolResult>(stored).unwrap(), ToolResult::ok(&call(), "done"));
         let written = serde_json::to_value(ToolResult::ok(&call(), "done")).unwrap();

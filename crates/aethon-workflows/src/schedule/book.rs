@@ -28,7 +28,7 @@ const MAX_JOBS: usize = 2_000;
 /// How often a job is read again that was changed while it was being paused.
 const ATTEMPTS: usize = 8;
 
-/// What a book of jobs needs.
+/// The parts of a job book.
 pub struct BookParts {
     /// The stored jobs.
     pub jobs: Arc<dyn JobStore>,
@@ -155,7 +155,7 @@ impl JobBook {
         if record.job.paused == is_paused {
             return Ok(record);
         }
-        // What is written is this job with one change, so it must not be another one by now, expected or not.
+        // The whole job is written, so it must still be the one that was read, even if the caller expects nothing.
         let seen = Expected::OneOf(vec![record.job.version()]);
         record.job.paused = is_paused;
         let now = self.clock.now();
@@ -243,7 +243,7 @@ impl Schedule for JobBook {
     ) -> Result<JobRecord, JobRefusal> {
         for _ in 0..ATTEMPTS {
             match self.pause(id, is_paused, &expected).await {
-                // Whoever expects nothing wins over what changed the job meanwhile, and does not undo it.
+                // A caller without an expectation retries on top of a concurrent change instead of undoing it.
                 Err(JobRefusal::Failed(error)) if error.is_changed_elsewhere() && expected.is_anything() => {}
                 outcome => return outcome,
             }

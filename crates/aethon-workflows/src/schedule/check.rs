@@ -21,7 +21,7 @@ const MAX_PROMPT: usize = 20_000;
 /// The most retries.
 const MAX_RETRIES: u32 = 10;
 
-/// What has been found so far.
+/// The findings so far.
 #[derive(Default)]
 struct Findings {
     faults: Vec<FieldFault>,
@@ -35,7 +35,7 @@ impl Findings {
     }
 }
 
-/// Checks a request. All faults are reported at once. Beside the job it returns a warning for whoever adds it.
+/// Checks a request and reports all faults at once. Returns the job, and a warning for the client that adds it.
 pub(super) async fn check(
     request: JobRequest,
     origin: Origin,
@@ -213,7 +213,7 @@ async fn task(
         (Some(SopFault::Unknown(message)), _) => findings.add("sop_name", message),
         // A model can ask the person and try again.
         (Some(SopFault::Needs(needs)), Origin::Assistant) => findings.add("prompt", needs),
-        // A person may schedule first, and write later what the SOP needs.
+        // A person may schedule the job before writing the input that the SOP needs.
         (Some(SopFault::Needs(needs)), _) => {
             findings.warning = Some(format!("its runs will fail: prompt {needs}"));
         }
@@ -221,7 +221,7 @@ async fn task(
     Ok(task)
 }
 
-/// What is wrong with the SOP that a task runs.
+/// A problem with the SOP that a task runs.
 enum SopFault {
     /// There is none of this name, in a sentence.
     Unknown(String),

@@ -1,4 +1,4 @@
-//! Executes one run of a job: its turn, its outcome, and what the owner is notified of.
+//! Executes one run of a job: its turn, its outcome, and the notices to the owner.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,7 +146,7 @@ impl RunExecutor {
             .delivered_to(to)
             .handled_by(Handling::Program { answer: text });
         if let Err(error) = self.submit(inbound).await {
-            tracing::warn!(%error, "the owner could not be told of a job");
+            tracing::warn!(%error, "could not notify the owner about a job");
         }
     }
 }
@@ -185,7 +185,7 @@ fn outcome(reply: &Reply) -> Outcome {
     }
     let failure = reply.failure.as_ref().map(|failure| failure.message.clone());
     Outcome::Failed(failure.unwrap_or_else(|| match reply.end {
-        TurnEnd::Stopped => "somebody stopped it".to_owned(),
+        TurnEnd::Stopped => "it was stopped".to_owned(),
         _ => reply.text.clone(),
     }))
 }

@@ -1,5 +1,5 @@
-//! The message about missed runs. It repeats what a job was to do: whoever asked to be reminded needs the words, not the name
-//! of a job.
+//! The message about missed runs. It repeats the prompt of a job: a reminder is of use by its words, not by the name of its
+//! job.
 
 use aethon_core::schedule::Job;
 use aethon_core::time;
@@ -19,7 +19,7 @@ pub(super) struct MissedRun {
     job: String,
     at: Timestamp,
     absence: Absence,
-    /// What it was to do, shortened.
+    /// Its prompt, shortened.
     prompt: Option<String>,
 }
 

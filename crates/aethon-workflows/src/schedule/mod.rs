@@ -1,7 +1,7 @@
-//! Scheduled jobs: accepting them (`book`, `check`, `strangers`), deciding what is due (`watch`, `scheduler`), and running one
+//! Scheduled jobs: accepting them (`book`, `check`, `strangers`), finding due jobs (`watch`, `scheduler`), and running one
 //! (`executor`).
 //!
-//! A run is an ordinary turn in a session of its own, through the same door as everything else, with nobody to ask. The
+//! A run is an ordinary turn in a session of its own, through the same entry point as every message, without a person to ask. The
 //! storage decides who runs what, in one transaction. The turn's dedupe id names its run, so a run that a crash cut off
 //! resumes as the same turn, and nothing is done twice.
 

@@ -1,6 +1,6 @@
-//! The scheduler: begins what is due, a few runs in parallel, and resumes what an earlier process left open.
+//! The scheduler: begins due runs, a few in parallel, and resumes the open runs of an earlier process.
 //!
-//! What is due while all places are taken stays in the storage; nothing piles up in memory. The clock is read every few
+//! Runs that are due while all places are taken wait in the storage, so nothing piles up in memory. The clock is read every few
 //! seconds, because it may be set and the machine may sleep. A job moves on to its next time in the transaction that
 //! begins its run, so nothing runs twice for the same time, even if the clock is set back. A next time that a wrong clock
 //! left behind is replaced by the right one at the start and when the clock was set back.
@@ -40,7 +40,7 @@ const MIN_WAIT: Duration = Duration::from_millis(20);
 /// The pause after a storage failure.
 const STORAGE_PAUSE: Duration = Duration::from_secs(5);
 
-/// What the scheduler needs to run jobs.
+/// The parts of a scheduler.
 pub struct SchedulerParts {
     /// The jobs.
     pub book: JobBook,
@@ -55,7 +55,7 @@ pub struct Scheduler {
     book: JobBook,
     executor: Arc<RunExecutor>,
     watch: Watch,
-    /// What was noted as seen.
+    /// The latest time that was noted as seen.
     seen: Option<Timestamp>,
     /// The runs in progress here.
     under_way: HashSet<String>,
@@ -65,7 +65,7 @@ pub struct Scheduler {
 /// Missed runs found in one pass, by where they are reported.
 type Misses = BTreeMap<Destination, Vec<MissedRun>>;
 
-/// What one pass found.
+/// The findings of one pass.
 #[derive(Default)]
 struct Pass {
     misses: Misses,
@@ -113,7 +113,7 @@ impl Scheduler {
         self.tasks.shutdown().await;
     }
 
-    /// Resumes a single open run and completes it, ignoring what is due: for a terminal that has asked for it.
+    /// Resumes a single open run and completes it, ignoring all others: for a terminal that requested it.
     pub async fn run_one(parts: SchedulerParts, run: RunRecord) {
         let SchedulerParts { book, assistant, channels } = parts;
         RunExecutor { book, assistant, channels }.run(run).await;
@@ -141,7 +141,7 @@ impl Scheduler {
         self.correct_times(now).await
     }
 
-    /// Replaces what a wrong clock has left behind: times later than the next one of the expression, and retries further off
+    /// Replaces times that a wrong clock left behind: times later than the next one of the expression, and retries further off
     /// than any pause. The time of the last run is left out: it has had its run.
     async fn correct_times(&self, now: Timestamp) -> Result<()> {
         for record in self.book.jobs.jobs().await? {
@@ -260,7 +260,7 @@ impl Scheduler {
     }
 }
 
-/// Returns when the job is due, if `at` is what is stored.
+/// Returns the time at which a job is due whose stored time is `at`.
 fn right_time(record: &JobRecord, at: Timestamp, now: Timestamp) -> Timestamp {
     let timing = &record.job.timing;
     if matches!(timing, Timing::Once { .. }) {

@@ -1,7 +1,7 @@
 //! How many jobs turns may make that the owner's own words did not begin: so many within a day, all together, and ten times
 //! as many in all (`scheduler.max_stranger_jobs`).
 //!
-//! What counts is what was made, so removing jobs makes no room. Each job made takes one of the day's places, a record that
+//! Every job that was made counts, so removing jobs makes no room. Each job made takes one of the day's places, a record that
 //! expires a day later; a place is claimed in one transaction, so several programs on one home share the limit, and a
 //! restart forgets nothing. A place that was taken by a clock that was ahead is taken for a day from now.
 

@@ -1,5 +1,5 @@
 //! When the program could not run anything: before it started, and while the machine slept or its clock jumped ahead.
-//! What was due then counts as missed; what is merely late because much is due does not, not even over a restart.
+//! Runs that were due then count as missed. Runs that are late because many are due do not, not even after a restart.
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
@@ -11,7 +11,7 @@ const JUMP: SignedDuration = SignedDuration::from_secs(30);
 pub(super) struct Watch {
     /// When the program began to watch.
     since: Timestamp,
-    /// What was due up to then was seen by an earlier process.
+    /// Up to then, an earlier process has seen all due runs.
     seen_before: Option<Timestamp>,
     /// The last absence after that: from when to when.
     away: Option<(Timestamp, Timestamp)>,
@@ -38,7 +38,7 @@ impl Absence {
 }
 
 impl Watch {
-    /// Watches from now on. `seen_before` is what an earlier process noted; a time in the future is a wrong clock's.
+    /// Watches from now on. `seen_before` is the time that an earlier process noted; a time in the future is a wrong clock's.
     pub(super) fn new(now: Timestamp, seen_before: Option<Timestamp>) -> Self {
         let seen_before = seen_before.filter(|seen| *seen <= now);
         Self { since: now, seen_before, away: None, last: (now, Instant::now()) }
@@ -50,7 +50,7 @@ impl Watch {
         let passed = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
         let ahead = now.duration_since(before).saturating_sub(passed);
         if ahead > JUMP {
-            // What was due just before the machine fell asleep may already have been begun.
+            // A run that was due just before the machine fell asleep may already have begun.
             let from = before.checked_add(passed).unwrap_or(before);
             tracing::info!(seconds = ahead.as_secs(), "the clock went on without the program");
             self.away = Some((from.min(now), now));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_due_before_the_start_or_in_a_jump_is_missed() {
+    async fn runs_due_before_the_start_or_during_a_clock_jump_are_missed() {
         let mut watch = Watch::new(at(0), None);
         assert_eq!((watch.absence(at(-1)), watch.absence(at(0))), (Some(Absence::Stopped), None));
         tokio::time::advance(Duration::from_secs(100)).await;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_earlier_process_has_seen_is_not_missed() {
+    async fn runs_seen_by_an_earlier_process_are_not_missed() {
         let watch = Watch::new(at(0), Some(at(-10)));
         assert_eq!((watch.absence(at(-10)), watch.absence(at(-9))), (None, Some(Absence::Stopped)));
         let wrong_clock = Watch::new(at(0), Some(at(10)));

@@ -1,5 +1,5 @@
-//! What the model is told about a SOP that it has to work through: the rules of a run, the parameters, and the SOP
-//! itself. It accompanies the person's message as a file, so the transcript shows what was said and what was added.
+//! The instructions for a model that works through a SOP: the rules of a run, the parameters, and the SOP itself. They
+//! acaudience the person's message as a file, so the transcript keeps the two apart.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::input::SopInput;
 
-/// Who is present while a SOP runs.
+/// The person who is present while a SOP runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Company {
-    /// A person who can be asked.
+pub(super) enum Audience {
+    /// A person, who can answer questions.
     Person,
-    /// Nobody: it was started by a job or a webhook.
-    Nobody,
+    /// No person: a job or a webhook started it.
+    None,
 }
 
 const RULES: &str = "The message that this file came with starts a run of the SOP below: a workflow of the owner's. Work \
@@ -40,9 +40,9 @@ and write the decision down as an assumption in your result.
 ";
 
 /// Returns the file that accompanies the message which starts a run.
-pub(super) fn file(sop: &Sop, input: &SopInput, company: Company, is_untrusted: bool) -> Attachment {
+pub(super) fn file(sop: &Sop, input: &SopInput, audience: Audience, is_untrusted: bool) -> Attachment {
     let mut text = format!("# The SOP `{}`\n\n{RULES}", sop.name);
-    text.push_str(if company == Company::Person { ASK } else { DECIDE });
+    text.push_str(if audience == Audience::Person { ASK } else { DECIDE });
     text.push_str(&parameters(sop, input, is_untrusted));
     // Writing to a string cannot fail.
     let _ = write!(text, "\n---\n\n{}", sop.content.trim());
@@ -68,7 +68,7 @@ fn attachment(sop: &Sop, text: &str) -> Attachment {
     Attachment::new(format!("{}.sop.md", sop.name), "text/markdown", STANDARD.encode(text)).own()
 }
 
-/// The parameters and their meaning. What a stranger wrote stays where it is: in the message, between its markers.
+/// The parameters and their meaning. A stranger's words are not repeated: they stay in the message, between its markers.
 fn parameters(sop: &Sop, input: &SopInput, is_untrusted: bool) -> String {
     if sop.parameters.is_empty() {
         return String::new();

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_can_be_read_and_is_a_whole_workflow() {
+    fn built_in_sops_parse_and_have_constraints() {
         for (name, text) in TEXTS {
             let sop = parse(SopName::parse(name).unwrap(), SopOrigin::BuiltIn, text)
                 .unwrap_or_else(|faults| panic!("{name}: {faults:?}"));

@@ -42,7 +42,7 @@ pub struct SopFolder(Arc<Inner>);
 
 struct Inner {
     folder: Subdirectory,
-    /// What the SOPs said before, if that is kept.
+    /// Earlier texts of the SOPs, if they are kept.
     history: Option<SopHistory>,
     /// Knows the secrets that must not be written into a SOP.
     redactor: Live<Redactor>,
@@ -50,7 +50,7 @@ struct Inner {
     read: Mutex<Read>,
 }
 
-/// What was read of the folder.
+/// The folder as it was last read.
 #[derive(Default)]
 struct Read {
     /// The parsed files.
@@ -59,7 +59,7 @@ struct Read {
     /// The digests of the files as the owner saved them through the program, and the files that the owner removed.
     of_owner: BTreeMap<String, String>,
     removed: BTreeSet<SopName>,
-    /// What was observed last.
+    /// The last observations.
     observed: Option<Arc<Observations>>,
 }
 
@@ -262,7 +262,7 @@ impl Inner {
         Some(SopDraft { name, content })
     }
 
-    /// What the owner is told of, by name. Files that no name of a SOP fits instruct nobody.
+    /// The files whose changes the owner learns of, by name. A file whose name is not valid for a SOP has no effect.
     fn observe(&self) -> Arc<Observations> {
         let refusal = self.listed().map(|listed| {
             if let Some((directory, names)) = listed {
@@ -358,8 +358,8 @@ impl Inner {
         self.history.as_ref().map(SopHistory::lock).transpose().map_err(failed)
     }
 
-    /// What the file says. Refuses if the SOP, which is built in without a file, is not as expected, and if the file
-    /// cannot be read in full: then what it says could neither be compared nor kept.
+    /// The text of the file. Refuses if the SOP (the built-in one, without a file) is not as expected, and if the file
+    /// cannot be read in full, because then its text could be neither compared nor kept.
     fn before(
         &self,
         directory: Option<&Directory>,
@@ -446,7 +446,7 @@ pub fn check_file(path: &Path) -> std::result::Result<Sop, Vec<SopFault>> {
     understood(path, contents).map(|sop| (*sop).clone())
 }
 
-/// Returns the name of a SOP's file as the owner is told it.
+/// Returns the name of a SOP's file in notices to the owner.
 fn shown(name: &SopName) -> String {
     let shadows = builtin::find(name).map_or("", |_| " (in place of the built-in SOP)");
     format!("sops/{name}{ENDING}{shadows}")

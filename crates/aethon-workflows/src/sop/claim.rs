@@ -1,4 +1,4 @@
-//! What a claimed message does to the runs of SOPs: completed once the engine has accepted the message, undone otherwise.
+//! The effect of a claimed message on runs: completed once the engine has accepted the message, undone otherwise.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) enum Effect {
 pub(super) struct Beginning {
     pub(super) run_id: String,
     pub(super) parameters: BTreeMap<String, String>,
-    /// What was open in the session before.
+    /// The run that was open in the session before.
     pub(super) before: Option<OpenRun>,
     /// Whether the message opened the run; otherwise it answered the run's question for parameters.
     pub(super) is_opened: bool,

@@ -1,7 +1,7 @@
 //! What SOPs said before: the last texts of each one, in a folder of the assistant's home that no tool can reach.
 //!
 //! A text is kept when another takes its place through the program, or when its SOP is removed; so a removal can be
-//! undone, and so can a change that came from somewhere else. Whoever edits files by hand keeps their own copies.
+//! undone, and so can a change that came from somewhere else. Edits by hand are not kept.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a message says to a SOP: `key=value` pairs for its parameters, and free text, which provides the first required
+//! The input of a SOP in a message: `key=value` pairs for its parameters, and free text, which provides the first required
 //! parameter that has no value.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(super) fn call(text: &str) -> Option<(SopName, &str)> {
     Some((SopName::parse(&rest[..end]).ok()?, &rest[end..]))
 }
 
-/// Parses what a message says to a SOP, given the parameters known so far.
+/// Parses the input of a SOP from a message, given the parameters known so far.
 pub fn read_input(sop: &Sop, known: BTreeMap<String, String>, text: &str) -> SopInput {
     let mut input = SopInput { parameters: known, free_text: String::new() };
     let mut free = Vec::new();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_already_stays() {
+    fn known_parameters_are_kept() {
         let known = BTreeMap::from([("idea".to_owned(), "a shop".to_owned())]);
         let input = read_input(&sop(), known, "Ada");
         assert_eq!(input.parameters.get("to").map(String::as_str), Some("Ada"));

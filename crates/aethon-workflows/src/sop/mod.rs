@@ -1,5 +1,5 @@
-//! SOPs: parsing them (`parse`), which ones exist (`catalog`, `builtin`), what a message says to one (`input`), what
-//! the model is told (`brief`), and running them: `router` recognises calls, `claim` completes or undoes what they change,
+//! SOPs: parsing them (`parse`), which ones exist (`catalog`, `builtin`), their input in a message (`input`), the
+//! instructions for the model (`brief`), and running them: `router` recognises calls, `claim` completes or undoes what they change,
 //! `runs` and `open_runs` are the runs, `record` keeps them up to date.
 //!
 //! A SOP is run by ordinary turns. Its text accompanies the message as a file, so nothing in the engine knows about

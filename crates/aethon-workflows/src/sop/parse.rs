@@ -46,7 +46,7 @@ enum Section {
     Other,
 }
 
-/// What was parsed so far.
+/// The parts that were parsed so far.
 #[derive(Default)]
 struct SopReader {
     section: Section,
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_line() {
+    fn parse_errors_carry_their_line() {
         let check = |content: &str, expected: &[(usize, &str)]| {
             let faults = read(content).unwrap_err();
             let found: Vec<_> = faults.iter().map(|fault| (fault.line, fault.message.as_str())).collect();
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_not_read() {
+    fn oversized_sop_is_refused() {
         assert_eq!(read(&"x".repeat(MAX_BYTES + 1)).unwrap_err().len(), 1);
     }
 }

@@ -15,7 +15,7 @@ use aethon_core::sop::{Sop, SopName, SopRunChange, SopRunState, SopRunner};
 use aethon_core::surface::Unattended;
 use async_trait::async_trait;
 
-use super::brief::{self, Company};
+use super::brief::{self, Audience};
 use super::claim::{Beginning, Effect, SopClaim};
 use super::input::{SopInput, call, read_input};
 use super::runs::Sops;
@@ -116,7 +116,7 @@ impl SopRouter {
         if missing.is_empty() {
             return self.begin(inbound, Start { sop, input, asked: None }).await;
         }
-        if company(inbound) == Company::Nobody {
+        if audience(inbound) == Audience::None {
             let names: Vec<&str> = missing.iter().map(|one| one.name.as_str()).collect();
             return Err(Error::invalid(format!(
                 "the SOP {} needs {}; give it as text or as {}=...",
@@ -137,7 +137,7 @@ impl SopRouter {
     /// returns.
     async fn begin(&self, inbound: &mut Inbound, start: Start) -> Result<Effect> {
         let Start { sop, mut input, asked } = start;
-        let file = brief::file(&sop, &input, company(inbound), inbound.untrusted);
+        let file = brief::file(&sop, &input, audience(inbound), inbound.untrusted);
         if inbound.untrusted {
             // They are a stranger's words and stay in the message.
             input.parameters.clear();
@@ -209,7 +209,7 @@ impl SopRunner for SopRouter {
             Some(turn) => self.sops.parts.turns.turn(turn).await?,
             None => None,
         };
-        // Whoever resumes it, it continues for the person whose run it is, and as far as that may go.
+        // A resumed run continues for its own person and with its own trust, not those of the caller.
         let before = before.map(|turn| turn.inbound);
         let outside = before.as_ref().is_some_and(Inbound::is_from_outside);
         let inbound = Inbound::say(run.session_id.clone(), text)
@@ -241,10 +241,10 @@ fn hand_to_run(inbound: &mut Inbound, name: SopName, run_id: &str) {
     inbound.dedupe.get_or_insert_with(|| dedupe(run_id));
 }
 
-/// Returns whether a person is present who can be asked.
-fn company(inbound: &Inbound) -> Company {
+/// Returns whether a person can answer questions.
+fn audience(inbound: &Inbound) -> Audience {
     let is_alone = inbound.is_from_outside() || inbound.kind == WorkKind::Scheduled;
-    if is_alone { Company::Nobody } else { Company::Person }
+    if is_alone { Audience::None } else { Audience::Person }
 }
 
 fn dedupe(run_id: &str) -> Dedupe {

@@ -81,7 +81,7 @@ impl Sops {
         };
         let reply = self.parts.turns.turn(turn).await?.and_then(|turn| turn.reply);
         let Some(reply) = reply else { return Ok(Some(run)) };
-        // What was spent before the end is already included.
+        // Money spent before the end is already included.
         let change = record::change(&run, &reply, reply.usage.cost_usd);
         runs.change(&run.run_id, change).await?;
         Ok(runs.run(&run.run_id).await?.filter(|run| run.state.awaits_message()))

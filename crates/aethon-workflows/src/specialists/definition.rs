@@ -10,9 +10,9 @@ const MAX_NAME: usize = 32;
 pub struct Definition {
     /// Its name; the tool `ask_NAME` asks it.
     pub name: AgentName,
-    /// What it is for, in a sentence: for people, and for the agent that asks it.
+    /// Its purpose in a sentence: for people, and for the agent that asks it.
     pub role: String,
-    /// What it is told before every request.
+    /// Its instructions, which precede every request.
     pub prompt: String,
     /// The names of the tools that it may use; a `*` matches any part of a name.
     pub tools: Vec<String>,

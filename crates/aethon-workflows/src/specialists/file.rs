@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_says_why() {
+    fn invalid_specialist_file_names_the_problem() {
         let check = |called: &str, text: &str, why: &str| {
             let error = parse(called, text).unwrap_err();
             assert!(error.contains(why), "{error}");

@@ -25,7 +25,7 @@ pub struct SpecialistFolder {
     folder: Subdirectory,
     /// The names of the built-in specialists.
     reserved: Vec<AgentName>,
-    /// Locked while files are read, which may take long; nobody on the path of a turn waits for it.
+    /// Locked while files are read, which may take long; the path of a turn never waits for it.
     files: Mutex<Files>,
     now: Mutex<Now>,
 }
@@ -89,7 +89,7 @@ impl SpecialistFolder {
         files.stamps = Some(stamps);
         let is_same = before.version > 0 && before.definitions[..] == definitions[..];
         let now = Now {
-            // A swap that changes nothing of what counts does not set up the agents anew.
+            // A swap that changes no definition does not set up the agents again.
             version: before.version + u64::from(!is_same),
             definitions: definitions.into(),
             observed: Arc::new(Observations { origin: Origin::Workspace, entries }),
@@ -97,7 +97,7 @@ impl SpecialistFolder {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
-    /// Saves a specialist, replacing the one with its name. The error says what is wrong with it.
+    /// Saves a specialist, replacing the one with its name. The error names the problem.
     pub(super) fn save(&self, definition: &Definition) -> Result<(), String> {
         let name = name(definition.name.as_str())?;
         if self.reserved.contains(&name) {
@@ -187,7 +187,7 @@ fn stamps(directory: &Directory) -> std::io::Result<Vec<(OsString, Stamp)>> {
     Ok(names.into_iter().filter_map(stamped).collect())
 }
 
-/// What is observed while the folder itself is not used: nothing is gone, it is only hidden, perhaps for a moment.
+/// The observations while the folder is not usable: no file counts as gone, all are hidden, perhaps for a moment.
 fn hidden(why: &str, before: &Observations) -> BTreeMap<String, Observed> {
     let names = before.entries.keys().cloned().chain(["agents".to_owned()]);
     names.map(|name| (name, Observed::Unusable(why.to_owned()))).collect()
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_no_specialist_and_a_linked_folder_is_none() {
+    fn links_and_devices_are_no_specialists() {
         use std::os::unix::fs::symlink;
         let home = tempfile::tempdir().unwrap();
         let (path, outside) = (home.path().join("agents"), home.path().join("outside"));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_bound() {
+    fn number_of_specialists_is_bounded() {
         let home = tempfile::tempdir().unwrap();
         let folder = SpecialistFolder::new(home.path(), Vec::new());
         for number in 0..MAX_COUNT {

@@ -26,9 +26,9 @@ struct Arguments {
     action: Action,
     /// The name: a-z, 0-9 and _. You ask it with the tool `ask_NAME`. Not for `list`.
     name: Option<String>,
-    /// What it is for, in a sentence. For `create`.
+    /// Its purpose, in a sentence. For `create`.
     description: Option<String>,
-    /// What it is told before every request: who it is, how it works, what its report holds. For `create`.
+    /// Its instructions for every request: who it is, how it works, what its report holds. For `create`.
     prompt: Option<String>,
     /// The names of the tools that it may use; `*` stands for any part of one. Those that only look when absent.
     tools: Option<Vec<String>>,

@@ -53,7 +53,7 @@ pub struct Works {
     pub(super) options: Arc<WorkOptions>,
     pub(super) clock: Arc<dyn Clock>,
     wake: Arc<Notify>,
-    /// When somebody last needed the assistant.
+    /// When the assistant was last needed.
     needed_at: Arc<Mutex<Instant>>,
     /// Held from reading a piece of work until it is saved, deliberately across awaits: a turn reports its task as done
     /// while its cost is being recorded, and neither may undo the other.
@@ -78,7 +78,7 @@ impl Works {
         &self.options
     }
 
-    /// Returns a piece of work by its id, if whoever asks may see it; otherwise it does not exist for them.
+    /// Returns a piece of work by its id, if the caller may see it; otherwise it does not exist for them.
     pub(super) async fn visible(
         &self,
         id: &str,
@@ -88,12 +88,12 @@ impl Works {
         work.ok_or_else(|| WorkRefusal::Unknown(id.to_owned()))
     }
 
-    /// Records that somebody needs the assistant.
+    /// Records that the assistant is needed now.
     pub(super) fn note_need(&self) {
         *self.needed_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
-    /// Returns how long nobody has needed it.
+    /// Returns for how long it has not been needed.
     pub(super) fn unneeded_for(&self) -> Duration {
         self.needed_at.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
@@ -112,7 +112,7 @@ impl Works {
         self.changing.lock().await
     }
 
-    /// Adds what a turn has taken to a piece of work.
+    /// Adds the cost and time of a turn to a piece of work.
     pub(super) async fn spend(&self, id: &str, cost_usd: f64, seconds: f64) -> Result<()> {
         let _alone = self.alone().await;
         let Some(mut work) = self.store.work(id).await? else { return Ok(()) };
@@ -172,7 +172,7 @@ impl WorkBook for Works {
             if planned.is_again {
                 return Ok(work);
             }
-            // Another call of the same name; what it plans must not get lost.
+            // Another call of the same name, whose plan must not get lost.
             planned.key = None;
         }
         let open = self.store.works(true, MAX_OPEN).await?;

@@ -1,4 +1,4 @@
-//! The texts of work: what a turn is told about its task, and what the owner is told along the way and at the end.
+//! The texts of work: the instructions of a task, the progress report and the receipt.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use aethon_core::work::{TaskState, Work, WorkState, WorkTask};
 /// How much of a piece of evidence is quoted, in characters.
 const MAX_EVIDENCE: usize = 1_500;
 
-/// What a turn is told about its task.
+/// The instructions of a task.
 pub(super) fn task(work: &Work, task: &WorkTask) -> String {
     let mut text = format!(
-        "You work on task {} of {} of a larger piece of work, on your own: nobody reads along, and nobody can answer.\n\n\
+        "You work on task {} of {} of a larger piece of work, on your own: no person reads along or can answer.\n\n\
          Goal of the whole: {}\n\nYour task: {}\n",
         task.number,
         work.tasks.len(),

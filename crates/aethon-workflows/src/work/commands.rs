@@ -114,7 +114,7 @@ impl CommandHandler for WorkCommands {
     }
 }
 
-/// A command that was carried out while it was answered. It says what is to be so, so saying it twice does no harm.
+/// A command that was carried out when it was answered. Commands are idempotent, so there is nothing to undo.
 struct Answered;
 
 #[async_trait]

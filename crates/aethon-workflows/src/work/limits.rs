@@ -1,7 +1,7 @@
 //! What ends a piece of work: turns, attempts, time and money. Time and money also end a turn midway, before its next
 //! model call; this hook does that. The calls of specialists count towards the turn that called them.
 //!
-//! What is spent goes into the work ledger as it is spent, so it counts even if the program is killed.
+//! Spending is recorded in the work ledger at once, so it counts even if the program is killed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ use aethon_core::patience::until_stored;
 /// The code for a turn that was ended by a limit of its work.
 const CODE: &str = "work_limit";
 
-/// The hook, and what the runner reads from it. Cheap to clone; clones share it.
+/// The hook, from which the runner reads as well. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct WorkLimits(Arc<Inner>);
 
@@ -32,7 +32,7 @@ struct Inner {
     running: Mutex<HashMap<String, Running>>,
 }
 
-/// A piece of work with a running turn, and what the ledger does not contain of it yet.
+/// A piece of work with a running turn, and the part of its spending that the ledger does not contain yet.
 struct Running {
     /// Until when its time has been recorded.
     counted_until: Timestamp,
@@ -55,7 +55,7 @@ impl WorkLimits {
         self.lock().entry(work_id.to_owned()).or_insert_with(running);
     }
 
-    /// Records what the work has taken until now.
+    /// Records the spending up to now.
     pub(super) async fn count(&self, work_id: &str) {
         let now = self.0.works.clock.now();
         let Some((since, cost_usd)) = self.change(work_id, |running| {
@@ -113,7 +113,7 @@ impl Hook for WorkLimits {
         let work = match until_stored("work could not be read; trying again", read).await {
             Ok(Some(work)) => work,
             Ok(None) => return Ok(()),
-            // Then nobody knows how much is left.
+            // Without the ledger, the remaining budget is unknown.
             Err(error) => return Err(Failure::new(EndReason::Other(CODE.into()), error.to_string())),
         };
         let is_spent = works.options.max_usd > 0.0 && work.spent.cost_usd >= works.options.max_usd;

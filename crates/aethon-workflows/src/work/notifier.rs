@@ -1,4 +1,4 @@
-//! Notifies whoever planned a piece of work: through the outbox if a channel serves the conversation in which it was
+//! Notifies the person who planned a piece of work: through the outbox if a channel serves the conversation in which it was
 //! planned, and otherwise by a message in it.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use aethon_core::work::Work;
 
 use super::places::CHANNEL;
 
-/// Reports progress to whoever planned the work.
+/// Reports progress to the person who planned the work.
 pub(super) struct Notifier {
     pub(super) assistant: Arc<dyn Assistant>,
     pub(super) channels: Channels,
@@ -33,7 +33,7 @@ impl Notifier {
             false => self.post(session, key, text).await,
         };
         if let Err(error) = notified {
-            tracing::warn!(%error, %session, "somebody could not be told of work");
+            tracing::warn!(%error, %session, "a notice about work could not be delivered");
         }
     }
 

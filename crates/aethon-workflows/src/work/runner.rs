@@ -25,7 +25,7 @@ use super::notifier::Notifier;
 use super::places::{CHANNEL, session_of};
 use aethon_core::patience::until_stored;
 
-/// How often to check for requests, and whether somebody needs the assistant.
+/// How often to check for commands, and whether the assistant is needed.
 const POLL: Duration = Duration::from_secs(2);
 
 /// The longest wait before the ledger is read again, because another program may have added to it.
@@ -43,12 +43,12 @@ const BATCH: usize = 100;
 /// The conversation in which results of idle time are reported.
 const IDLE_SESSION: &str = "idle";
 
-/// What is done in idle time.
+/// The use of idle time.
 #[derive(Debug, Clone)]
 pub struct Idle {
     /// How long the assistant must have been idle.
     pub after: Duration,
-    /// What to do when nothing is planned; empty for nothing.
+    /// The prompt for when nothing is planned; empty for none.
     pub prompt: String,
     /// How long to wait before doing it again.
     pub every: Duration,
@@ -131,7 +131,7 @@ impl WorkRunner {
         let open = self.works.store.works(true, BATCH).await?;
         let can =
             |work: &&Work| work.state != WorkState::Paused && (work.origin == WorkOrigin::Person || is_idle);
-        // Running work comes first, then what a person asked for, then what is for idle time.
+        // Running work comes first, then work that a person asked for, then work for idle time.
         let order = |work: &&Work| (work.state != WorkState::Running, work.origin == WorkOrigin::Idle);
         if let Some(work) = open.iter().filter(can).min_by_key(order) {
             self.step(work.clone()).await?;
@@ -144,7 +144,7 @@ impl WorkRunner {
         Ok(false)
     }
 
-    /// Whether nobody has needed the assistant for long enough.
+    /// Returns whether the assistant has not been needed for long enough.
     fn is_idle(&self) -> bool {
         if !self.works.options.is_ambient {
             return false;
@@ -161,13 +161,13 @@ impl WorkRunner {
         !self.idle.prompt.trim().is_empty() && is_late
     }
 
-    /// Plans what the owner wants done in idle time.
+    /// Plans the owner's prompt for idle time.
     async fn plan_idle(&mut self) -> Result<()> {
         self.prompted_at = Some(Instant::now());
         let task = NewTask {
             title: "Use idle time as the owner wishes".to_owned(),
             detail: self.idle.prompt.clone(),
-            acceptance: vec!["what the owner wishes was looked into, and what came of it is told".to_owned()],
+            acceptance: vec!["the owner's wishes were looked into, and the result is reported".to_owned()],
             depends_on: Vec::new(),
         };
         let plan = Plan { goal: "Idle time".to_owned(), tasks: vec![task] };

@@ -87,11 +87,11 @@ impl Tasks {
             "tasks",
             "Plans and follows work that takes more than one turn. When the person asks for a piece of work with several \
              steps that you cannot finish in this answer, plan it as tasks: it is then worked on in the background, task by \
-             task, and the person is told how it goes and what came of it. Do not plan what you can do at once.",
+             task, and the person gets progress reports and the result. Do not plan what you can do at once.",
         )
         // A plan is acted on outside the turn.
         .with_effect(Effect::ActsLater)
-        // A plan is named after its call, and the other actions leave what is so as it is.
+        // A plan is named after its call, and the other actions are idempotent.
         .repeatable()
         // Everybody has their own, and its turns may do what theirs may.
         .open_to(Trust::Guest);
@@ -123,9 +123,9 @@ impl Tasks {
         let work = self.works.plan(planned, plan, origin).await.map_err(refused)?;
         let begins = match origin {
             WorkOrigin::Person => {
-                "It begins now, in the background; the person is told how it goes in this conversation."
+                "It begins now, in the background; the person gets progress reports in this conversation."
             }
-            WorkOrigin::Idle if self.works.options.is_ambient => "It is worked on when nobody needs you.",
+            WorkOrigin::Idle if self.works.options.is_ambient => "It is worked on when you are idle.",
             WorkOrigin::Idle => {
                 "Idle time is not used here (`work.ambient.enabled`), so it waits until that is changed."
             }

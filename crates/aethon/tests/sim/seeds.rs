@@ -79,7 +79,7 @@ fn each_planted_mutant_is_found() {
 /// `cargo xtask sim` runs this with seeds of its own.
 #[test]
 #[ignore = "a chore that runs for minutes: cargo xtask sim"]
-fn seeds_that_somebody_asks_for() {
+fn seeds_from_the_environment() {
     let number = |name: &str| std::env::var(name).ok().and_then(|value| value.parse::<u64>().ok());
     if let Some(seed) = number("AETHON_SIM_SEED") {
         let Outcome { violations, trace, digest } = run(seed, None, true);

@@ -244,7 +244,7 @@ async fn killed(limits: fn(&Work) -> WorkOptions, then: Vec<Vec<Step>>) -> (Work
 }
 
 #[tokio::test]
-async fn what_a_killed_process_has_spent_counts() {
+async fn spending_of_a_killed_process_counts() {
     let dear = |found: &Work| WorkOptions { max_usd: found.spent.cost_usd + 1e-9, ..options() };
     let looks = || ends("list", json!({}));
     let (found, stage) = killed(dear, vec![looks()]).await;
@@ -330,7 +330,7 @@ async fn a_task_whose_report_was_cut_off_is_not_done_again() {
 }
 
 #[tokio::test]
-async fn money_is_counted_once_whoever_spends_it() {
+async fn spending_of_turns_and_specialists_is_counted_once() {
     let scout = Arc::new(ScriptedModel::new([says("it is there")]).with_name("deep-1"));
     let agents = vec![specialist("scout", scout, Vec::new())];
     let setup = Setup { price: Some(Price::new(1.0, 1.0)), specialists: agents, ..Setup::default() };
@@ -348,7 +348,7 @@ async fn money_is_counted_once_whoever_spends_it() {
 }
 
 #[tokio::test]
-async fn the_owner_is_told_on_the_way() {
+async fn owner_gets_progress_reports() {
     let gate = Gate::default();
     let first = [Step::Wait(gate.clone())].into_iter().chain(done()).collect();
     let mut stage = Stage::new([first, says("one"), done(), says("two")], options());
@@ -419,7 +419,7 @@ async fn idle_time_is_used_only_where_it_may_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn idle_time_begins_when_nobody_has_written_for_long_enough() {
+async fn idle_time_begins_after_a_period_without_messages() {
     let ambient = WorkOptions { is_ambient: true, ..options() };
     let mut stage = Stage::new([says("hello"), done(), says("one")], ambient);
     stage.idle.after = Duration::from_secs(600);

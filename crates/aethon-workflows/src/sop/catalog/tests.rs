@@ -1,4 +1,4 @@
-//! The catalog of SOPs over real folders: what counts, what is refused, and what is kept.
+//! The catalog of SOPs over real folders: which files count, which are refused, and which texts are kept.
 
 use std::fs;
 
@@ -96,7 +96,7 @@ async fn a_file_that_cannot_be_read_in_full_is_neither_replaced_nor_removed() {
 }
 
 #[tokio::test]
-async fn what_is_made_as_new_takes_the_place_of_nothing() {
+async fn new_sop_never_replaces_an_existing_one() {
     let home = tempfile::tempdir().unwrap();
     let sops = folder(home.path());
     sops.save(&name("notes"), TEXT, Expected::Nothing).await.unwrap();
@@ -107,7 +107,7 @@ async fn what_is_made_as_new_takes_the_place_of_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_saved_is_a_sop_without_secrets_and_built_in_ones_stay() {
+async fn saving_refuses_secrets_and_keeps_built_in_sops() {
     let home = tempfile::tempdir().unwrap();
     let sops = folder(home.path());
     let saved = sops.save(&name("notes"), TEXT, Expected::Anything).await.unwrap();
