@@ -24,7 +24,7 @@ pub trait Assistant: Send + Sync {
     /// if the caller goes away.
     async fn submit(&self, inbound: Inbound, surface: Arc<dyn Surface>) -> Result<Submitted>;
 
-    /// Ends a turn (or, without one, all turns that run or wait in the session) within a second, keeping what was said.
+    /// Ends a turn (or, without one, all turns that run or wait in the session) within a second, keeping the text so far.
     /// Returns how many it ended.
     async fn stop(&self, session: &SessionId, turn: Option<&TurnId>) -> usize;
 
@@ -49,7 +49,7 @@ pub struct Posting {
     pub text: String,
     /// The files attached to it.
     pub attachments: Vec<Attachment>,
-    /// The source of outside content that it was made from, if any: the person is told, and models see the text between
+    /// The source of outside content that it was made from, if any: the person gets a notice, and models see the text between
     /// outside-content markers.
     pub outside: Option<String>,
 }

@@ -1,6 +1,6 @@
-//! The audit log: what was allowed and refused, for the owner to look up later, with who, where, how and what about.
+//! The audit log: permissions and refusals, for the owner to look up later, with actor, place, way and subject.
 //!
-//! Rows are plain words, and are bounded before they are stored. Whoever writes one removes the secrets.
+//! Rows are plain words, and are bounded before they are stored. Their writer removes secrets first.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -29,7 +29,7 @@ pub struct AuditEntry {
     pub at: Timestamp,
     /// What kind of thing happened.
     pub action: AuditAction,
-    /// What it was about, such as a tool.
+    /// Its subject, such as a tool.
     pub subject: String,
     /// The outcome, a stable word: `approve`, `deny`, `refused`, ...
     pub outcome: String,
@@ -47,7 +47,7 @@ words! {
     from_word:
     /// What kind of thing happened.
     pub enum AuditAction {
-        /// A person was asked before a tool ran.
+        /// A person decided about a tool call.
         Approval = "approval",
         /// A rule refused a tool call.
         Refusal = "refusal",
@@ -57,7 +57,7 @@ words! {
         Tools = "tools",
         /// A browser signed in or out.
         SignIn = "sign_in",
-        /// Somebody presented a wrong token.
+        /// A client presented a wrong token.
         Access = "access",
         /// Stored data was removed.
         Deletion = "deletion",
@@ -65,7 +65,7 @@ words! {
         Config = "config",
         /// A secret in the home was stored or removed; its value is never included.
         Secret = "secret",
-        /// Somebody was granted access through a messenger.
+        /// A sender was granted access through a messenger.
         Pairing = "pairing",
         /// A backup was made, or a home restored from one.
         Backup = "backup",
@@ -111,7 +111,7 @@ impl AuditEntry {
         Self { session_id: Some(session.clone()), turn: Some(turn.clone()), ..self }
     }
 
-    /// Sets the detail, cut to what a row may contain.
+    /// Sets the detail, cut to the limit of a row.
     #[must_use]
     pub fn with_detail(self, detail: &str) -> Self {
         let short: String = detail.chars().take(MAX_DETAIL).collect();
@@ -142,13 +142,13 @@ const MAX_WAITING: usize = 256;
 pub struct AuditTrail(mpsc::Sender<AuditEntry>);
 
 impl AuditTrail {
-    /// Creates a trail, and the receiver for whoever stores its rows.
+    /// Creates a trail, and the receiver for the task that stores its rows.
     pub fn new() -> (Self, mpsc::Receiver<AuditEntry>) {
         let (sender, receiver) = mpsc::channel(MAX_WAITING);
         (Self(sender), receiver)
     }
 
-    /// Queues a row. `false` if it will not be stored: too many are waiting, or nobody stores them.
+    /// Queues a row. `false` if it will not be stored: too many are waiting, or no task stores them.
     pub fn note(&self, entry: AuditEntry) -> bool {
         self.0.try_send(entry).is_ok()
     }

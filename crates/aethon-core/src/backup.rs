@@ -16,7 +16,7 @@ pub trait Backups: Send + Sync {
     fn start(&self, by: &str) -> bool;
 }
 
-/// The backups there are, and what is planned.
+/// The existing backups and the schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BackupList {
     /// Whether one is being made now.

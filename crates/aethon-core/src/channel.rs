@@ -34,7 +34,7 @@ pub trait Channel: Send + Sync {
     /// Its name, such as `webchat` or `telegram`.
     fn name(&self) -> &str;
 
-    /// Checks whether this can be a recipient here, and says what is wrong if not. Called before any work is done for a
+    /// Checks whether this can be a recipient here, and explains why not. Called before any work is done for a
     /// delivery that could only fail.
     fn check_recipient(&self, _recipient: Option<&str>) -> Result<()> {
         Ok(())
@@ -56,7 +56,7 @@ pub trait Channel: Send + Sync {
         None
     }
 
-    /// Returns a surface for a turn of this channel that is resumed after a restart, if somebody there can watch.
+    /// Returns a surface for a turn of this channel that is resumed after a restart, if a person there can watch.
     fn watcher(&self, _record: &TurnRecord) -> Option<Arc<dyn Surface>> {
         None
     }
@@ -133,7 +133,7 @@ impl Channels {
     }
 }
 
-/// The way out for what a turn sends while it runs: through the outbox, to a configured channel.
+/// Sends messages of a running turn: through the outbox, to a configured channel.
 #[async_trait]
 pub trait Courier: Send + Sync {
     /// Returns the names of the channels.
@@ -238,7 +238,7 @@ pub enum DeliveryOutcome {
     },
 }
 
-/// What is known about a delivery that has not arrived.
+/// The state of a delivery that has not arrived.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct DeliveryRecord {

@@ -1,4 +1,4 @@
-//! What is to be delivered to a recipient of a channel.
+//! The content of a delivery to a recipient of a channel.
 
 use std::borrow::Cow;
 
@@ -86,7 +86,7 @@ impl NewDelivery {
     }
 }
 
-/// What a person is told about a text that was made from outside content.
+/// The notice to a person about a text that was made from outside content.
 pub fn made_of(outside: &str) -> String {
     format!("Made from content that came from outside ({outside}). Check it before you rely on it.")
 }

@@ -31,7 +31,7 @@ impl HostRule {
         self.port.is_none_or(|own| own == port) && self.host == RuleHost::of(host)
     }
 
-    /// Returns whether it names an IP address, not a name that somebody else could point elsewhere.
+    /// Returns whether it names an IP address, not a name that another party could point elsewhere.
     pub fn is_address(&self) -> bool {
         matches!(self.host, RuleHost::Address(_))
     }

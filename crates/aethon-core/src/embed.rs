@@ -25,7 +25,7 @@ pub trait Embedder: Send + Sync {
 /// the model's name.
 pub type TextKey = [u8; 32];
 
-/// A persistent cache of vectors that were paid for. What is missing is requested again, and nobody may rely on an
+/// A persistent cache of vectors that were paid for. Missing vectors are requested again, and no caller may rely on an
 /// entry staying.
 #[async_trait]
 pub trait EmbeddingCache: Send + Sync {

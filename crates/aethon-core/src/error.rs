@@ -67,8 +67,8 @@ impl Error {
         Self::of(Kind::Unavailable, message)
     }
 
-    /// The disk failed to read a part of the storage. Like [`Self::unavailable`]; but if it fails again and again while everything
-    /// else works, that part is lost.
+    /// The disk failed to read a part of the storage. Like [`Self::unavailable`]; but if it fails again and again while
+    /// everything else works, that part is lost.
     pub fn unreadable(message: impl Into<String>) -> Self {
         Self::of(Kind::Unreadable, message)
     }
@@ -78,7 +78,7 @@ impl Error {
         Self::of(Kind::Damaged, message)
     }
 
-    /// The storage has no room for it: what is left is kept for the owner. Others may still be stored.
+    /// The storage has no room for it: the rest is reserved for the owner. Others may still be stored.
     pub fn no_room(message: impl Into<String>) -> Self {
         Self::of(Kind::NoRoom, message)
     }
@@ -103,7 +103,7 @@ impl Error {
         Self::of(Kind::Secret, message)
     }
 
-    /// What was to be changed is not what the caller has seen: something else changed or removed it meanwhile.
+    /// The target of a change is not in the state that the caller has seen: it was changed or removed meanwhile.
     pub fn changed_elsewhere() -> Self {
         Self::of(Kind::ChangedElsewhere, "it was changed or removed elsewhere meanwhile; look at it again")
     }

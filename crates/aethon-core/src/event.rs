@@ -1,7 +1,7 @@
 //! Events for live observers: the dashboard, metrics, tests.
 //!
-//! A bounded broadcast of one closed enum. Publishing never waits; a reader that lags is told how much it missed. No
-//! turn depends on anybody listening, and events are not even built while nobody does. Measurements travel separately,
+//! A bounded broadcast of one closed enum. Publishing never waits; a reader that lags learns how much it missed. No
+//! turn depends on a listener, and without one events are not even built. Measurements travel separately,
 //! because they are stored: see [`crate::telemetry`].
 
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub enum Event {
         /// How it ended.
         end: TurnEnd,
     },
-    /// A person is asked for approval.
+    /// A call waits for approval.
     ApprovalOpened(Arc<ApprovalRequest>),
     /// An approval request is settled.
     ApprovalDone {
@@ -95,7 +95,7 @@ pub enum Event {
     Config(Arc<ConfigNews>),
 }
 
-/// What a changed configuration file has changed; keys only, no values.
+/// The changes in a configuration file; keys only, no values.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ConfigNews {
     /// Keys whose new values are in force.
@@ -111,7 +111,7 @@ pub enum JobChange {
     Added,
     /// It was removed.
     Removed,
-    /// Somebody paused it.
+    /// It was paused.
     Paused,
     /// It continues after a pause.
     Resumed,

@@ -1,7 +1,7 @@
 //! A request to a remote server, and its response as it arrives.
 //!
 //! For parts that speak a protocol over HTTP without having their own transport: the program has a single transport,
-//! which knows how to end an exchange, and whoever needs it receives it as an [`Exchange`].
+//! which knows how to end an exchange, and its users receive it as an [`Exchange`].
 
 use std::io;
 use std::pin::Pin;

@@ -1,6 +1,6 @@
 //! Why a turn ended as it did, if that is worth mentioning.
 //!
-//! [`EndReason`] is what the program compares: the engine derives from it how a turn ends, and HTTP its status. Its
+//! [`EndReason`] is the value that the program compares: the engine derives from it how a turn ends, and HTTP its status. Its
 //! word is what clients and the database see, and never changes. [`Failure`] is a reason with a sentence for the
 //! person.
 
@@ -29,9 +29,9 @@ pub enum EndReason {
     Iterations,
     /// The turn reached its time limit.
     TurnTimeout,
-    /// The message was refused before any model was asked, because it is too long.
+    /// The message was refused before any model call, because it is too long.
     InputTooLong,
-    /// The message was refused before any model was asked, because it is not text.
+    /// The message was refused before any model call, because it is not text.
     InputNotText,
     /// A person stopped the turn.
     Stopped,
@@ -41,7 +41,7 @@ pub enum EndReason {
     Shutdown,
     /// A crash interrupted the turn, and it is not resumed.
     Interrupted,
-    /// What the turn belongs to was removed while it waited. For historical reasons its word is that of a model that is
+    /// The turn's session was removed while it waited. For historical reasons its word is that of a model that is
     /// not found, so a stored one reads as [`ModelErrorKind::NotFound`].
     Gone,
     /// The storage failed.
@@ -142,7 +142,7 @@ impl std::fmt::Display for EndReason {
 pub struct Failure {
     /// The reason, for programs.
     pub code: EndReason,
-    /// One sentence for a person, with what to do.
+    /// One sentence for a person, with the remedy.
     pub message: String,
     /// Seconds after which a retry makes sense.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What the assistant can currently do, for the person who runs it: one row per feature, read from the running parts.
+//! The abilities that the assistant currently has, for its owner: one row per feature, read from the running parts.
 //!
 //! A part of the program reports its features through a [`FeatureSource`]; the facade collects the sources on one
 //! board, which the HTTP application and `doctor` read. Nothing is cached: every read asks the sources again.

@@ -1,4 +1,4 @@
-//! Full-text search in what was said in a session.
+//! Full-text search in the messages of a session.
 //!
 //! A model sees the newest part of a long conversation and a summary of the rest. The transcript keeps everything, and
 //! this finds passages in it. How words are matched and ranked is up to the storage.
@@ -12,7 +12,7 @@ use crate::ids::{MessageId, SessionId, TurnId};
 /// Searches the past of sessions.
 #[async_trait]
 pub trait History: Send + Sync {
-    /// Returns the best matching passages of a session's live branch, best first. What a retry or an edit has replaced
+    /// Returns the best matching passages of a session's live branch, best first. Messages that a retry or an edit has replaced
     /// is not included.
     async fn search(&self, session: &SessionId, query: HistoryQuery) -> Result<Vec<Passage>>;
 }
@@ -35,7 +35,7 @@ pub struct HistoryQuery {
 pub struct Passage {
     /// The message that it is from.
     pub message: MessageId,
-    /// When it was said.
+    /// Its time.
     pub at: Timestamp,
     /// Who said it.
     pub source: PassageSource,

@@ -16,7 +16,7 @@ pub trait Hook: Send + Sync {
     /// Its name, for logs and refusals.
     fn name(&self) -> &'static str;
 
-    /// Runs before anything is done for an inbound message. Returns what the model should know besides the message (for
+    /// Runs before anything is done for an inbound message. Returns context for the model besides the message (for
     /// most hooks, nothing); an error refuses the turn with its sentence.
     async fn before_turn(
         &self,
@@ -39,7 +39,7 @@ pub trait Hook: Send + Sync {
         ToolDecision::Allow
     }
 
-    /// Runs after a tool has run; may change what the model sees.
+    /// Runs after a tool has run; may change the result that the model sees.
     async fn after_tool(&self, _context: &ToolContext, _call: &ToolCall, _result: &mut ToolResult) {}
 
     /// Runs after the turn is stored.

@@ -104,7 +104,7 @@ impl Default for AgentName {
 #[error("agent name {0:?} is not valid: use 1 to 64 lower-case letters, digits, `-` and `_`")]
 pub struct InvalidAgentName(String);
 
-/// The id of a turn: what a person (or a webhook, a job) sent, and everything done to answer it. Ids grow with time
+/// The id of a turn: a message of a person (or a webhook, a job), and everything done to answer it. Ids grow with time
 /// (UUID v7).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

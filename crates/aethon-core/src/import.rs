@@ -1,4 +1,4 @@
-//! Imports a whole conversation at once, from messages that were said elsewhere: a recording that somebody continues.
+//! Imports a whole conversation at once, from messages written elsewhere: a recording that is continued.
 //!
 //! The store behind the log of turns ([`crate::session::TurnLog`]) implements this as well. An import belongs to no
 //! running turn, and is one transaction however long the conversation is.

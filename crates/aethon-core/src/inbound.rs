@@ -11,7 +11,7 @@ use crate::person::Person;
 use crate::sop::SopName;
 use crate::trust::Trust;
 
-/// What came in through any door: a chat message, a webhook, a line in the terminal, a job.
+/// A message from any source: a chat message, a webhook, a line in the terminal, a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Inbound {
@@ -34,7 +34,7 @@ pub struct Inbound {
     /// after a crash; one without is closed as interrupted, because its sender saw the connection break and will ask
     /// again.
     pub dedupe: Option<Dedupe>,
-    /// What is asked.
+    /// The kind of request.
     pub intent: Intent,
     /// The unmodified text; empty for a retry.
     pub text: String,
@@ -120,7 +120,7 @@ impl Inbound {
         self.text.len().saturating_add(files.sum())
     }
 
-    /// Returns whether a stranger may have written it or have caused it: the words of somebody who is not trusted, what
+    /// Returns whether a stranger may have written it or have caused it: the words of a person who is not trusted, what
     /// another program sends, or what such a text asked for. Independent of `security.mark_untrusted_content`.
     pub fn is_from_outside(&self) -> bool {
         self.untrusted || self.behalf.outside || self.channel == "webhook"
@@ -215,7 +215,7 @@ pub struct Attachment {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
     /// Whether the program itself wrote it, such as the text of a SOP. Anything else may have been written by anybody,
-    /// whoever attaches it.
+    /// the code that attaches it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
 }
@@ -229,7 +229,7 @@ impl Attachment {
         Self { name: name.into(), mime: mime.into(), data: data.into(), untrusted: false, own: false }
     }
 
-    /// Somebody else's words that a message answers, as text in standard base64. A model sees them between markers, after
+    /// Another person's words that a message answers, as text in standard base64. A model sees them between markers, after
     /// the text of the message.
     pub fn quoted(data: impl Into<String>) -> Self {
         Self { untrusted: true, ..Self::new("quoted words", QUOTED, data) }
@@ -247,7 +247,7 @@ impl Attachment {
     }
 }
 
-/// What a turn is asked to do.
+/// The request of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "intent", rename_all = "snake_case")]
 pub enum Intent {
@@ -315,7 +315,7 @@ pub struct Destination {
 pub struct Dedupe {
     /// The sender's id, unique within the channel (which prefixes its session or path if necessary).
     pub id: String,
-    /// What a duplicate must match (a hash of the raw body), if the channel checks that.
+    /// A value that a duplicate must match (a hash of the raw body), if the channel checks that.
     pub fingerprint: Option<String>,
     /// How many seconds the id is remembered; `None` for as long as the turn is kept.
     pub valid_for: Option<u64>,

@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 /// One source of instructions for the model.
 pub trait Instructions: Send + Sync {
-    /// Returns what there is now. May read files, so it blocks; the result is the same `Arc` as long as nothing has changed.
+    /// Returns the current state. May read files, so it blocks; the result is the same `Arc` as long as nothing has changed.
     fn observe(&self) -> Arc<Observations>;
 }
 
-/// What one source has.
+/// The instructions of one source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observations {
     /// Where it comes from.
     pub origin: Origin,
-    /// Each part, by the name that the owner is told.
+    /// Each part, by its name in notices to the owner.
     pub entries: BTreeMap<String, Observed>,
 }
 
 /// Where instructions come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Files of the workspace. What is absent does not exist, so a file that comes or goes is a change.
+    /// Files of the workspace. An absent file does not exist, so a file that comes or goes is a change.
     Workspace,
     /// Servers of tools. One that is absent may be back later, and one that is new was configured by the owner.
     Servers,

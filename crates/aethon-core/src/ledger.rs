@@ -14,7 +14,7 @@ use crate::ids::{SessionId, TurnId};
 use crate::token_usage::Usage;
 use crate::words::words;
 
-/// What a model costs, in USD per million tokens.
+/// The price of a model, in USD per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Price {
@@ -121,10 +121,10 @@ pub fn serialize_usd<S: Serializer>(amount: &f64, serializer: S) -> std::result:
 }
 
 words! {
-    /// What a call was for.
+    /// The purpose of a call.
     #[derive(Default)]
     pub enum WorkKind {
-        /// Answering somebody.
+        /// Answering a message.
         #[default]
         Turn = "turn",
         /// Summarising older messages.
@@ -137,9 +137,9 @@ words! {
         Transcription = "transcription",
         /// A scheduled job.
         Scheduled = "scheduled",
-        /// Testing what a model can do.
+        /// Testing the abilities of a model.
         Test = "test",
-        /// Work that nobody waits for; the first to stop when money runs short.
+        /// Work that no person waits for; the first to stop when money runs short.
         Background = "background",
         /// Calls that a crash cut off, at the last estimate of their cost. Only the ledger itself writes these.
         Interrupted = "interrupted",
@@ -159,11 +159,11 @@ pub struct LedgerEntry {
     pub provider: String,
     /// The model.
     pub model: String,
-    /// What it was for.
+    /// Its purpose.
     pub kind: WorkKind,
     /// Tokens and cost.
     pub usage: Usage,
-    /// What the cache saved, in USD; 0 if the price is unknown.
+    /// The money saved by the cache, in USD; 0 if the price is unknown.
     pub saved_usd: f64,
     /// Whether it succeeded; a failed call may have cost something too.
     pub is_ok: bool,
@@ -192,7 +192,7 @@ pub struct UsageRow {
     pub provider: String,
     /// The model.
     pub model: String,
-    /// What the calls were for.
+    /// The purpose of the calls.
     pub kind: WorkKind,
     /// How many there were.
     pub requests: u64,
@@ -201,7 +201,7 @@ pub struct UsageRow {
     /// Total tokens and cost.
     #[serde(flatten)]
     pub usage: Usage,
-    /// What the cache saved, in USD.
+    /// The money saved by the cache, in USD.
     #[serde(serialize_with = "serialize_usd")]
     pub saved_usd: f64,
 }
@@ -251,7 +251,7 @@ pub struct Reserved {
     pub left_usd: f64,
 }
 
-/// Stores what was spent.
+/// Stores spending.
 #[async_trait]
 pub trait Ledger: Send + Sync {
     /// Reserves money for a call to this model. `None` if the day has less than the least useful amount left; an
@@ -262,11 +262,11 @@ pub trait Ledger: Send + Sync {
     /// useful amount left, or the reservation is gone.
     async fn grow(&self, reservation: i64, claim: Claim) -> Result<Option<Reserved>>;
 
-    /// Records what a running call has cost so far, in case of a crash. Does not wait for the disk.
+    /// Records the cost of a running call so far, in case of a crash. Does not wait for the disk.
     async fn note(&self, reservation: i64, estimate_usd: f64) -> Result<()>;
 
     /// Records a call and returns its reservation, or books a call that has none. An invalid cost counts as zero.
-    /// Without a reservation the entry is written with the next commit and nobody waits for the disk. A call with a
+    /// Without a reservation the entry is written with the next commit and no caller waits for the disk. A call with a
     /// reservation counts towards the day of the reservation, so that a call across midnight cannot exceed the ceiling
     /// of either day; one without counts towards the day on which it ended.
     async fn settle(&self, reservation: Option<i64>, entry: LedgerEntry) -> Result<()>;

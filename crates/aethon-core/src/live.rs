@@ -20,7 +20,7 @@ impl<T> Live<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces the value. Whoever has taken the old one keeps it.
+    /// Replaces the value. Callers that have taken the old one keep it.
     pub fn set(&self, value: T) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(value);
     }

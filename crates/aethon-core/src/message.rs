@@ -1,4 +1,4 @@
-//! Messages made of typed blocks: what is said, what comes in, and what goes back.
+//! Messages made of typed blocks: those of people, of models and of the program.
 //!
 //! A transcript is a list of [`Message`]s. Providers translate them to their wire formats, the store keeps them as
 //! JSON, and the pages show them. Blocks that a model must never see (such as a notice to the person) are identified by
@@ -20,7 +20,7 @@ use crate::words::words;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// A person, a webhook, a job: whoever started the turn.
+    /// The sender that started the turn: a person, a webhook, a job.
     User,
     /// The model.
     Assistant,
@@ -62,7 +62,7 @@ pub enum Block {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         untrusted: Option<String>,
     },
-    /// What a hook tells the model besides the person's words, such as recalled memories. In system messages only.
+    /// Context that a hook adds to the person's words, such as recalled memories. In system messages only.
     Context {
         /// Where it comes from, such as `memory`.
         source: String,
@@ -139,7 +139,7 @@ impl Block {
 /// What kind of outside content a block contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outside<'b> {
-    /// Somebody's words.
+    /// A person's words.
     Words,
     /// A file of this name.
     File(&'b str),
@@ -250,7 +250,7 @@ pub struct Reply {
     pub turn: TurnId,
     /// Its session.
     pub session: SessionId,
-    /// The Markdown for the person: what the model said, and the reason if something ended the turn early.
+    /// The Markdown for the person: the model's answer, and the reason if something ended the turn early.
     pub text: String,
     /// How it ended.
     pub end: TurnEnd,

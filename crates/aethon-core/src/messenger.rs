@@ -31,7 +31,7 @@ pub enum GroupMode {
     Off,
 }
 
-/// How somebody who is not in `security.allowed_senders` comes to be heard.
+/// How a sender who is not in `security.allowed_senders` can request access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Pairing {
@@ -44,11 +44,11 @@ pub enum Pairing {
     Off,
 }
 
-/// What a stranger is told.
+/// The reply to unknown senders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strangers {
-    /// Nothing: it is as if nobody were there.
+    /// None.
     #[default]
     Silence,
     /// One sentence a day, which tells nothing about the assistant.

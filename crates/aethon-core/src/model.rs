@@ -21,7 +21,7 @@ use crate::tool::ToolSpec;
 /// A model behind some wire format, or one of the offline models.
 #[async_trait]
 pub trait ModelProvider: Send + Sync {
-    /// Returns what the configured model can do, as far as that is known. Cheap, without I/O.
+    /// Returns the abilities of the configured model, as far as they are known. Cheap, without I/O.
     fn capabilities(&self) -> Arc<Capabilities>;
 
     /// Returns whether it could answer now, judging by the configuration alone.
@@ -44,7 +44,7 @@ pub trait ModelProvider: Send + Sync {
 /// The events of one model response, ended by [`ModelEvent::Finished`] or an error, never by silence.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// What a model can do, as data.
+/// The abilities of a model.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Capabilities {
@@ -62,7 +62,7 @@ pub struct Capabilities {
     pub images: bool,
     /// Whether it can call tools.
     pub tools: bool,
-    /// Whether it may produce output that nobody can watch while it arrives (reasoning that is billed but not streamed,
+    /// Whether it may produce output that cannot be watched while it arrives (reasoning that is billed but not streamed,
     /// or an answer that arrives as a whole). Then the whole output limit has to be paid for in advance.
     pub hidden_output: bool,
     /// Whether its service silently cuts a conversation that is too long, instead of rejecting it.
@@ -125,7 +125,7 @@ impl Capabilities {
     }
 }
 
-/// What a service reports about its model; unset if it does not say.
+/// A service's report about its model; unset fields were not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SelfReport {
     /// How many tokens a request and its answer may take together.
@@ -136,7 +136,7 @@ pub struct SelfReport {
     pub images: Option<bool>,
     /// Whether it can call tools.
     pub tools: Option<bool>,
-    /// What it costs.
+    /// Its price.
     pub price: Option<Price>,
 }
 
@@ -225,7 +225,7 @@ pub enum ModelEvent {
     ReasoningDone {
         /// The complete readable part.
         text: String,
-        /// What is sent back unchanged.
+        /// The data that is sent back unchanged.
         opaque: Option<Opaque>,
     },
     /// A complete tool call.
@@ -234,7 +234,7 @@ pub enum ModelEvent {
     Finished {
         /// Why it ended.
         stop: StopReason,
-        /// What it took.
+        /// Its token usage.
         usage: Usage,
         /// The model that answered, as the service names it.
         model: Option<String>,
@@ -253,6 +253,6 @@ pub enum StopReason {
     Length,
     /// The provider refused or filtered.
     Refusal,
-    /// The provider paused a long turn and wants to be asked again with the same messages.
+    /// The provider paused a long turn and expects another request with the same messages.
     Pause,
 }

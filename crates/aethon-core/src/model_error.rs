@@ -52,7 +52,7 @@ pub struct ModelError {
 }
 
 impl ModelError {
-    /// An error with a sentence for the person: what happened and what to do, naming provider and key.
+    /// An error with a sentence for the person: the problem and the remedy, naming provider and key.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -78,7 +78,7 @@ impl ModelError {
         self
     }
 
-    /// Sets what the service itself said, for the log only.
+    /// Sets the service's own message, for the log only.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());

@@ -21,10 +21,10 @@ use crate::session::TurnRecord;
 /// waits for a disk, short enough for a person who waits for an answer.
 pub const LEASE: Duration = Duration::from_secs(10);
 
-/// How many turns one look at what others have ended tells at most.
+/// The most turns that one look at the ends of others returns.
 pub const MAX_ENDED: usize = 500;
 
-/// What other owners have ended.
+/// The turns that other owners have ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EndedElsewhere {
     /// Their turns, in the order in which their ends are in the transcripts.

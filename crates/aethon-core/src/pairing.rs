@@ -16,7 +16,7 @@ pub struct PairingCode {
     pub expires_at: Timestamp,
 }
 
-/// Somebody who was paired.
+/// A paired sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PairedSender {
     /// The channel.
@@ -28,7 +28,7 @@ pub struct PairedSender {
 /// The pairings of all messengers.
 #[async_trait]
 pub trait Pairings: Send + Sync {
-    /// Creates a code that pairs whoever sends it to this messenger.
+    /// Creates a code that pairs the person who sends it to this messenger.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Waits out a temporary failure of the storage.
 //!
-//! What was acknowledged must be stored, however long that takes: it is retried with growing pauses until it succeeds,
+//! Acknowledged data must be stored, however long that takes: storing is retried with growing pauses until it succeeds,
 //! or until the storage is closed because the program is shutting down. Whatever waits here keeps its place in its
 //! session's queue, and new messages are refused meanwhile, so the number of waiters is bounded by the number of open
 //! turns.
@@ -65,7 +65,7 @@ where
     .await
 }
 
-/// Repeats a storage operation until it succeeds. What the storage refuses (it is gone, it makes no sense, the program
+/// Repeats a storage operation until it succeeds. Refusals (the target is gone, the data is invalid, the program
 /// is shutting down) is returned at once.
 pub async fn until_stored<T, F>(what: &'static str, mut attempt: impl FnMut() -> F) -> Result<T>
 where

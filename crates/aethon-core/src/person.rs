@@ -3,7 +3,7 @@
 //! Without a household, everybody who may write is the owner. With one, each sender is a separate person: the owner, a
 //! member named in the configuration, or a guest who is not. What several people read, such as a group, belongs to
 //! everybody. The person is stored with a message, a job and a piece of work, so that later results are still for them.
-//! Who is who is decided where messages come in; what a person may recall is decided by [`crate::memory::Reach`].
+//! Senders are identified where messages come in; [`crate::memory::Reach`] decides which memories a person may recall.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ const GUEST: &str = "guest:";
 /// The longest name of a member.
 const MAX_LEN: usize = 32;
 
-/// Somebody in the household, by the name given in the configuration.
+/// A member of the household, by the name in the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Person(String);
@@ -39,7 +39,7 @@ impl Person {
         is_name.then(|| Self(name.to_owned()))
     }
 
-    /// Somebody who may write but does not belong to the household.
+    /// A sender who may write but does not belong to the household.
     pub fn guest(channel: &str, sender: &str) -> Self {
         Self(format!("{GUEST}{channel}:{sender}"))
     }
@@ -59,7 +59,7 @@ impl Person {
         &self.0
     }
 
-    /// Returns whether they may view and change what was made for somebody: the owner everything, others their own.
+    /// Returns whether they may view and change data of a person: the owner everything, others their own.
     pub fn may_see(&self, whose: &Self) -> bool {
         self.is_owner() || self == whose
     }

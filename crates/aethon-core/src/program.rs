@@ -1,6 +1,6 @@
 //! Programs that run beside the assistant and talk to it over pipes, such as a tool server.
 //!
-//! Whoever needs one uses [`Programs`], so that everything the assistant starts is started in one place: confined, with
+//! Its users go through [`Programs`], so that everything the assistant starts is started in one place: confined, with
 //! a scrubbed environment, and in a process group that ends as a whole.
 
 use std::io;
@@ -19,11 +19,11 @@ pub struct Program {
     pub args: Vec<String>,
     /// Its own variables, besides `PATH`, `HOME` and the locale. Nothing else of the service's environment reaches it.
     pub environment: Vec<(String, Secret)>,
-    /// What it needs in the sandbox, if there is one; `None` if its owner keeps it outside.
+    /// Its needs in the sandbox, if there is one; `None` if its owner keeps it outside.
     pub sandbox: Option<ProgramSandbox>,
 }
 
-/// What a program needs in the sandbox beyond what commands get.
+/// The needs of a program in the sandbox beyond those of commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProgramSandbox {
     /// Its image, if the sandbox is a container; by default the one for commands.

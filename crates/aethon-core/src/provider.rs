@@ -30,17 +30,17 @@ pub enum Provider {
     Mistral,
     /// A scripted model for tests and demonstrations.
     Fake,
-    /// Repeats what it was told.
+    /// Repeats the message.
     Echo,
 }
 
-/// What is the same for every model of a provider.
+/// The facts about a provider that hold for all of its models.
 struct Description {
     /// The word in the configuration.
     name: &'static str,
     /// The name as people write it.
     title: &'static str,
-    /// What a newcomer would pick today: the current general-purpose model, not the largest.
+    /// The default choice today: the current general-purpose model, not the largest.
     default_model: &'static str,
     /// Where its service is, as its own SDK takes the address; empty where that depends on more.
     host: &'static str,
@@ -48,7 +48,7 @@ struct Description {
     key_variable: &'static str,
     /// The model that turns text into vectors; empty where the provider has none.
     embedding: &'static str,
-    /// The model that writes down what is said; empty where the provider has none.
+    /// The transcription model; empty where the provider has none.
     transcription: &'static str,
 }
 
@@ -88,7 +88,7 @@ impl Provider {
         Self::Echo,
     ];
 
-    /// The table of providers: a row each, in the order of [`Description`], with what the service offers besides answers.
+    /// The table of providers: a row each, in the order of [`Description`], with the other models of the service.
     const fn describe(self) -> Description {
         match self {
             Self::OpenAi => {
@@ -172,7 +172,7 @@ impl Provider {
         Some(self.describe().embedding).filter(|model| !model.is_empty())
     }
 
-    /// The model that writes down what is said unless another one is named; `None` where the provider has none.
+    /// The default transcription model; `None` where the provider has none.
     pub fn transcription_model(self) -> Option<&'static str> {
         Some(self.describe().transcription).filter(|model| !model.is_empty())
     }

@@ -238,7 +238,7 @@ pub struct RecordedState {
     pub model: String,
     /// The base directory of relative paths.
     pub cwd: String,
-    /// Whether this home made the recording. Any other is somebody else's text.
+    /// Whether this home made the recording. Any other counts as text from outside.
     pub is_own: bool,
 }
 
@@ -285,7 +285,7 @@ pub async fn resume(
 
 /// Marks everything in a message as outside content.
 fn mark_foreign(message: &mut Message) {
-    // What a model said together with its calls stays its own in form, because results must follow their calls.
+    // A model's text beside its calls stays its own in form, because results must follow their calls.
     let has_calls = message.tool_calls().next().is_some();
     for block in &mut message.content {
         match block {
@@ -298,7 +298,7 @@ fn mark_foreign(message: &mut Message) {
             Block::ToolResult(result) => {
                 result.untrusted.get_or_insert_with(untrusted::boundary);
             }
-            // A summary has no markers of its own. What it summarises is in the conversation, too.
+            // A summary has no markers of its own. The messages it summarises are in the conversation, too.
             Block::Folded { summary, .. } => *block = Block::context(FOREIGN, std::mem::take(summary)),
             Block::Context { source, .. } => *source = FOREIGN.to_owned(),
             _ => {}

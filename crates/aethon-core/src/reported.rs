@@ -1,4 +1,4 @@
-//! What was reported to the log, so that a command that swaps a file a thousand times a second does not fill it.
+//! Remembers the faults that were logged, so that a command that swaps a file a thousand times a second does not fill it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ impl Reported {
     /// Reports a fault of a file in the log, unless that was done lately.
     pub fn warn(&mut self, path: &Path, fault: &str) {
         if self.is_new(path, fault) {
-            // Whoever named the file may have put a line of their own into its name.
+            // The name of the file is untrusted and may contain line breaks.
             let [path, fault] =
                 [path.display().to_string(), fault.to_owned()].map(|text| exact(&text).replace('\n', " "));
             tracing::warn!("{path}: {fault}");

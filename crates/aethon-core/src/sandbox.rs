@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The user that is nobody's: commands in a sandbox are its if the program runs as root, and the accounts of people lie below.
+/// The user without an account: commands in a sandbox are its if the program runs as root, and the accounts of people
+/// lie below.
 pub const NOBODY: u32 = 65_534;
 
 /// Where shell commands run.

@@ -1,4 +1,4 @@
-//! What the HTTP application and the terminal show about the running service, and the one thing that they can change.
+//! The running service as the HTTP application and the terminal show it, and the one thing that they can change.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub trait ConfigView: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Returns the version of the file, and what it says, masked: not yet in force if it has not been taken over.
+    /// Returns the version of the file and its masked content: not yet in force if it has not been taken over.
     async fn on_file(&self) -> Result<ConfigOnFile> {
         Ok(ConfigOnFile { version: Version::of([]), config: self.dump() })
     }
@@ -37,7 +37,7 @@ pub trait ConfigView: Send + Sync {
 pub struct ConfigOnFile {
     /// The version of the file.
     pub version: Version,
-    /// What it yields, masked; null if it cannot be read.
+    /// Its resulting configuration, masked; null if it cannot be read.
     pub config: Value,
 }
 
@@ -50,7 +50,7 @@ pub struct ConfigKey {
     pub source: &'static str,
     /// The file and line, the variable, or the flag.
     pub place: String,
-    /// What it means.
+    /// Its meaning.
     pub description: String,
     /// The built-in value.
     pub default: Value,
@@ -73,7 +73,7 @@ pub struct ConfigEdit {
     pub is_dry_run: bool,
     /// Whether the owner has confirmed that protection may be loosened.
     pub is_confirmed: bool,
-    /// What the file is expected to be.
+    /// The expected state of the file.
     pub expected: Expected,
     /// Who wants it, for the audit log.
     pub by: String,
@@ -113,7 +113,7 @@ pub struct UnconfirmedChange {
 /// Why keys were not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigRefusal {
-    /// Keys and what is wrong with them.
+    /// Keys and their faults.
     #[error("{}", in_one_line(.0))]
     Keys(Vec<(String, String)>),
     /// Protection is loosened only if the owner confirms it.

@@ -28,7 +28,7 @@ pub trait TurnLookup: Send + Sync {
     async fn unfinished(&self) -> Result<Vec<TurnRecord>>;
 }
 
-/// The engine's side of the storage. What is accepted through it belongs to this [owner](crate::owner); turns of
+/// The engine's side of the storage. Turns accepted through it belong to this [owner](crate::owner); turns of
 /// another owner can neither be begun nor extended.
 #[async_trait]
 pub trait TurnLog: SessionImport + TurnLookup {
@@ -85,7 +85,7 @@ pub struct Finish {
     pub messages: Arc<Vec<Message>>,
     /// The outcome, kept for duplicate deliveries.
     pub reply: Arc<Reply>,
-    /// What to deliver elsewhere.
+    /// The deliveries to other recipients.
     pub deliveries: Vec<crate::delivery::NewDelivery>,
     /// The next turn waiting in the session, which replaces nothing. If it cannot begin because it was removed or
     /// ended, the end of this one is stored all the same.

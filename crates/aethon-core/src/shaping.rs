@@ -7,7 +7,7 @@ pub const SOUL: &str = "SOUL.md";
 pub const TOOLS: &str = "TOOLS.md";
 /// The page about current matters.
 pub const CONTEXT: &str = "CONTEXT.md";
-/// The page with what was learnt about working for the owner.
+/// The page of lessons about working for the owner.
 pub const LEARNINGS: &str = "LEARNINGS.md";
 
 /// The pages, which go along with the prompt.

@@ -61,7 +61,7 @@ impl Used {
     }
 }
 
-/// A part of a limit that somebody holds. It is given back when dropped.
+/// A held part of a limit. It is given back when dropped.
 #[derive(Debug)]
 pub struct Held {
     used: Arc<Mutex<Used>>,
@@ -70,13 +70,13 @@ pub struct Held {
 }
 
 impl Shares {
-    /// Nobody holds anything of it yet.
+    /// Nothing of it is held yet.
     pub fn of(share: Share) -> Self {
         Self { share, used: Arc::default() }
     }
 
     /// Takes a part, if that leaves the owner's share free. One thing always fits, however large it is and whatever the
-    /// others hold: a limit that nothing passes would help nobody.
+    /// others hold: a limit that nothing passes would be of no use.
     pub fn take(&self, trust: Trust, amount: u64) -> Option<Held> {
         let mut used = lock(&self.used);
         let all = used.owner.saturating_add(used.strangers).saturating_add(amount);
@@ -90,7 +90,7 @@ impl Shares {
         Some(self.held(trust, amount))
     }
 
-    /// Takes a part whatever is left: of what was accepted by an earlier run of the program.
+    /// Takes a part whatever is left, for data that an earlier run of the program accepted.
     pub fn take_anyway(&self, trust: Trust, amount: u64) -> Held {
         let mut used = lock(&self.used);
         let own = used.by(trust).saturating_add(amount);

@@ -31,7 +31,7 @@ impl Shutdown {
 
     /// Waits until a shutdown is requested, or the trigger is gone.
     pub async fn requested(&mut self) {
-        // An error means that nobody can request it any more, which counts as a shutdown too.
+        // An error means that no trigger is left, which counts as a shutdown too.
         let _ = self.0.wait_for(|requested| *requested).await;
     }
 }

@@ -1,4 +1,4 @@
-//! The storage contract: what a backend promises to the engine, the pages and the maintenance tasks.
+//! The storage contract: the promises of a backend to the engine, the pages and the maintenance tasks.
 //!
 //! [`Storage`] bundles the traits. A backend that implements all of them is passed as a whole by [`Storage::of`]; an
 //! embedder may combine it with another ledger or another vector cache. What all backends have in common is proved by
@@ -94,15 +94,15 @@ pub struct Storage {
     pub outbox: Arc<dyn Outbox>,
     /// What channels remember.
     pub channel_records: Arc<dyn ChannelRecords>,
-    /// What model calls cost, and what is reserved for running ones.
+    /// The cost of model calls, and the reservations of running ones.
     pub ledger: Arc<dyn Ledger>,
     /// Cached vectors.
     pub embeddings: Arc<dyn EmbeddingCache>,
     /// Full-text search in conversations, for the model.
     pub history: Arc<dyn History>,
-    /// What was learnt about models.
+    /// Facts learnt about models.
     pub models: Arc<dyn ModelMemory>,
-    /// What was allowed and refused.
+    /// The audit log.
     pub audit: Arc<dyn AuditLog>,
     /// Long-term memory. It stores whatever it is given; secrets are refused before they reach it.
     pub memory: Arc<dyn MemoryStorage>,
@@ -192,7 +192,7 @@ impl Storage {
 /// Maintains the stored data.
 #[async_trait]
 pub trait Upkeep: Send + Sync {
-    /// Removes what has expired, in small steps so that nobody waits for long. To be called a few times a day, in a
+    /// Removes expired data, in small steps so that no caller waits for long. To be called a few times a day, in a
     /// quiet moment.
     async fn maintain(&self, retention: Retention) -> Result<Removed>;
 
@@ -202,7 +202,7 @@ pub trait Upkeep: Send + Sync {
         Ok(Oneshots::default())
     }
 
-    /// Returns what the storage remembers of earlier runs of the program.
+    /// Returns the storage's memory of earlier runs of the program.
     async fn marks(&self) -> Result<StorageMarks>;
 
     /// Counts uptime for default limits that wait since an upgrade. A storage that is never upgraded need not.
@@ -210,12 +210,12 @@ pub trait Upkeep: Send + Sync {
         Ok(())
     }
 
-    /// Stores what is pending and releases all resources. Every call afterwards fails. What was acknowledged before is
+    /// Stores pending data and releases all resources. Every call afterwards fails. Data acknowledged before is
     /// safe even without this.
     async fn close(&self);
 }
 
-/// What the storage remembers of earlier runs of the program.
+/// The storage's memory of earlier runs of the program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StorageMarks {
     /// When [`Upkeep::maintain`] last completed; `None` if it never did.
@@ -228,13 +228,13 @@ pub struct StorageMarks {
     pub defaults_wait: Option<Duration>,
 }
 
-/// How many days data is kept that nobody removes, and how much of it.
+/// How many days data is kept unless it is removed, and how much of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retention {
     /// One-shot sessions, counted from their last use.
     pub oneshots: u32,
-    /// Single model calls (their sums stay for ever) and measurements.
+    /// Single model calls (their sums stay) and measurements.
     pub calls: u32,
     /// The number of vectors; the least recently used are dropped.
     pub vectors: u32,
@@ -321,7 +321,7 @@ impl std::ops::AddAssign for Removed {
     }
 }
 
-/// What an acknowledged write survives, if the backend offers a choice.
+/// The failures that an acknowledged write survives, if the backend offers a choice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Synchronous {

@@ -1,4 +1,4 @@
-//! Logs storage failures. The person gets a sentence; the cause is for whoever reads the log.
+//! Logs storage failures. The person gets a sentence; the log gets the cause.
 
 use crate::error::Error;
 

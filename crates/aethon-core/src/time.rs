@@ -15,7 +15,7 @@ pub fn text(moment: Timestamp) -> String {
     Text::of(moment).as_str().to_owned()
 }
 
-/// Drops what is finer than a millisecond, the precision of every time that is stored or compared.
+/// Cuts a time to milliseconds, the precision of every time that is stored or compared.
 pub fn to_millisecond(moment: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(moment.as_millisecond()).unwrap_or(moment)
 }

@@ -24,9 +24,9 @@ pub struct Speech {
 /// The transcription.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Transcript {
-    /// The text; empty if nobody spoke.
+    /// The text; empty without speech.
     pub text: String,
-    /// What the service counted; zeros if it does not say.
+    /// The usage as the service counted it; zeros if it does not report any.
     pub usage: Usage,
 }
 

@@ -11,7 +11,7 @@ pub enum Trust {
     /// Text from outside that is handled for the owner, such as a webhook's payload. The turn may act, but changes nothing
     /// that acts later: no page, SOP, agent, skill, memory or setting, and few jobs.
     Outside,
-    /// The words of somebody who is not the owner: a guest, a member of the household, a group. In addition to the limits
+    /// The words of a person who is not the owner: a guest, a member of the household, a group. In addition to the limits
     /// of [`Trust::Outside`], the turn reaches only the workspace, and only the tools that the owner opened.
     Guest,
 }

@@ -87,7 +87,7 @@ impl Scrubber {
         shown.into()
     }
 
-    /// Returns what was held back and turned out not to be a marker.
+    /// Returns the text that was held back and turned out not to be a marker.
     pub fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         let Some(behind) = [MARKER, END].iter().find_map(|marker| held.strip_prefix(marker)) else {

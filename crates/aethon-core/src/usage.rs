@@ -22,7 +22,7 @@ pub struct Budget {
     pub daily_usd: f64,
     /// The share of the ceiling at which the owner is warned.
     pub warn_ratio: f64,
-    /// Whether a model without a price may be asked although there is a ceiling. Its cost is then not counted.
+    /// Whether models without a price may be called although there is a ceiling. Its cost is then not counted.
     pub allows_unpriced: bool,
 }
 
@@ -66,7 +66,7 @@ pub enum BudgetState {
     Exhausted,
 }
 
-/// The ceiling, and what was spent of it today.
+/// The ceiling, and today's spending.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BudgetReport {
     /// The ceiling in USD; 0 means none.
@@ -88,7 +88,7 @@ pub struct Totals {
     /// Total tokens and cost.
     #[serde(flatten)]
     pub usage: Usage,
-    /// What the cache saved, in USD.
+    /// The money saved by the cache, in USD.
     #[serde(serialize_with = "crate::ledger::serialize_usd")]
     pub saved_usd: f64,
 }
@@ -106,7 +106,7 @@ impl Totals {
     }
 }
 
-/// What was spent over some days.
+/// The spending of some days.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UsageReport {
     /// Today, in UTC.

@@ -1,6 +1,6 @@
-//! Versions of things that several clients may change, and what a change expects to find.
+//! Versions of things that several clients may change, and the expectations of a change.
 //!
-//! Two pages, a terminal and a tool can change the same thing. Whoever changes it may name the version that they have
+//! Two pages, a terminal and a tool can change the same thing. A client that changes it may name the version that it has
 //! seen; the storage compares it with the present one in the step that changes it, and refuses if they differ. A
 //! version covers what people change (a text, a title, the definition of a job), and nothing that the program notes
 //! beside it, such as when a memory was last recalled.
@@ -40,7 +40,7 @@ impl Version {
     }
 }
 
-/// What a change expects to find.
+/// The expectation of a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Expected {
     /// Whatever is there: the last writer wins.
@@ -50,7 +50,7 @@ pub enum Expected {
     Existing,
     /// One of these versions.
     OneOf(Vec<Version>),
-    /// Nothing: what is made must not take the place of anything.
+    /// Nothing: the new thing must not replace anything.
     Nothing,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A text's length says little about that: a list that grew has room for more, a JSON object reserves whole nodes, and an
 //! allocator rounds up. So the weight of a value is the sum of the allocations that it owns, each as the allocator makes
-//! it. [`CacheSizes`] collects the weights of what is kept, for `/metrics`.
+//! it. [`CacheSizes`] collects the weights of caches, for `/metrics`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -154,7 +154,7 @@ impl Weight for Message {
 /// Measures one cache; `None` once it is gone.
 type Measure = Box<dyn Fn() -> Option<usize> + Send + Sync>;
 
-/// What is kept in memory, and how much it takes. Cheap to clone; clones share everything.
+/// The caches in memory and their sizes. Cheap to clone; clones share everything.
 #[derive(Clone, Default)]
 pub struct CacheSizes(Arc<Mutex<Vec<(&'static str, Measure)>>>);
 

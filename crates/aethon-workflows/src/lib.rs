@@ -2,8 +2,9 @@
 //! main agent delegates.
 //!
 //! `sop` runs workflows by name, `work` carries out plans that take more than one turn, `schedule` runs jobs when they are
-//! due, and `specialists` defines agents. `commands` is the entry point in front of the engine. All of them work through [`aethon_core::assistant::Assistant`], in ordinary turns:
-//! dedupe, budget, hooks, approvals and recovery are the engine's, which this crate does not know.
+//! due, and `specialists` defines agents. `commands` is the entry point in front of the engine. All of them work
+//! through [`aethon_core::assistant::Assistant`], in ordinary turns: dedupe, budget, hooks, approvals and recovery are
+//! the engine's, which this crate does not know.
 
 mod commands;
 mod digest;

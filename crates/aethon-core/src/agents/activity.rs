@@ -1,4 +1,4 @@
-//! What is shown of an agent: who it is, and what it is doing.
+//! The public view of an agent: its profile and its activity.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,13 +11,13 @@ use crate::ledger::WorkKind;
 pub struct AgentProfile {
     /// Its name.
     pub name: AgentName,
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     pub role: String,
     /// The model that it asks first.
     pub model: String,
 }
 
-/// What an agent is doing.
+/// The activity of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
@@ -40,11 +40,11 @@ pub struct AgentActivity {
     pub agent_id: String,
     /// The agent.
     pub name: AgentName,
-    /// What it is for.
+    /// Its purpose.
     pub role: String,
     /// The session in which it works.
     pub session_id: SessionId,
-    /// What it is doing.
+    /// Its current activity.
     pub state: AgentState,
     /// Since when it has been doing so.
     #[serde(serialize_with = "crate::time::serialize")]

@@ -27,7 +27,7 @@ const MAX_CALLERS: usize = 4096;
 /// The most characters kept of an agent's task.
 const MAX_TASK: usize = 160;
 
-/// The role of an agent that nobody has introduced.
+/// The role of an agent without a profile.
 const UNKNOWN_ROLE: &str = "agent";
 
 /// What every agent is doing. Cheap to clone; clones share it.
@@ -170,7 +170,7 @@ impl AgentBoard {
         });
     }
 
-    /// Records that a person is asked about a call. The activity counts as waiting until the returned guard is dropped.
+    /// Records that a call waits for a person's approval. The activity counts as waiting until the returned guard is dropped.
     pub fn asks(&self, turn: &TurnId) -> Asking {
         self.change(turn, |row| row.waiting += 1);
         Asking { board: self.clone(), turn: turn.clone() }
@@ -218,7 +218,7 @@ impl AgentBoard {
         self.lock().rows.remove(turn);
     }
 
-    /// Records which turn calls in an agent's session, before anything is asked there.
+    /// Records which turn calls in an agent's session, before the first message there.
     pub fn called_by(&self, session: &SessionId, caller: Caller) {
         let mut board = self.lock();
         board.callers.retain(|(known, _)| known != session);

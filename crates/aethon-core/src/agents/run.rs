@@ -1,4 +1,4 @@
-//! What an agent has done: one turn, with its tools, duration and cost.
+//! The record of an agent's work: one turn, with its tools, duration and cost.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ pub struct AgentRun {
     pub agent_id: String,
     /// The agent.
     pub name: AgentName,
-    /// What it is for.
+    /// Its purpose.
     pub role: String,
     /// The session in which it worked.
     pub session_id: SessionId,

@@ -1,6 +1,6 @@
 //! HTTP callbacks: calls that a platform makes when something happens there, as opposed to being polled.
 //!
-//! The HTTP application knows the URL and reads the bytes; only the channel knows what they mean and whether they come
+//! The HTTP application knows the URL and reads the bytes; only the channel knows their meaning and whether they come
 //! from the platform.
 
 use async_trait::async_trait;
@@ -27,7 +27,7 @@ pub trait PlatformCalls: Send + Sync {
     /// prove its identity and does not.
     fn challenge(&self, parameters: &[(String, String)]) -> Option<String>;
 
-    /// Accepts what the platform sends, with this signature. When this returns, the content is stored and will be
+    /// Accepts a call of the platform, with this signature. When this returns, the content is stored and will be
     /// processed.
     async fn take(&self, signature: &str, body: &[u8]) -> Result<CallbackOutcome>;
 }

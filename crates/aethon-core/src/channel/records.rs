@@ -19,7 +19,7 @@ pub trait ChannelRecords: Send + Sync {
     /// Returns the value with this name.
     async fn get(&self, channel: &str, name: &str) -> Result<Option<String>>;
 
-    /// Sets a value, until `until` or for ever.
+    /// Sets a value, until `until` or without an end.
     async fn put(&self, channel: &str, name: &str, value: &str, until: Option<Timestamp>) -> Result<()>;
 
     /// Sets a value unless there is one. `false` if there is: of several callers, one succeeds.

@@ -1,4 +1,4 @@
-//! The status of channels: what their supervisor sees from outside, and what a channel reports itself.
+//! The status of channels: as their supervisor sees them, and as they report themselves.
 
 use jiff::Timestamp;
 
@@ -41,7 +41,7 @@ words! {
     }
 }
 
-/// The status of a channel, for display. What is waiting to be sent is known to the outbox.
+/// The status of a channel, for display. The outbox knows the messages that wait to be sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelStatus {
@@ -70,7 +70,7 @@ impl ChannelStatus {
     }
 }
 
-/// Combines what the channel reports with what its supervisor sees.
+/// Combines the channel's own report with its supervisor's view.
 pub(super) fn merged(health: ChannelHealth, own: Option<ChannelStatus>) -> ChannelStatus {
     let own = own.unwrap_or_else(|| ChannelStatus::new(ChannelState::Running, ""));
     match health {

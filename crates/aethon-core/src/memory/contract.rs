@@ -1,4 +1,4 @@
-//! What tools, hooks and clients do with memories, and what a backend provides in addition.
+//! The operations on memories for tools, hooks and clients, and the additional ones of a backend.
 
 use async_trait::async_trait;
 
@@ -14,7 +14,7 @@ pub trait Memory: Send + Sync {
     /// Stores a text, unless there is one that differs only in case, blanks and punctuation.
     async fn store(&self, memory: NewMemory) -> Result<Stored>;
 
-    /// Replaces what a memory says, and keeps the old text as history. Refused if it is not what the correction expects.
+    /// Replaces the text of a memory, and keeps the old one as history. Refused if the memory is not as expected.
     async fn correct(&self, reach: &Reach, id: MemoryId, correction: Correction) -> Result<MemoryEntry>;
 
     /// Removes a memory with its history, if it is as expected. `false` if there is none with this id.
@@ -33,7 +33,7 @@ pub trait Memory: Send + Sync {
     async fn stats(&self, reach: &Reach) -> Result<MemoryStats>;
 }
 
-/// What a memory backend provides in addition.
+/// The additional operations of a backend.
 #[async_trait]
 pub trait MemoryStorage: Memory {
     /// Returns some memories of any scope that have no vector of this model, oldest first.

@@ -95,11 +95,11 @@ impl From<&Person> for Scope {
 pub struct NewMemory {
     /// Who it belongs to.
     pub scope: Scope,
-    /// What it says.
+    /// Its text.
     pub content: String,
     /// Its category.
     pub category: String,
-    /// Where it came from: `api`, or the session in which it was said.
+    /// Where it came from: `api`, or the session that it comes from.
     pub source: String,
 }
 
@@ -122,7 +122,7 @@ impl NewMemory {
     }
 }
 
-/// A change of a memory; what is absent stays.
+/// A change of a memory; absent fields stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Correction {
     /// The new text.
@@ -131,7 +131,7 @@ pub struct Correction {
     pub category: Option<String>,
     /// Where the correction came from; empty to keep the source.
     pub source: String,
-    /// What the memory is expected to be.
+    /// The expected state of the memory.
     pub expected: Expected,
 }
 
@@ -146,7 +146,7 @@ impl Correction {
         })
     }
 
-    /// Sets what the memory is expected to be.
+    /// Sets the expected state of the memory.
     #[must_use]
     pub fn expecting(self, expected: Expected) -> Self {
         Self { expected, ..self }
@@ -182,7 +182,7 @@ pub struct MemoryEntry {
     /// Who it belongs to; left out for the owner's own.
     #[serde(skip_serializing_if = "Scope::is_owners")]
     pub scope: Scope,
-    /// What it says.
+    /// Its text.
     pub content: String,
     /// Its category.
     pub category: String,
@@ -236,7 +236,7 @@ pub struct MemoryRecord {
 /// An earlier version of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryVersion {
-    /// What it said.
+    /// Its text.
     pub content: String,
     /// Its category.
     pub category: String,

@@ -2,7 +2,7 @@
 //!
 //! A memory is a short text with a category and a source. A text that says the same as an existing memory is not added
 //! again; a correction replaces the current text, which is kept as history. Each memory belongs to a [`Scope`], and
-//! every lookup states its [`Reach`], so that nobody is shown somebody else's memories.
+//! every lookup states its [`Reach`], so that no person sees the memories of another.
 //!
 //! [`Memory`] is what tools, doors and hooks use. A backend implements [`MemoryStorage`], which adds the vectors that
 //! are made in the background. The facade sits between the two and refuses secrets ([`MemoryGuard`]) on every way in.

@@ -19,7 +19,7 @@ pub struct MemoryQuery {
     pub category: Option<String>,
     /// The most hits.
     pub limit: usize,
-    /// Who asks, which determines what is good enough.
+    /// The purpose, which determines how close a match must be.
     pub purpose: Purpose,
 }
 
@@ -36,7 +36,7 @@ impl MemoryQuery {
         }
     }
 
-    /// Searches the memories of somebody else.
+    /// Searches the memories of another person.
     #[must_use]
     pub fn of(self, reach: impl Into<Reach>) -> Self {
         Self { reach: reach.into(), ..self }
@@ -77,7 +77,7 @@ pub enum Purpose {
     Look,
     /// A model looks: the same, and the hits count as recalled.
     Ask,
-    /// Nobody asked; it is context for the model. Only clear matches, and the hits count as recalled.
+    /// Context for the model, without a question. Only clear matches, and the hits count as recalled.
     Recall,
 }
 
@@ -115,7 +115,7 @@ impl MemoryListing {
         Self { reach: Reach::default(), words: String::new(), category: None, cursor: None, limit }
     }
 
-    /// Lists the memories of somebody else.
+    /// Lists the memories of another person.
     #[must_use]
     pub fn of(self, reach: impl Into<Reach>) -> Self {
         Self { reach: reach.into(), ..self }

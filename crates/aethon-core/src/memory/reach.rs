@@ -1,4 +1,4 @@
-//! How much of the memory somebody may see.
+//! The part of the memory that a person may see.
 
 use super::entry::Scope;
 use crate::person::Person;
@@ -13,7 +13,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// Returns what a person may be shown: their own memories and the shared ones; a guest only their own.
+    /// Returns the reach of a person: their own memories and the shared ones; a guest only their own.
     pub fn of(person: &Person) -> Self {
         let (own, shared) = (Scope::from(person), Scope::shared());
         match person.is_guest() || own == shared {

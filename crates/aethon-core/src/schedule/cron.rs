@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::parsed_text;
 
-/// How many days ahead to look; what is not due by then never is. A leap day on a certain weekday comes every 28 years,
-/// and every 40 across the turn of most centuries.
+/// How many days ahead to look; an expression that does not match by then never does. A leap day on a certain weekday
+/// comes every 28 years, and every 40 across the turn of most centuries.
 const HORIZON: usize = 41 * 366;
 
 /// A cron expression.
@@ -158,7 +158,7 @@ const WEEKDAY: Field =
     Field { name: "weekday", from: 0, to: 7, names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"] };
 
 impl Field {
-    /// The numbers that a field stands for, as a bit set.
+    /// The numbers of a field, as a bit set.
     fn read(&self, text: &str) -> Result<u64, InvalidCron> {
         let mut set = 0;
         for part in text.split(',') {

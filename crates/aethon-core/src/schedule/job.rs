@@ -1,4 +1,4 @@
-//! A job: what is done when and for whom, and what happens to a run whose time passed while the program was not
+//! A job: its task, time and person, and the treatment of a run whose time passed while the program was not
 //! running.
 
 use async_trait::async_trait;
@@ -24,7 +24,7 @@ pub struct Job {
     pub job_id: JobId,
     /// When it is due.
     pub timing: Timing,
-    /// What it does.
+    /// Its task.
     pub task: Task,
     /// The channel that gets the result.
     pub channel: String,
@@ -100,7 +100,7 @@ impl Timing {
     }
 }
 
-/// What a job does: a SOP, with or without input, or a prompt.
+/// The task of a job: a SOP, with or without input, or a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// The SOP.
@@ -161,7 +161,7 @@ pub struct JobRecord {
     pub last_status: Option<RunStatus>,
     /// The error of that run.
     pub last_error: Option<String>,
-    /// What will make its runs fail as things stand, told once to whoever adds the job. It is not stored.
+    /// A reason why its runs will fail as things stand, for the client that adds the job. Not stored.
     pub warning: Option<String>,
 }
 
@@ -193,7 +193,7 @@ pub trait JobStore: Send + Sync {
     /// Stores a new job. `false` if its id is taken, or there are `most` jobs already.
     async fn add(&self, job: &Job, next_run: Option<Timestamp>, most: usize) -> Result<bool>;
 
-    /// Replaces the job with the same id, if it is as expected, or adds it. What is known about its runs stays.
+    /// Replaces the job with the same id, if it is as expected, or adds it. The state of its runs stays.
     async fn replace(&self, job: &Job, next_run: Option<Timestamp>, expected: Expected) -> Result<()>;
 
     /// Removes a job and its runs, if it is as expected. `false` if there is none.

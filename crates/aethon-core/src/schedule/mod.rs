@@ -1,4 +1,4 @@
-//! Scheduled jobs: what they are, when they are due, and what is recorded about them.
+//! Scheduled jobs, the times at which they are due, and the records of their runs.
 //!
 //! [`Cron`] computes when an expression is next due. A [`Job`] is a SOP or a prompt with a [`Timing`]; [`JobStore`]
 //! keeps jobs and [`RunLog`] their runs, including the one operation that decides who runs what: [`RunLog::begin`].

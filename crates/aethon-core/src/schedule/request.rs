@@ -41,12 +41,12 @@ pub struct JobRequest {
     pub untrusted: bool,
 }
 
-/// What is wrong with a field.
+/// A fault of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
     /// The field.
     pub field: &'static str,
-    /// What is wrong with it, and what is allowed.
+    /// The problem, and the allowed values.
     pub message: String,
 }
 

@@ -31,7 +31,8 @@ pub trait RunLog: Send + Sync {
     /// Returns the runs of a job, newest first.
     async fn runs(&self, job: &JobId, limit: usize) -> Result<Vec<RunRecord>>;
 
-    /// Notes that a scheduler has seen everything that was due up to this time (`None`: notes nothing), and returns what was
-    /// noted before. What it has seen and could not begin yet waits; a restart does not make it missed.
+    /// Notes that a scheduler has seen everything that was due up to this time (`None`: notes nothing), and returns the
+    /// time that was noted before. A run that was seen and could not begin yet waits; a restart does not make it
+    /// missed.
     async fn note_seen(&self, through: Option<Timestamp>) -> Result<Option<Timestamp>>;
 }

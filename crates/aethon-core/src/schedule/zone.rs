@@ -2,11 +2,11 @@
 
 use jiff::tz::TimeZone;
 
-/// The name of the machine's own zone where it has no IANA name: `TZ` may hold a rule such as `CET-1CEST`, which stands for
+/// The name of the machine's own zone where it has no IANA name: `TZ` may hold a rule such as `CET-1CEST`, which names
 /// no place.
 const LOCAL: &str = "local";
 
-/// Returns the time zone with this IANA name; for `local` or without a name, the machine's own. The error says what is wrong
+/// Returns the time zone with this IANA name; for `local` or without a name, the machine's own. The error explains the problem
 /// with the name.
 pub fn zone(name: Option<&str>) -> Result<TimeZone, String> {
     match name.map(str::trim).filter(|name| !name.is_empty()) {
@@ -24,7 +24,7 @@ pub fn zone_name(zone: &TimeZone) -> &str {
     zone.iana_name().unwrap_or(LOCAL)
 }
 
-/// Returns what is odd about the machine's own time zone, as a sentence.
+/// Returns a warning about the machine's own time zone, if there is a reason for one.
 pub fn zone_warning(zone: &TimeZone) -> Option<String> {
     let remedy = "set TZ to an IANA name such as Europe/Berlin, or give each job a timezone";
     if zone.is_unknown() {

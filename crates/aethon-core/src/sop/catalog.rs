@@ -23,16 +23,16 @@ pub trait SopCatalog: Send + Sync {
     /// Returns the files that are named like SOPs but are invalid. They do not affect the others.
     async fn broken(&self) -> Result<Vec<BrokenSop>>;
 
-    /// Returns what is wrong with the text of a SOP; empty if it is valid.
+    /// Returns the faults of the text of a SOP; empty if it is valid.
     fn check(&self, content: &str) -> Vec<SopFault>;
 
-    /// Writes a file in the workspace, if the SOP is as expected. What it said before is kept.
+    /// Writes a file in the workspace, if the SOP is as expected. Its earlier text is kept.
     async fn save(&self, name: &SopName, content: &str, expected: Expected) -> Result<Arc<Sop>, SopRefusal>;
 
-    /// Removes a file from the workspace, if the SOP is as expected. What it said is kept.
+    /// Removes a file from the workspace, if the SOP is as expected. Its text is kept.
     async fn remove(&self, name: &SopName, expected: Expected) -> Result<(), SopRefusal>;
 
-    /// Returns what the file said before, newest first, also of a SOP that was removed.
+    /// Returns the earlier texts of the file, newest first, also of a SOP that was removed.
     async fn versions(&self, name: &SopName) -> Result<Vec<SopVersion>>;
 }
 
@@ -51,9 +51,9 @@ pub struct SopVersion {
 pub struct BrokenSop {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Its faults.
     pub faults: Vec<SopFault>,
-    /// What it says and under which name it would count, if it can be read in full and has the name of a SOP.
+    /// Its text and the name under which it would count, if it can be read in full and has the name of a SOP.
     pub draft: Option<SopDraft>,
 }
 
@@ -78,7 +78,7 @@ impl SopDraft {
 pub struct SopFault {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem.
     pub message: String,
 }
 
@@ -102,7 +102,7 @@ pub enum SopRefusal {
     /// The folder of SOPs is not used, because it is a link or no directory.
     #[error("{0}")]
     Folder(String),
-    /// The file cannot be read in full, so what it says would be lost.
+    /// The file cannot be read in full, so its text would be lost.
     #[error("{0}")]
     File(String),
     /// The file could not be written or removed.

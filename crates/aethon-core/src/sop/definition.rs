@@ -77,7 +77,7 @@ pub struct SopParameter {
     pub required: bool,
     /// Its default value.
     pub default: Option<String>,
-    /// What it means.
+    /// Its meaning.
     pub description: String,
 }
 
@@ -86,7 +86,7 @@ pub struct SopParameter {
 pub struct SopStep {
     /// Its title.
     pub title: String,
-    /// What to do, including constraints, as written.
+    /// The instructions, including constraints, as written.
     pub text: String,
 }
 

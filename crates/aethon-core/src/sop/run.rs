@@ -40,7 +40,7 @@ pub struct SopRun {
     /// When it last changed.
     #[serde(serialize_with = "crate::time::serialize")]
     pub updated_at: Timestamp,
-    /// What it has cost, in USD.
+    /// Its cost so far, in USD.
     pub cost_usd: f64,
     /// Why it ended, if it did not succeed.
     pub error: Option<String>,
@@ -71,7 +71,7 @@ impl SopRunState {
     }
 }
 
-/// A change of a run; what is absent stays.
+/// A change of a run; absent fields stay.
 #[derive(Debug, Clone, Default)]
 pub struct SopRunChange {
     /// The new state.

@@ -14,7 +14,7 @@ use crate::error::Error;
 #[derive(Debug, Clone)]
 pub struct StorageHealth(Arc<watch::Sender<Option<Arc<StorageFault>>>>);
 
-/// What is wrong.
+/// The fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageFault {
     /// A lower-case sentence that names the thing and the remedy.
@@ -55,7 +55,7 @@ impl Default for StorageHealth {
 }
 
 impl StorageHealth {
-    /// Returns what is wrong; `None` while everything is stored.
+    /// Returns the fault; `None` while everything is stored.
     pub fn fault(&self) -> Option<Arc<StorageFault>> {
         self.0.borrow().clone()
     }

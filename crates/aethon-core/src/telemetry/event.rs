@@ -1,4 +1,4 @@
-//! What is counted: an event with its kind, its outcome and, for a model call, its figures.
+//! An event that is counted, with its kind, its outcome and, for a model call, its figures.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -19,13 +19,13 @@ words! {
     pub enum TelemetryKind {
         /// A tool ran or was refused.
         ToolCall = "tool_call",
-        /// A model was asked.
+        /// A model call.
         ModelCall = "model_call",
         /// A turn ended.
         Turn = "turn",
         /// A hook or a rule refused something.
         Denial = "denial",
-        /// A person was asked, with the outcome.
+        /// A request for approval, with the outcome.
         Approval = "approval",
         /// An attempt at a delivery.
         Delivery = "delivery",
@@ -75,7 +75,7 @@ pub struct TelemetryEvent {
     pub session_id: Option<SessionId>,
     /// The turn, if it belongs to one.
     pub turn: Option<TurnId>,
-    /// Details in words: a reason, an error. Never what a person or a model said.
+    /// Details in words: a reason, an error. Never the words of a person or a model.
     pub detail: String,
     /// The facts of a model call.
     #[serde(flatten)]
@@ -90,7 +90,7 @@ pub struct ModelFacts {
     pub provider: String,
     /// The model that it is booked under.
     pub model: String,
-    /// What it was for.
+    /// Its purpose.
     pub kind: WorkKind,
     /// Input tokens, including cached ones.
     pub input_tokens: u64,
@@ -150,7 +150,7 @@ impl TelemetryEvent {
         Self { session_id: session.cloned(), turn: turn.cloned(), ..self }
     }
 
-    /// Sets the detail, cut to what an event may contain.
+    /// Sets the detail, cut to the limit of an event.
     #[must_use]
     pub fn with_detail(self, detail: &str) -> Self {
         Self { detail: shortened(detail, MAX_DETAIL), ..self }

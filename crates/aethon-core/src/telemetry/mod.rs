@@ -1,6 +1,6 @@
-//! Telemetry: what the program did, how long it took and what the outcome was, one record per event.
+//! Telemetry: the actions of the program with their duration and outcome, one record per event.
 //!
-//! Whoever does something worth counting hands a [`TelemetryEvent`] to the [`Telemetry`] of the event bus. That never
+//! Code that does something worth counting hands a [`TelemetryEvent`] to the [`Telemetry`] of the event bus. That never
 //! waits: the event is counted for `/metrics` and put into a bounded queue, from which the facade stores it in batches
 //! ([`TelemetryLog`]). Events that find the queue full are dropped and counted. Storing, redacting and exporting are up
 //! to others; this module has the types, the queue and the arithmetic.

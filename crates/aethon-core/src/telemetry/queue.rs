@@ -14,7 +14,7 @@ use crate::weight::{CacheSizes, Weight, list};
 /// counted.
 const MAX_WAITING: usize = 8_192;
 
-/// Where events are recorded. Cheap to clone; clones share everything. Until somebody [keeps](Self::keep) events, they
+/// Where events are recorded. Cheap to clone; clones share everything. Until a task [keeps](Self::keep) events, they
 /// are only counted.
 #[derive(Clone, Default)]
 pub struct Telemetry(Arc<Inner>);
@@ -68,7 +68,7 @@ impl Telemetry {
         waiting.events.drain(..count).collect()
     }
 
-    /// Waits until an event is queued. One that was queued earlier, while nobody waited, counts.
+    /// Waits until an event is queued. One that was queued before the wait counts.
     pub async fn arrived(&self) {
         self.0.news.notified().await;
     }

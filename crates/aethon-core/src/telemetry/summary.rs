@@ -316,7 +316,7 @@ impl Totals {
         if self.timed == 0 { 0.0 } else { rounded(self.seconds / self.timed as f64) }
     }
 
-    /// The share of successes among what was not stopped; 1 if there was nothing.
+    /// The share of successes among events that were not stopped; 1 without events.
     fn success_rate(&self) -> f64 {
         let judged = self.good + self.failed;
         if judged == 0 { 1.0 } else { self.good as f64 / judged as f64 }

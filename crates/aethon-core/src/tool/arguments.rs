@@ -1,4 +1,4 @@
-//! A tool's arguments as a type: the JSON Schema for the model, and the parsing of what it sends.
+//! A tool's arguments as a type: the JSON Schema for the model, and the parser of the model's input.
 //!
 //! The schema is limited to what every service understands: no `$schema`, no references, no titles, no number formats,
 //! and optional arguments may be left out but not null.
@@ -26,7 +26,7 @@ pub(super) fn schema<Arguments: JsonSchema>() -> Value {
     schema
 }
 
-/// Parses what a model sent. The error begins with the path of the wrong argument, unless the whole is wrong.
+/// Parses a model's input. The error begins with the path of the wrong argument, unless the whole is wrong.
 pub(super) fn parse<Arguments: DeserializeOwned>(input: Value) -> Result<Arguments, String> {
     serde_path_to_error::deserialize(input).map_err(|error| {
         let path = error.path().to_string();

@@ -15,7 +15,7 @@ pub struct ToolCall {
     /// The arguments, a JSON object. Arguments that were not valid JSON are kept as a JSON string, and the tool
     /// executor answers them with an error that says so.
     pub input: Value,
-    /// What the provider wants back with the call (Gemini's thought signature, for example).
+    /// Data that the provider wants back with the call (Gemini's thought signature, for example).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Opaque>,
 }

@@ -41,7 +41,7 @@ pub struct ToolContext {
     call: Arc<(String, String)>,
     /// Whether this call may have run before.
     is_again: bool,
-    /// What the model is shown that made this call before a restart.
+    /// The window of the model that made this call before a restart.
     seen: Option<Arc<ModelRequest>>,
 }
 
@@ -95,14 +95,14 @@ impl ToolContext {
         Self { is_again: true, ..self.for_call(call) }
     }
 
-    /// Sets what the model is shown that made this call before a restart. No request goes to it before the call, so whoever
+    /// Sets the window of the model that made this call before a restart. No request goes to it before the call, so whoever
     /// judges the call by what the model has seen looks here.
     #[must_use]
     pub fn having_seen(self, request: Arc<ModelRequest>) -> Self {
         Self { seen: Some(request), ..self }
     }
 
-    /// Returns what the model is shown that made this call, if the call runs again.
+    /// Returns the window of the model that made this call, if the call runs again.
     pub fn seen(&self) -> Option<&ModelRequest> {
         self.seen.as_deref()
     }

@@ -28,7 +28,7 @@ pub trait Tool: Send + Sync {
     /// into a type. Dropping the future must end whatever it started.
     async fn call(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError>;
 
-    /// Returns what a call would change, as a diff (`-` and `+` lines), for the person who is asked before it runs. It
+    /// Returns the changes of a call as a diff (`-` and `+` lines), for the person who approves it. It
     /// changes nothing itself, and is `None` if the arguments say it all or the tool cannot tell.
     async fn preview(&self, _context: &ToolContext, _input: &Value) -> Option<String> {
         None

@@ -1,5 +1,5 @@
 //! The line that replaces a part of a tool's output that was too much to keep. Code that cuts the output further finds
-//! this line again, so that nobody is told that what was kept is all there was.
+//! this line again, so that the kept part does not pass for the whole.
 
 /// The end of such a line.
 const END: &str = " bytes were left out here ...]";

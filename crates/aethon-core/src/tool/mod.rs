@@ -1,4 +1,4 @@
-//! What a tool is: a name, the schema of its arguments, the role of each argument, and a call.
+//! A tool: a name, the schema of its arguments, the role of each argument, and a call.
 //!
 //! A tool declares what its arguments *are* (a path to read, a command, a URL), so that guards decide by role and never
 //! by tool name. Tools return values; only the engine writes to a session.

@@ -1,8 +1,8 @@
-//! What a tool returns: pieces of output, or a sentence that says why there is none.
+//! The output of a tool: pieces of content, or a sentence that says why there are none.
 
 use serde::{Deserialize, Serialize};
 
-/// What a tool returns.
+/// The output of a tool.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolOutput {
     /// Its pieces: the model reads the texts; pictures and files are for the person.
@@ -148,7 +148,7 @@ impl OutputBlock {
         Self::Text { text: text.into() }
     }
 
-    /// What a model is told about a block whose content it does not get.
+    /// The note for a model about a block whose content it does not get.
     pub(super) fn note(&self) -> Option<String> {
         match self {
             Self::Text { .. } => None,

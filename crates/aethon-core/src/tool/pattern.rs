@@ -1,6 +1,6 @@
 //! Patterns of tool names, as configurations and definitions of agents list them.
 
-/// Whether a name matches a pattern in which `*` stands for anything.
+/// Whether a name matches a pattern in which `*` matches anything.
 pub fn fits(name: &str, pattern: &str) -> bool {
     let pattern = pattern.trim();
     let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };

@@ -1,6 +1,6 @@
 //! The result of a tool call, as the transcript keeps it.
 //!
-//! The text is stored plain. What a model sees of it (with markers round untrusted text, a line for what is not sent to
+//! The text is stored plain. The model's view of it (with markers round untrusted text, a line for what is not sent to
 //! it, and the program's own note) is produced in one place, [`ToolResult::for_model`], and is always the same, so that
 //! the prefix of the requests stays the same.
 
@@ -21,7 +21,7 @@ pub struct ToolResult {
     pub call: String,
     /// The tool's name.
     pub name: String,
-    /// The plain text without markers; [`Self::for_model`] is what a model sees.
+    /// The plain text without markers; [`Self::for_model`] is the model's view.
     pub output: String,
     /// Pictures and files for the person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

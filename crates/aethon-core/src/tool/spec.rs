@@ -22,7 +22,7 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 pub struct ToolSpec {
     /// Its name, `[a-zA-Z0-9_-]{1,64}`.
     pub name: String,
-    /// What it does and when to use it, for the model.
+    /// Its purpose and use, for the model.
     pub description: String,
     /// JSON Schema of its arguments, an object.
     pub parameters: Value,
@@ -54,7 +54,7 @@ pub struct ToolSpec {
     /// changes what later turns are told or may do.
     #[serde(skip)]
     pub owner_only_because: Option<&'static str>,
-    /// Whether its name, description and schema were written by somebody else, such as the author of an MCP server.
+    /// Whether its name, description and schema were written by a third party, such as the author of an MCP server.
     #[serde(skip)]
     pub described_outside: bool,
     /// Whether a program does its calls that was started with the owner's reach and does not learn whose turn asks, such as
@@ -171,7 +171,7 @@ impl ToolSpec {
         Self { open_to: Trust::Owner, owner_only_because: Some(reason), ..self }
     }
 
-    /// Declares that somebody else wrote its description.
+    /// Declares that a third party wrote its description.
     #[must_use]
     pub fn described_outside(self) -> Self {
         Self { described_outside: true, ..self }
@@ -267,14 +267,14 @@ pub enum ArgumentRole {
     Text,
 }
 
-/// What a call does besides returning its output.
+/// An effect of a call besides its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// It sends something out of this machine, now or later, or runs code that can.
     Sends,
     /// It runs code that reaches no network.
     RunsCode,
-    /// It passes its arguments to a program of somebody else, which claims only to read.
+    /// It passes its arguments to a third party's program, which claims only to read.
     Consults,
     /// It changes what later turns do: jobs, pages, work, tools, specialists.
     ActsLater,

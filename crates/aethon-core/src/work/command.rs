@@ -1,9 +1,9 @@
-//! What a person may want to happen to a piece of work.
+//! The commands of a person for a piece of work.
 
 use crate::words::words;
 
 words! {
-    /// What a person wants to happen to a piece of work.
+    /// The command of a person for a piece of work.
     pub enum WorkCommand {
         /// End it.
         Stop = "stop",

@@ -23,9 +23,9 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NewTask {
-    /// What to do, in a few words.
+    /// The task, in a few words.
     pub title: String,
-    /// What to do, in detail.
+    /// The task, in detail.
     pub detail: String,
     /// The acceptance criteria.
     pub acceptance: Vec<String>,
@@ -33,7 +33,7 @@ pub struct NewTask {
     pub depends_on: Vec<u32>,
 }
 
-/// What is wrong with a plan, as a sentence.
+/// The fault of a plan, as a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PlanFault(pub String);

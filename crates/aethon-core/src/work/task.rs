@@ -35,7 +35,7 @@ pub struct Work {
     pub reason: Option<String>,
     /// Its tasks, in the order of the plan.
     pub tasks: Vec<WorkTask>,
-    /// What it has taken so far.
+    /// Its spending so far.
     #[serde(flatten)]
     pub spent: WorkSpent,
     /// When it was planned.
@@ -44,9 +44,9 @@ pub struct Work {
     /// When it last changed.
     #[serde(serialize_with = "crate::time::serialize")]
     pub updated_at: Timestamp,
-    /// What was done, with the evidence; set when it is over.
+    /// The result with its evidence; set when it is over.
     pub receipt: Option<String>,
-    /// What a person wants to happen to it, until it has happened.
+    /// The open command of a person, until it is carried out.
     #[serde(default, rename = "wish")]
     pub command: Option<WorkCommand>,
 }
@@ -86,14 +86,14 @@ impl From<SessionId> for PlannedFor {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkOrigin {
-    /// Somebody asked for it.
+    /// A person asked for it.
     #[default]
     Person,
-    /// It is for times when nobody needs the assistant.
+    /// It is for times when the assistant is idle.
     Idle,
 }
 
-/// What a piece of work has taken.
+/// The spending of a piece of work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkSpent {
     /// The number of turns.
@@ -135,9 +135,9 @@ impl WorkState {
 pub struct WorkTask {
     /// Its number in the plan, from 1.
     pub number: u32,
-    /// What to do, in a few words.
+    /// The task, in a few words.
     pub title: String,
-    /// What to do, in detail; may be empty.
+    /// The task, in detail; may be empty.
     pub detail: String,
     /// The acceptance criteria.
     pub acceptance: Vec<String>,

@@ -1,8 +1,9 @@
 //! Scheduled jobs: accepting them (`book`, `check`, `strangers`), finding due jobs (`watch`, `scheduler`), and running one
 //! (`executor`).
 //!
-//! A run is an ordinary turn in a session of its own, through the same entry point as every message, without a person to ask. The
-//! storage decides who runs what, in one transaction. The turn's dedupe id names its run, so a run that a crash cut off
+//! A run is an ordinary turn in a session of its own, through the same entry point as every message, without a person
+//! to ask. The storage decides who runs what, in one transaction. The turn's dedupe id names its run, so a run that a
+//! crash cut off
 //! resumes as the same turn, and nothing is done twice.
 
 mod book;
