@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use serde::Serialize;
 
 use super::event::{TelemetryEvent, TelemetryKind};
-use super::summary::TelemetrySum;
+use super::sum::TelemetrySum;
 use crate::error::Result;
 
 /// How many events a storage keeps; the oldest are dropped. Their sums stay as long as the days are kept.

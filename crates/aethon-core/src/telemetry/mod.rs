@@ -9,10 +9,10 @@ mod counters;
 mod event;
 mod log;
 mod queue;
-mod summary;
+mod sum;
 
 pub use counters::{BOUNDS, Counters, ModelSum, Series};
 pub use event::{ModelFacts, TelemetryEvent, TelemetryKind, TelemetryStatus};
 pub use log::{MAX_EVENTS, NoTelemetry, StoredEvent, TelemetryLog, TelemetryQuery};
 pub use queue::Telemetry;
-pub use summary::{DaySummary, NamedSummary, Summary, TelemetrySum, TelemetrySummary, bucket_of};
+pub use sum::{TelemetrySum, UNTIMED, bucket_bounds, bucket_of};

@@ -1,17 +1,18 @@
 //! `/api/telemetry`: telemetry events, newest first, and their summary.
 
-use aethon_core::telemetry::{
-    DaySummary, StoredEvent, TelemetryKind, TelemetryLog, TelemetryQuery, TelemetrySummary,
-};
+use aethon_core::telemetry::{StoredEvent, TelemetryKind, TelemetryLog, TelemetryQuery};
 use aethon_core::usage::day_of;
 use jiff::civil::Date;
 use jiff::{Span, Timestamp};
 use serde::Serialize;
 
+use self::summary::{DaySummary, TelemetrySummary};
 use crate::deps::{Activity, Runtime};
 use crate::error::Problem;
 use crate::request::Request;
 use crate::response::{self, HandlerResult};
+
+mod summary;
 
 /// How many days are summarised one by one at most.
 const MAX_DAYS: usize = 31;

@@ -8,7 +8,7 @@ use super::stage::*;
 use crate::ids::TurnId;
 use crate::ledger::WorkKind;
 use crate::telemetry::{
-    ModelFacts, TelemetryEvent, TelemetryKind, TelemetryQuery, TelemetryStatus, TelemetrySummary,
+    ModelFacts, TelemetryEvent, TelemetryKind, TelemetryQuery, TelemetryStatus, TelemetrySum,
 };
 use crate::usage::day_of;
 
@@ -49,20 +49,25 @@ pub async fn what_was_measured_is_listed_newest_first_and_added_up(stage: Stage)
 
     let today = day_of(now);
     let first = day_of(long_ago);
-    let summary = TelemetrySummary::of(
-        &log.event_sums(first..=today).await.unwrap(),
-        &log.event_sums(today..=today).await.unwrap(),
-    );
+    let all = log.event_sums(first..=today).await.unwrap();
+    let of_today = log.event_sums(today..=today).await.unwrap();
+    let count = |sums: &[TelemetrySum], kind: TelemetryKind| {
+        sums.iter().filter(|sum| sum.kind == kind).map(|sum| sum.count).sum::<u64>()
+    };
     assert_eq!(
         log.event_sums(first..=first).await.unwrap().len(),
         1,
         "the last day counts, and none after it"
     );
-    assert_eq!((summary.all.total_tool_calls, summary.today.total_tool_calls), (2, 1));
-    assert_eq!((summary.all.total_model_calls, summary.all.error_count), (1, 1));
-    assert_eq!((summary.all.input_tokens, summary.all.output_tokens), (100, 7));
-    assert!((summary.all.cost_usd - 0.25).abs() < 1e-9);
-    let shell = &summary.tools[0];
-    assert_eq!((shell.name.as_str(), shell.calls, shell.errors), ("shell", 2, 1));
-    assert!((shell.avg_duration - 1.0).abs() < 1e-6, "{shell:?}");
+    let tool = TelemetryKind::ToolCall;
+    assert_eq!((count(&all, tool), count(&of_today, tool)), (2, 1));
+    assert_eq!(count(&all, TelemetryKind::ModelCall), 1);
+    let failed = |sum: &&TelemetrySum| sum.status == TelemetryStatus::Error;
+    let failed: Vec<_> = all.iter().filter(failed).map(|sum| (sum.name.as_str(), sum.count)).collect();
+    assert_eq!(failed, [("shell", 1)]);
+    let shell: f64 = all.iter().filter(|sum| sum.name == "shell").map(|sum| sum.seconds).sum();
+    assert!((shell - 2.0).abs() < 1e-6, "{shell}");
+    let tokens = |of: fn(&TelemetrySum) -> u64| all.iter().map(of).sum::<u64>();
+    assert_eq!((tokens(|sum| sum.input_tokens), tokens(|sum| sum.output_tokens)), (100, 7));
+    assert!((all.iter().map(|sum| sum.cost_usd).sum::<f64>() - 0.25).abs() < 1e-9);
 }

@@ -1,27 +1,12 @@
-//! Summaries of many events: counts, rates, means and percentiles.
+//! Summaries of many events, from the sums that the storage keeps: counts, rates, means and percentiles.
 //!
-//! A storage keeps a few numbers per day for each kind, name, status and duration bucket, so that a summary of a month
-//! reads hundreds of rows, not millions. Each bucket is a fifth longer than the one before; a percentile is
-//! interpolated within its bucket, so it is accurate to within a tenth.
+//! A percentile is interpolated within its bucket of durations, so it is accurate to within a tenth.
 
 use std::collections::BTreeMap;
 
+use aethon_core::telemetry::{TelemetryKind, TelemetryStatus, TelemetrySum, UNTIMED, bucket_bounds};
 use jiff::civil::Date;
 use serde::Serialize;
-
-use super::{TelemetryKind, TelemetryStatus};
-
-/// The ratio of the bounds of neighbouring buckets.
-const GROWTH: f64 = 1.2;
-
-/// The upper bound of the first bucket, in seconds.
-const FIRST: f64 = 0.001;
-
-/// The last bucket: durations of some hours and more.
-const LAST: i64 = 96;
-
-/// The bucket of events without a duration.
-const UNTIMED: i64 = -1;
 
 /// The channels on which no person writes: jobs, delegations and work of several turns.
 const OWN_CHANNELS: [&str; 3] = ["agent", "schedule", "work"];
@@ -29,63 +14,23 @@ const OWN_CHANNELS: [&str; 3] = ["agent", "schedule", "work"];
 /// How many names a summary lists.
 const MAX_NAMES: usize = 50;
 
-/// Returns the bucket of a duration in seconds.
-pub fn bucket_of(duration: Option<f64>) -> i64 {
-    let Some(seconds) = duration else { return UNTIMED };
-    if seconds.is_nan() || seconds <= FIRST {
-        return 0;
-    }
-    // Far within the range of the type; infinite durations go to the last bucket.
-    let place = ((seconds / FIRST).ln() / GROWTH.ln()).ceil();
-    if place >= LAST as f64 { LAST } else { place as i64 }
-}
-
-/// The bounds of a bucket, in seconds.
-fn bounds(bucket: i64) -> (f64, f64) {
-    let upper = |bucket: i64| FIRST * GROWTH.powi(i32::try_from(bucket).unwrap_or(i32::MAX));
-    if bucket <= 0 { (0.0, FIRST) } else { (upper(bucket - 1), upper(bucket)) }
-}
-
-/// The sums of events that are alike.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TelemetrySum {
-    /// Their kind.
-    pub kind: TelemetryKind,
-    /// Their subject.
-    pub name: String,
-    /// Their status.
-    pub status: TelemetryStatus,
-    /// The bucket of their durations.
-    pub bucket: i64,
-    /// How many there were.
-    pub count: u64,
-    /// Their total duration, in seconds.
-    pub seconds: f64,
-    /// Tokens sent.
-    pub input_tokens: u64,
-    /// Tokens received.
-    pub output_tokens: u64,
-    /// Their cost, in USD.
-    pub cost_usd: f64,
-}
-
 /// The summary of all stored days, and of today.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TelemetrySummary {
+pub(super) struct TelemetrySummary {
     /// All stored days.
     #[serde(flatten)]
-    pub all: Summary,
+    pub(super) all: Summary,
     /// Today, in UTC.
-    pub today: Summary,
+    pub(super) today: Summary,
     /// The tools, the busiest first.
-    pub tools: Vec<NamedSummary>,
+    pub(super) tools: Vec<NamedSummary>,
     /// The models, the busiest first.
-    pub models: Vec<NamedSummary>,
+    pub(super) models: Vec<NamedSummary>,
 }
 
 impl TelemetrySummary {
     /// Builds it from the sums of all days, and of today.
-    pub fn of(all: &[TelemetrySum], today: &[TelemetrySum]) -> Self {
+    pub(super) fn of(all: &[TelemetrySum], today: &[TelemetrySum]) -> Self {
         Self {
             all: Summary::of(all),
             today: Summary::of(today),
@@ -97,23 +42,23 @@ impl TelemetrySummary {
 
 /// The summary of some days. Durations are in seconds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Summary {
+pub(super) struct Summary {
     /// Tool calls that ran; refused ones are `denied_tool_calls`.
-    pub total_tool_calls: u64,
+    pub(super) total_tool_calls: u64,
     /// Model calls.
-    pub total_model_calls: u64,
+    pub(super) total_model_calls: u64,
     /// Turns that ended.
-    pub total_turns: u64,
+    pub(super) total_turns: u64,
     /// Messages from people, webhooks and programs that were answered or failed: turns that Aethon did not begin by
     /// itself.
-    pub total_messages: u64,
+    pub(super) total_messages: u64,
     /// All failures: calls, deliveries, job runs, channels, and logged errors. A turn that fails because its model does
     /// counts once, as the model's failure.
-    pub error_count: u64,
+    pub(super) error_count: u64,
     /// The share of calls to tools and models, deliveries and job runs that failed; 0 if there were none.
-    pub error_rate: f64,
+    pub(super) error_rate: f64,
     /// Tool calls that a rule or a person refused.
-    pub denied_tool_calls: u64,
+    pub(super) denied_tool_calls: u64,
     #[serde(flatten)]
     tools: ToolTimes,
     #[serde(flatten)]
@@ -121,12 +66,12 @@ pub struct Summary {
     #[serde(flatten)]
     turns: TurnTimes,
     /// Tokens sent to models.
-    pub input_tokens: u64,
+    pub(super) input_tokens: u64,
     /// Tokens received from models.
-    pub output_tokens: u64,
+    pub(super) output_tokens: u64,
     /// The cost of models, in USD.
-    #[serde(serialize_with = "crate::ledger::serialize_usd")]
-    pub cost_usd: f64,
+    #[serde(serialize_with = "aethon_core::ledger::serialize_usd")]
+    pub(super) cost_usd: f64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -155,21 +100,21 @@ struct TurnTimes {
 
 /// The summary of one tool or one model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NamedSummary {
+pub(super) struct NamedSummary {
     /// Its name.
-    pub name: String,
+    pub(super) name: String,
     /// How many times it was called.
-    pub calls: u64,
+    pub(super) calls: u64,
     /// How many times that failed.
-    pub errors: u64,
+    pub(super) errors: u64,
     /// How many times it was refused.
-    pub denied: u64,
+    pub(super) denied: u64,
     /// The mean duration of a call, in seconds.
-    pub avg_duration: f64,
+    pub(super) avg_duration: f64,
     /// The median duration.
-    pub p50_duration: f64,
+    pub(super) p50_duration: f64,
     /// The 95th percentile of the duration.
-    pub p95_duration: f64,
+    pub(super) p95_duration: f64,
 }
 
 impl Summary {
@@ -216,18 +161,18 @@ impl Summary {
 
 /// One day in short.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct DaySummary {
+pub(super) struct DaySummary {
     /// The day, in UTC.
-    pub day: Date,
+    pub(super) day: Date,
     /// As in [`Summary`].
-    pub total_messages: u64,
+    pub(super) total_messages: u64,
     /// As in [`Summary`].
-    pub error_rate: f64,
+    pub(super) error_rate: f64,
 }
 
 impl DaySummary {
     /// Builds it from the sums of this day.
-    pub fn of(day: Date, sums: &[TelemetrySum]) -> Self {
+    pub(super) fn of(day: Date, sums: &[TelemetrySum]) -> Self {
         Self { day, total_messages: messages(sums), error_rate: error_rate(sums) }
     }
 }
@@ -327,7 +272,7 @@ impl Totals {
         let mut before = 0;
         for (&bucket, &count) in &self.buckets {
             if before as f64 + count as f64 >= wanted {
-                let (lower, upper) = bounds(bucket);
+                let (lower, upper) = bucket_bounds(bucket);
                 let place = (wanted - before as f64) / count as f64;
                 return rounded(lower + (upper - lower) * place.clamp(0.0, 1.0));
             }
@@ -344,6 +289,8 @@ fn rounded(seconds: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use aethon_core::telemetry::bucket_of;
+
     use super::*;
 
     fn sum(kind: TelemetryKind, name: &str, status: TelemetryStatus, duration: f64) -> TelemetrySum {
@@ -371,19 +318,6 @@ mod tests {
         near(summary.tools.p95_tool_duration, 0.95);
         near(summary.tools.avg_tool_duration, 0.5005);
         assert_eq!((summary.total_tool_calls, summary.error_count), (1000, 0));
-    }
-
-    #[test]
-    fn every_duration_has_a_bucket_that_holds_it() {
-        for seconds in [0.0, 0.0005, 0.001, 0.00101, 0.5, 1.0, 59.9, 3600.0, 20_000.0] {
-            let bucket = bucket_of(Some(seconds));
-            let (lower, upper) = bounds(bucket);
-            assert!((lower * 0.999..=upper * 1.001).contains(&seconds), "{seconds}: {bucket}");
-        }
-        assert_eq!(bucket_of(Some(f64::INFINITY)), LAST);
-        assert_eq!(bucket_of(Some(-1.0)), 0);
-        assert_eq!(bucket_of(Some(f64::NAN)), 0);
-        assert_eq!(bucket_of(None), UNTIMED);
     }
 
     #[test]
