@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use crate::inbound::Attachment;
+use crate::words::setters;
 
 /// A delivery that is not stored yet.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,34 +48,17 @@ impl NewDelivery {
         }
     }
 
-    /// Sets whether it may have been stored before.
-    #[must_use]
-    pub fn with_again(self, is_again: bool) -> Self {
-        Self { is_again, ..self }
-    }
-
-    /// Sets the recipient.
-    #[must_use]
-    pub fn with_recipient(self, recipient: Option<String>) -> Self {
-        Self { recipient, ..self }
-    }
-
-    /// Attaches files.
-    #[must_use]
-    pub fn with_attachments(self, attachments: Vec<Attachment>) -> Self {
-        Self { attachments, ..self }
-    }
-
-    /// Sets the source of outside content that it was made from.
-    #[must_use]
-    pub fn with_outside(self, outside: Option<String>) -> Self {
-        Self { outside, ..self }
-    }
-
-    /// Sets whether it is the reply of its turn.
-    #[must_use]
-    pub fn as_reply(self, is_reply: bool) -> Self {
-        Self { is_reply, ..self }
+    setters! {
+        /// Sets whether it may have been stored before.
+        pub fn with_again(is_again: bool);
+        /// Sets the recipient.
+        pub fn with_recipient(recipient: Option<String>);
+        /// Attaches files.
+        pub fn with_attachments(attachments: Vec<Attachment>);
+        /// Sets the source of outside content that it was made from.
+        pub fn with_outside(outside: Option<String>);
+        /// Sets whether it is the reply of its turn.
+        pub fn as_reply(is_reply: bool);
     }
 
     /// Returns the text for a text-only channel: if it was made from outside content, a line above it says so.

@@ -10,6 +10,7 @@ use crate::ledger::WorkKind;
 use crate::person::Person;
 use crate::sop::SopName;
 use crate::trust::Trust;
+use crate::words::setters;
 
 /// A message from any source: a chat message, a webhook, a line in the terminal, a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,16 +91,11 @@ impl Inbound {
         Self { intent: Intent::Edit { turn, keeps_attachments: true }, ..Self::say(session, text) }
     }
 
-    /// Sets the agent.
-    #[must_use]
-    pub fn for_agent(self, agent: AgentName) -> Self {
-        Self { agent, ..self }
-    }
-
-    /// Sets the kind of work.
-    #[must_use]
-    pub fn of_kind(self, kind: WorkKind) -> Self {
-        Self { kind, ..self }
+    setters! {
+        /// Sets the agent.
+        pub fn for_agent(agent: AgentName);
+        /// Sets the kind of work.
+        pub fn of_kind(kind: WorkKind);
     }
 
     /// Sets the channel.
@@ -171,16 +167,11 @@ impl Inbound {
         Self { behalf: Behalf { outside, ..self.behalf }, ..self }
     }
 
-    /// Sets whether the session is used only once.
-    #[must_use]
-    pub fn with_oneshot(self, oneshot: bool) -> Self {
-        Self { oneshot, ..self }
-    }
-
-    /// Sets how it is handled.
-    #[must_use]
-    pub fn handled_by(self, handling: Handling) -> Self {
-        Self { handling, ..self }
+    setters! {
+        /// Sets whether the session is used only once.
+        pub fn with_oneshot(oneshot: bool);
+        /// Sets how it is handled.
+        pub fn handled_by(handling: Handling);
     }
 
     /// Sets where the reply is also delivered.

@@ -17,6 +17,7 @@ use crate::message::{Message, Opaque, ToolCall};
 pub use crate::model_error::{ModelError, ModelErrorKind};
 pub use crate::token_usage::Usage;
 use crate::tool::ToolSpec;
+use crate::words::setters;
 
 /// A model behind some wire format, or one of the offline models.
 #[async_trait]
@@ -94,16 +95,11 @@ impl Capabilities {
         }
     }
 
-    /// Sets whether the model is known.
-    #[must_use]
-    pub fn with_known(self, is_known: bool) -> Self {
-        Self { is_known, ..self }
-    }
-
-    /// Sets the price that its service reports.
-    #[must_use]
-    pub fn with_price(self, price: Option<Price>) -> Self {
-        Self { price, ..self }
+    setters! {
+        /// Sets whether the model is known.
+        pub fn with_known(is_known: bool);
+        /// Sets the price that its service reports.
+        pub fn with_price(price: Option<Price>);
     }
 
     /// Sets the address that serves it.
@@ -201,16 +197,11 @@ impl ModelRequest {
         Self { tools: tools.into(), ..self }
     }
 
-    /// Sets how many times this request has failed before in this turn.
-    #[must_use]
-    pub fn with_attempt(self, attempt: u32) -> Self {
-        Self { attempt, ..self }
-    }
-
-    /// Sets the index of this turn's first message.
-    #[must_use]
-    pub fn with_turn_start(self, turn_start: usize) -> Self {
-        Self { turn_start, ..self }
+    setters! {
+        /// Sets how many times this request has failed before in this turn.
+        pub fn with_attempt(attempt: u32);
+        /// Sets the index of this turn's first message.
+        pub fn with_turn_start(turn_start: usize);
     }
 }
 

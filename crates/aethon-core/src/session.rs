@@ -14,6 +14,7 @@ use crate::ids::{MessageId, SessionId, TurnId};
 use crate::import::SessionImport;
 use crate::message::{Inbound, Message, Reply};
 use crate::version::{Expected, Version};
+use crate::words::setters;
 
 /// Looks up stored turns.
 #[async_trait]
@@ -136,16 +137,11 @@ impl TurnRecord {
         Self { turn, inbound, phase, accepted_at, attempts: 0, reply: None }
     }
 
-    /// Sets how many times it has begun.
-    #[must_use]
-    pub fn with_attempts(self, attempts: u32) -> Self {
-        Self { attempts, ..self }
-    }
-
-    /// Sets the outcome.
-    #[must_use]
-    pub fn with_reply(self, reply: Option<Reply>) -> Self {
-        Self { reply, ..self }
+    setters! {
+        /// Sets how many times it has begun.
+        pub fn with_attempts(attempts: u32);
+        /// Sets the outcome.
+        pub fn with_reply(reply: Option<Reply>);
     }
 }
 
@@ -241,22 +237,13 @@ impl SessionQuery {
         Self { limit, ..Self::default() }
     }
 
-    /// Continues where the previous page ended.
-    #[must_use]
-    pub fn from_cursor(self, cursor: Option<String>) -> Self {
-        Self { cursor, ..self }
-    }
-
-    /// Only sessions that contain these words.
-    #[must_use]
-    pub fn with_search(self, search: Option<String>) -> Self {
-        Self { search, ..self }
-    }
-
-    /// Only sessions of this channel.
-    #[must_use]
-    pub fn of_channel(self, channel: Option<String>) -> Self {
-        Self { channel, ..self }
+    setters! {
+        /// Continues where the previous page ended.
+        pub fn from_cursor(cursor: Option<String>);
+        /// Only sessions that contain these words.
+        pub fn with_search(search: Option<String>);
+        /// Only sessions of this channel.
+        pub fn of_channel(channel: Option<String>);
     }
 }
 

@@ -42,6 +42,7 @@ use crate::schedule::{JobStore, RunLog};
 use crate::session::{Transcripts, TurnLog};
 use crate::sop::SopRuns;
 use crate::telemetry::TelemetryLog;
+use crate::words::setters;
 use crate::work::WorkStore;
 
 mod health;
@@ -164,28 +165,15 @@ impl Storage {
         self.turns.clone()
     }
 
-    /// Sets the health that the backend reports.
-    #[must_use]
-    pub fn with_health(self, health: StorageHealth) -> Self {
-        Self { health, ..self }
-    }
-
-    /// Uses another ledger.
-    #[must_use]
-    pub fn with_ledger(self, ledger: Arc<dyn Ledger>) -> Self {
-        Self { ledger, ..self }
-    }
-
-    /// Uses another long-term memory.
-    #[must_use]
-    pub fn with_memory(self, memory: Arc<dyn MemoryStorage>) -> Self {
-        Self { memory, ..self }
-    }
-
-    /// Uses another vector cache.
-    #[must_use]
-    pub fn with_embeddings(self, embeddings: Arc<dyn EmbeddingCache>) -> Self {
-        Self { embeddings, ..self }
+    setters! {
+        /// Sets the health that the backend reports.
+        pub fn with_health(health: StorageHealth);
+        /// Uses another ledger.
+        pub fn with_ledger(ledger: Arc<dyn Ledger>);
+        /// Uses another long-term memory.
+        pub fn with_memory(memory: Arc<dyn MemoryStorage>);
+        /// Uses another vector cache.
+        pub fn with_embeddings(embeddings: Arc<dyn EmbeddingCache>);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What many types of this vocabulary have in common: stable words, and text that is validated once.
+//! Definitions that many types of this vocabulary share: stable words, text that is validated once, and setters.
 
 /// Defines an enumeration of which each value has a word that never changes: on the wire, in the database, and for serde.
 /// The function that finds a value by its word is called `parse`, or as it says before the colon.
@@ -60,4 +60,17 @@ macro_rules! parsed_text {
     };
 }
 
-pub(crate) use {parsed_text, words};
+/// Defines methods of a type that is built step by step: each sets the field of the name of its parameter.
+macro_rules! setters {
+    ($($(#[$about:meta])* pub fn $name:ident($field:ident: $type:ty);)+) => {
+        $(
+            $(#[$about])*
+            #[must_use]
+            pub fn $name(self, $field: $type) -> Self {
+                Self { $field, ..self }
+            }
+        )+
+    };
+}
+
+pub(crate) use {parsed_text, setters, words};

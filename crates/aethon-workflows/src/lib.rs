@@ -8,6 +8,7 @@
 
 mod commands;
 mod digest;
+mod notice;
 pub mod schedule;
 pub mod sop;
 pub mod specialists;

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::entry::MemoryEntry;
 use super::reach::Reach;
+use crate::words::setters;
 
 /// A search.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,22 +43,13 @@ impl MemoryQuery {
         Self { reach: reach.into(), ..self }
     }
 
-    /// Sets the purpose.
-    #[must_use]
-    pub fn for_purpose(self, purpose: Purpose) -> Self {
-        Self { purpose, ..self }
-    }
-
-    /// Restricts the search to this category, if given.
-    #[must_use]
-    pub fn in_category(self, category: Option<String>) -> Self {
-        Self { category, ..self }
-    }
-
-    /// Adds the text as a vector.
-    #[must_use]
-    pub fn with_vector(self, vector: Option<QueryVector>) -> Self {
-        Self { vector, ..self }
+    setters! {
+        /// Sets the purpose.
+        pub fn for_purpose(purpose: Purpose);
+        /// Restricts the search to this category, if given.
+        pub fn in_category(category: Option<String>);
+        /// Adds the text as a vector.
+        pub fn with_vector(vector: Option<QueryVector>);
     }
 }
 
@@ -127,16 +119,11 @@ impl MemoryListing {
         Self { words: words.into(), ..self }
     }
 
-    /// Restricts the list to this category, if given.
-    #[must_use]
-    pub fn in_category(self, category: Option<String>) -> Self {
-        Self { category, ..self }
-    }
-
-    /// Continues where another page ended.
-    #[must_use]
-    pub fn from_cursor(self, cursor: Option<String>) -> Self {
-        Self { cursor, ..self }
+    setters! {
+        /// Restricts the list to this category, if given.
+        pub fn in_category(category: Option<String>);
+        /// Continues where another page ended.
+        pub fn from_cursor(cursor: Option<String>);
     }
 }
 

@@ -17,6 +17,7 @@ use tokio::time::sleep;
 
 use super::book::JobBook;
 use super::missed::{self, MissedRun};
+use crate::notice::notice;
 use aethon_core::patience::until_stored;
 
 /// The channel of job sessions.
@@ -136,15 +137,7 @@ impl RunExecutor {
             // It is in the log and in the list of jobs.
             return;
         }
-        let Ok(session) = SessionId::of(CHANNEL, &format!("notices:{key}")) else { return };
-        let dedupe = Dedupe { id: format!("schedule:{key}"), fingerprint: None, valid_for: None };
-        let inbound = Inbound::say(session, "What is there to say about the schedule?")
-            .from_sender(CHANNEL)
-            .of_kind(WorkKind::Scheduled)
-            .with_oneshot(true)
-            .with_dedupe(dedupe)
-            .delivered_to(to)
-            .handled_by(Handling::Program { answer: text });
+        let Some(inbound) = notice(CHANNEL, WorkKind::Scheduled, key, to, text) else { return };
         if let Err(error) = self.submit(inbound).await {
             tracing::warn!(%error, "could not notify the owner about a job");
         }

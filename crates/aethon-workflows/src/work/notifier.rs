@@ -7,11 +7,12 @@ use aethon_core::assistant::{Assistant, Posting};
 use aethon_core::channel::Channels;
 use aethon_core::ids::SessionId;
 use aethon_core::ledger::WorkKind;
-use aethon_core::message::{Dedupe, Destination, Handling, Inbound};
+use aethon_core::message::Destination;
 use aethon_core::surface::Unattended;
 use aethon_core::work::Work;
 
 use super::places::CHANNEL;
+use crate::notice::notice;
 
 /// Reports progress to the person who planned the work.
 pub(super) struct Notifier {
@@ -38,15 +39,7 @@ impl Notifier {
     }
 
     async fn deliver(&self, to: Destination, key: &str, text: String) -> aethon_core::error::Result<()> {
-        let Ok(session) = SessionId::of(CHANNEL, &format!("notices:{key}")) else { return Ok(()) };
-        let dedupe = Dedupe { id: format!("work:{key}"), fingerprint: None, valid_for: None };
-        let inbound = Inbound::say(session, "What is there to say about the work?")
-            .from_sender(CHANNEL)
-            .of_kind(WorkKind::Background)
-            .with_oneshot(true)
-            .with_dedupe(dedupe)
-            .delivered_to(to)
-            .handled_by(Handling::Program { answer: text });
+        let Some(inbound) = notice(CHANNEL, WorkKind::Background, key, to, text) else { return Ok(()) };
         self.assistant.submit(inbound, Arc::new(Unattended)).await?.reply.wait().await.map(drop)
     }
 
