@@ -466,7 +466,7 @@ async fn job_faults_name_their_field() {
     check(|request| request.job_id = Some("a b".into()), "job_id").await;
     check(|request| (request.retries, request.channel) = (Some(99), Some("x".into())), "channel,retries")
         .await;
-    // What a SOP needs, a model has to say at once; a person is told.
+    // A model must give the input of a SOP at once; a person gets a warning.
     let wanted =
         || job("x", "@daily", |request| (request.sop_name, request.prompt) = (Some("pdd".into()), None));
     let book = bench.book(&bench.store);
@@ -503,7 +503,7 @@ async fn strangers_make_so_many_jobs_within_a_day_whichever_program_they_ask() {
     one.remove("a", Expected::Anything).await.unwrap();
     check(add(&one, theirs("a")).await);
     add(&one, job("owners", "10 * * * *", |_| {})).await.unwrap();
-    // A day later there is room again, but not for ever.
+    // A day later there is room again, up to the limit in total.
     let mut day = 0;
     for number in 1..10 {
         day += 1;

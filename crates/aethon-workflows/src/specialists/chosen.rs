@@ -29,7 +29,7 @@ pub struct ChosenTools {
 }
 
 impl ChosenTools {
-    /// Selects the tools whose names match one of these patterns, in which `*` stands for anything.
+    /// Selects the tools whose names match one of these patterns, in which `*` matches anything.
     pub fn new(source: Arc<dyn ToolSource>, patterns: Vec<String>) -> Self {
         Self { source, patterns, last: Mutex::default() }
     }

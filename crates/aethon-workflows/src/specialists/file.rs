@@ -1,4 +1,4 @@
-//! A specialist as a file, `NAME.agent.md`: a title that says what it is for, a list of settings, and its instructions.
+//! A specialist as a file, `NAME.agent.md`: a title with its purpose, a list of settings, and its instructions.
 //!
 //! ```text
 //! # Writes release notes

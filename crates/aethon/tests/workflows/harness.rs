@@ -23,7 +23,7 @@ use aethon_core::tool::{FixedTools, Tool};
 use aethon_core::usage::Budget;
 use jiff::Timestamp;
 
-/// The engine and what it works with.
+/// The engine and its services.
 pub struct TestEngine {
     pub store: Arc<MemoryStore>,
     pub model: Arc<ScriptedModel>,
@@ -33,7 +33,7 @@ pub struct TestEngine {
     pub engine: Engine,
 }
 
-/// What an engine is built with.
+/// The parts of an engine that a test chooses.
 #[derive(Default)]
 pub struct Setup {
     pub tools: Vec<Arc<dyn Tool>>,

@@ -75,7 +75,7 @@ impl Stage {
         Commands::new(Arc::new(self.test.engine.clone()), vec![commands])
     }
 
-    /// A runner at work, until it is told to end.
+    /// Starts a runner, which works until the trigger ends it.
     fn start(&self) -> (JoinHandle<()>, ShutdownTrigger) {
         let (trigger, shutdown): (ShutdownTrigger, Shutdown) = ShutdownTrigger::pair();
         let (works, limits) = (self.works.clone(), self.limits.clone());
@@ -125,7 +125,7 @@ fn done() -> Vec<Step> {
 }
 
 #[tokio::test]
-async fn two_plans_of_one_turn_are_two_pieces_of_work_whatever_the_model_calls_them() {
+async fn two_plans_of_one_turn_are_two_pieces_of_work() {
     let plans = |goal: &str| {
         let input = json!({"action": "plan", "goal": goal, "tasks": [{"title": "look", "acceptance": ["it is seen"]}]});
         vec![Step::call("call_0", "tasks", input), Step::finish(StopReason::ToolUse)]
@@ -199,7 +199,7 @@ async fn time_is_a_limit() {
 }
 
 #[tokio::test]
-async fn after_a_crash_what_is_done_stays_done_and_what_runs_is_joined() {
+async fn after_a_crash_finished_tasks_stay_done_and_running_ones_are_joined() {
     let gate = Gate::default();
     let second = [Step::Wait(gate.clone())].into_iter().chain(done()).collect();
     let stage = Stage::new([done(), says("one"), second, says("two")], options());
@@ -304,7 +304,7 @@ async fn report_cut_off(had_effect: bool) {
     let (runner, trigger) = after.start();
     let work = after.until_over().await;
     assert_eq!((work.state, work.tasks[0].attempts), (WorkState::Done, 1), "{had_effect}: {work:?}");
-    // The work is over with its last task, and the turn goes on to its last word.
+    // The work ends with its last task, before its turn does.
     let has_ended = async || {
         let turn = after.test.store.turn(&left.turn).await.unwrap();
         turn.is_some_and(|record| record.phase == TurnPhase::Done)
@@ -368,7 +368,7 @@ async fn owner_gets_progress_reports() {
 }
 
 #[tokio::test]
-async fn a_person_pauses_goes_on_and_ends_it_from_the_chat() {
+async fn chat_command_pauses_resumes_and_cancels_work() {
     let gate = Gate::default();
     let stage = Stage::new([says_behind(&gate, "never"), done(), says("one")], options());
     let door = stage.entry();
@@ -439,7 +439,7 @@ async fn idle_time_begins_after_a_period_without_messages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_owners_wish_for_idle_time_is_worked_on_every_so_often_and_never_while_paused() {
+async fn idle_prompt_runs_at_its_interval_and_never_while_paused() {
     let ambient = WorkOptions { is_ambient: true, ..options() };
     let mut stage = Stage::new([done(), says("one"), done(), says("two")], ambient);
     stage.idle.prompt = "Tidy the notes.".into();
@@ -462,7 +462,7 @@ async fn the_owners_wish_for_idle_time_is_worked_on_every_so_often_and_never_whi
 }
 
 #[tokio::test]
-async fn a_plan_is_worked_when_a_person_allows_it_and_not_when_they_refuse() {
+async fn plan_runs_after_approval_and_not_after_a_denial() {
     let tasks = json!([{"title": "one", "acceptance": ["it holds"]}]);
     let planned = ends("plan", json!({"goal": "the whole", "tasks": tasks}));
     for (decision, expected) in [(Decision::Approve, 1), (Decision::Deny, 0)] {
@@ -482,7 +482,7 @@ async fn a_plan_is_worked_when_a_person_allows_it_and_not_when_they_refuse() {
 }
 
 #[tokio::test]
-async fn a_plan_waits_for_a_persons_word_where_that_is_wanted() {
+async fn plan_waits_for_approval_where_configured() {
     let tasks = json!([{"title": "one", "acceptance": ["it holds"]}]);
     let planned = ends("plan", json!({"goal": "the whole", "tasks": tasks}));
     for approve_plan in [false, true] {
