@@ -56,17 +56,7 @@ pub(super) async fn check(
     let timing = timing(&request, now, &mut findings);
     let task = task(&request, origin, sops, &mut findings).await?;
     let channel = request.channel.unwrap_or_else(|| options.default_channel.clone());
-    if let Some(fault) = channel_fault(&channel, options) {
-        findings.add("channel", fault);
-    }
-    if let Some(recipient) = &request.recipient
-        && SessionId::of("x", recipient).is_err()
-    {
-        findings.add("recipient", "must be a short name without control characters");
-    }
-    if let Some(fault) = recipient_fault(&channel, request.recipient.as_deref(), options) {
-        findings.add("recipient", fault);
-    }
+    check_delivery(&channel, request.recipient.as_deref(), options, &mut findings);
     // A reminder that comes late is better than none; the next run of a repeated job comes by itself.
     let usual = if request.run_at.is_some() { Missed::RunOnce } else { Missed::Skip };
     let missed = request.missed.as_deref().map_or(Some(usual), Missed::parse);
@@ -80,23 +70,34 @@ pub(super) async fn check(
     let (Some(timing), Some(missed), true) = (timing, missed, findings.faults.is_empty()) else {
         return Err(JobRefusal::Fields(findings.faults));
     };
-    let (recipient, person) = (request.recipient, request.person);
-    let untrusted = request.untrusted;
     let job = Job {
         job_id,
         timing,
         task,
         channel,
-        recipient,
+        recipient: request.recipient,
         missed,
         retries,
         enabled: true,
         paused: false,
         origin,
-        person,
-        untrusted,
+        person: request.person,
+        untrusted: request.untrusted,
     };
     Ok((job, findings.warning))
+}
+
+/// Checks the channel and the recipient of the result.
+fn check_delivery(channel: &str, recipient: Option<&str>, options: &BookOptions, findings: &mut Findings) {
+    if let Some(fault) = channel_fault(channel, options) {
+        findings.add("channel", fault);
+    }
+    if recipient.is_some_and(|recipient| SessionId::of("x", recipient).is_err()) {
+        findings.add("recipient", "must be a short name without control characters");
+    }
+    if let Some(fault) = recipient_fault(channel, recipient, options) {
+        findings.add("recipient", fault);
+    }
 }
 
 fn channel_fault(channel: &str, options: &BookOptions) -> Option<String> {

@@ -57,7 +57,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
         persona: None,
     }));
     prepared.shared.features.offer(crate::features::tools(tools.clone()));
-    let roster = super::specialists::roster(prepared, &models, (&tools, folder));
+    let crew = super::specialists::crew(prepared, &models, (&tools, folder));
     let agent = Agent::main(models.models, prompt.clone()).with_small(models.small).with_tools(tools);
     let (log, owners) = (storage.turns.clone(), storage.owners.clone());
     let transcripts = storage.transcripts.clone();
@@ -74,7 +74,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, common: Common<'_>)
     services.audit = Audit { log, redactor };
     services.bus = prepared.shared.bus.clone();
     services.wake = wake.clone();
-    Arc::new(Engine::with_specialists(agent, roster, services, options(&prepared.config)))
+    Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 
 /// All hooks in their fixed order: first those that may refuse, then those that change output, then the embedder's, and

@@ -36,7 +36,7 @@ pub(crate) fn folder(prepared: &Prepared) -> Option<Arc<SpecialistFolder>> {
 }
 
 /// All specialists with their models, prompts and selection of the main agent's tools.
-pub(crate) fn roster(
+pub(crate) fn crew(
     prepared: &Prepared,
     models: &AgentModels,
     (tools, folder): (&[Arc<dyn ToolSource>], Option<Arc<SpecialistFolder>>),
