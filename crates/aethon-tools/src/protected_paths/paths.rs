@@ -10,7 +10,7 @@ use super::homes::{homes_of, is_assistants_home};
 use super::names::{file_name, has_name_like, is_like, is_within, place_like};
 use super::rule::PathRule;
 use super::sets::{NameSet, PlaceSet};
-use super::{credentials, start_up, variables};
+use super::{lists, variables};
 use crate::files::{lexical, real};
 use crate::options::{Options, USUAL_PATH};
 
@@ -51,7 +51,7 @@ impl ProtectedPaths {
             allowed: entries(&options.places.allowed),
             paths: Vec::new(),
             closed: PlaceSet::default(),
-            secret_names: NameSet::new(credentials::NAMES),
+            secret_names: NameSet::new(&lists::SECRET_NAMES),
             start_up: Vec::new(),
             start_up_patterns: Vec::new(),
             programs: Vec::new(),
@@ -59,18 +59,16 @@ impl ProtectedPaths {
         };
         let variables = &options.places.variables;
         let owners = list.blocked.iter().filter_map(PathRule::path).map(Path::to_path_buf);
-        let credentials = table(&credentials::PLACES, &list.homes, variables).into_iter().chain(owners);
+        let credentials = table(&lists::CREDENTIALS, &list.homes, variables).into_iter().chain(owners);
         let paths: Vec<PathBuf> = credentials.filter(|place| !list.is_opened(place)).collect();
-        let start_up = table(&start_up::PLACES, &list.homes, variables).into_iter();
+        let start_up = table(&lists::START_UP, &list.homes, variables).into_iter();
         let start_up = start_up.filter(|place| !list.is_opened(place)).collect();
-        let start_up_patterns = table(start_up::PATTERNS, &list.homes, variables);
+        let start_up_patterns = table(&lists::START_UP_PATTERNS, &list.homes, variables);
         let mut programs = list.search_path(options.shell.path.as_deref().unwrap_or(USUAL_PATH));
-        programs.extend(table(start_up::PROGRAM_FOLDERS, &list.homes, variables).into_iter().filter(
-            |folder| {
-                !list.is_opened(folder)
-                    && !list.homes.iter().chain([&list.workspace]).any(|it| is_within(it, folder))
-            },
-        ));
+        programs.extend(table(lists::PROGRAM_FOLDERS, &list.homes, variables).into_iter().filter(|folder| {
+            !list.is_opened(folder)
+                && !list.homes.iter().chain([&list.workspace]).any(|it| is_within(it, folder))
+        }));
         programs.sort();
         programs.dedup();
         Self { closed: PlaceSet::new(&paths), paths, start_up, start_up_patterns, programs, ..list }
@@ -229,11 +227,10 @@ impl ProtectedPaths {
     }
 }
 
-/// Returns the places of these lists below each home, and where variables move them.
-pub(super) fn table(lists: &[&[&str]], homes: &[PathBuf], variables: &[(String, String)]) -> Vec<PathBuf> {
-    let names = || lists.iter().flat_map(|list| list.iter());
-    let below = homes.iter().flat_map(|home| names().map(|name| home.join(name)));
-    below.chain(names().flat_map(|name| variables::moved(variables, name))).collect()
+/// Returns the places of a list below each home, and where variables move them.
+pub(super) fn table(list: &[&str], homes: &[PathBuf], variables: &[(String, String)]) -> Vec<PathBuf> {
+    let below = homes.iter().flat_map(|home| list.iter().map(|name| home.join(name)));
+    below.chain(list.iter().flat_map(|name| variables::moved(variables, name))).collect()
 }
 
 /// How many links are followed, as many as Linux follows.

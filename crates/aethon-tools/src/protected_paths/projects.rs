@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use aethon_core::turn::Trust;
 
 use super::names::{end_of_parts_like, file_name, folded, is_like, is_within};
-use super::{ProtectedPaths, start_up};
+use super::{ProtectedPaths, lists};
 
 /// A name that no entry of a project has: closing it closes the folder for what is not there yet.
 const NO_ENTRY: &str = ".aethon-closed";
@@ -77,8 +77,8 @@ impl ProtectedPaths {
 
 /// Returns the patterns that count in turns of this trust.
 fn names(trust: Trust) -> impl Iterator<Item = &'static str> {
-    let more = if trust.is_owner() { &[][..] } else { start_up::OF_PROJECTS };
-    start_up::ANYWHERE.iter().chain(more).copied()
+    let more = if trust.is_owner() { &[][..] } else { &lists::PROJECT_NAMES[..] };
+    lists::START_UP_NAMES.iter().chain(more).copied()
 }
 
 /// Returns what a project has directly in it.
