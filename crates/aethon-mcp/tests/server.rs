@@ -266,6 +266,39 @@ async fn garbage_changes_nothing() {
 }
 
 #[tokio::test]
+async fn an_array_is_refused_with_every_revision_and_the_connection_goes_on() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
+        let mut raw = Raw::new(Fakes::default());
+        raw.initialize(revision).await;
+        let ping = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        for array in [json!([]), json!([ping(1)]), json!([ping(1), ping(2), 7])] {
+            raw.say(&array.to_string()).await;
+            let line = timeout(TIMEOUT, raw.output.next_line()).await.expect("in time").unwrap().unwrap();
+            let refused: Value = serde_json::from_str(&line).unwrap();
+            assert_eq!(
+                (&refused["id"], &refused["error"]["code"]),
+                (&Value::Null, &json!(-32600)),
+                "{refused}"
+            );
+            assert!(refused["error"]["message"].as_str().unwrap().contains("batches"), "{refused}");
+        }
+        assert!(raw.ask(3, "ping", json!({})).await["result"].is_object());
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_no_longer_reads_ends_the_connection_without_an_error() {
+    let (mut to_server, input) = duplex(1 << 16);
+    let (output, from_server) = duplex(1 << 16);
+    let serving = tokio::spawn(serve(options(Fakes::default()), input, output, std::future::pending()));
+    drop(from_server);
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client});
+    to_server.write_all(format!("{initialize}\n").as_bytes()).await.unwrap();
+    timeout(TIMEOUT, serving).await.expect("it ends").unwrap().unwrap();
+}
+
+#[tokio::test]
 async fn a_cancelled_request_ends_its_call_and_so_does_the_end() {
     let fakes = Fakes::default();
     let (begun, dropped) = (fakes.begun.clone(), fakes.dropped.clone());
