@@ -13,6 +13,7 @@
 //! calls into their text.
 
 mod anthropic;
+mod api_key;
 mod aws;
 mod bedrock;
 mod capabilities;
@@ -27,23 +28,23 @@ mod fake;
 mod gemini;
 mod headers;
 mod learned;
-mod lessons;
 mod litellm;
 mod mistral;
 mod ollama;
 mod openai;
 mod options;
+mod policy;
 mod prompt;
 mod registry;
 mod remote;
 mod request_id;
 mod responses;
+mod restrictions;
 mod rules;
 mod section;
 mod service;
 mod settings;
 mod stream;
-mod terms;
 #[cfg(test)]
 mod testing;
 mod text_calls;

@@ -4,7 +4,6 @@
 
 use aethon_core::model::Effort;
 
-use crate::capabilities::bare_name;
 use crate::catalog::{EffortWord, Efforts, ModelFacts, PromptCaching};
 
 /// The rules for one model.
@@ -116,6 +115,17 @@ const SHOWS_THOUGHTS: &[&str] = &[
     "minimax",
     "nova",
 ];
+
+/// Returns the model's own name, without prefixes of routers and clouds: `openrouter/anthropic/claude-…`,
+/// `global.anthropic.claude-…`, `ft:gpt-4o:…`.
+pub(crate) fn bare_name(model: &str) -> &str {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let name = name.strip_prefix("ft:").unwrap_or(name);
+    ["anthropic.", "mistral.", "meta.", "openai.", "amazon.", "cohere.", "deepseek."]
+        .iter()
+        .find_map(|vendor| name.split_once(vendor).map(|(_, rest)| rest))
+        .unwrap_or(name)
+}
 
 /// A vendor's generation of models, by version number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::wire;
 use crate::options::Provider;
-use crate::testing::{call, message, request, result, terms_of, tool};
+use crate::testing::{call, message, policy_of, request, result, tool};
 
 /// The provider's cache: prompt prefixes that ended at a mark.
 #[derive(Default)]
@@ -85,12 +85,12 @@ fn with_marks_on_the_prefix(mut body: Value) -> Value {
 
 #[test]
 fn marks_on_the_newest_block_save_money_in_a_long_turn() {
-    let terms = terms_of(Provider::Anthropic, "claude-sonnet-4-5");
+    let policy = policy_of(Provider::Anthropic, "claude-sonnet-4-5");
     let check = |steps: usize, calls: usize, least_saved: f64| {
         let (mut plain, mut marked) = (Cache::default(), Cache::default());
         let (mut before, mut now) = (0.0, 0.0);
         for request in turn(steps, calls) {
-            let body = wire::body(&request, &terms);
+            let body = wire::body(&request, &policy);
             before += plain.bill(&with_marks_on_the_prefix(body.clone()));
             now += marked.bill(&body);
         }

@@ -11,7 +11,7 @@ use crate::options::{Options, Provider};
 use crate::stream::binary::writing;
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, terms, tool};
+use crate::testing::{call, conversation, message, policy, request, result, service, tool};
 
 const CLAUDE: &str = "global.anthropic.claude-sonnet-4-5-20250929-v1:0";
 
@@ -170,8 +170,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let terms = terms(options);
-    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
+    let policy = policy(options);
+    serde_json::from_slice(&policy.finish(wire::body(request, &policy))).unwrap()
 }
 
 fn cache_point() -> Value {

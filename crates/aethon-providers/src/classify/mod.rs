@@ -15,5 +15,5 @@ mod tests;
 mod wait;
 
 pub(crate) use classification::{body_failure, failure, malformed, reported, status};
-pub(crate) use refusal::lessons;
+pub(crate) use refusal::restrictions;
 pub(crate) use report::Report;

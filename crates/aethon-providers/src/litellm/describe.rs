@@ -5,10 +5,10 @@ use aethon_core::ledger::Price;
 use aethon_core::model::{ModelError, SelfReport};
 use serde_json::{Map, Value};
 
-use crate::capabilities::bare_name;
 use crate::catalog::LiteLlmEntry;
 use crate::classify;
 use crate::learned::Description;
+use crate::rules::bare_name;
 use crate::service::Service;
 
 /// Combines the deployments with the model's name: any of them may respond, so only what all of them can do is

@@ -9,7 +9,7 @@ use super::{stream, wire};
 use crate::options::{Options, Overrides, Provider};
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{conversation, message, request, service, terms, tool};
+use crate::testing::{conversation, message, policy, request, service, tool};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::Ollama, "llama3.2");
@@ -93,8 +93,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let terms = terms(options);
-    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
+    let policy = policy(options);
+    serde_json::from_slice(&policy.finish(wire::body(request, &policy))).unwrap()
 }
 
 #[test]

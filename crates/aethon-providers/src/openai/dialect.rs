@@ -10,10 +10,10 @@ use super::profile::Profile;
 use super::{describe, stream, wire};
 use crate::headers;
 use crate::learned::Description;
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Discovery, Probe, Query};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The chat completions of one service.
@@ -57,12 +57,12 @@ impl Dialect for OpenAi {
         Framing::Events
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        let body = wire::body(request, terms, &self.profile, self.service.is_openai());
-        self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", terms.finish(body))
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        let body = wire::body(request, policy, &self.profile, self.service.is_openai());
+        self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", policy.finish(body))
     }
 
-    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+    fn decoder(&self, input_tokens: u64, _policy: &RequestPolicy) -> Box<dyn Decoder> {
         Box::new(stream::ChatDecoder::new(self.service.clone(), input_tokens))
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use aethon_core::message::{Block, Message, Role};
 
-use super::family::TextCall;
+use super::call::TextCall;
 
 /// Returns whether the text of one of the calls occurs in a message that the model did not write. Whitespace and
 /// backslashes are ignored, so that neither reformatting nor JSON inside JSON hides a quotation.

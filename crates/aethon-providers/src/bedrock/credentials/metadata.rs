@@ -9,7 +9,7 @@ use serde::Deserialize;
 use ureq::http::{HeaderName, HeaderValue};
 use url::{Host, Url};
 
-use super::Credentials;
+use super::key_pair::Credentials;
 use crate::options::AwsEnvironment;
 use crate::transport::{Client, Method, Outgoing};
 

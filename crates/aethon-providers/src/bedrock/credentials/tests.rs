@@ -12,8 +12,8 @@ use jiff::SignedDuration;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::chain::{Chain, Credentials};
 use super::region::region;
+use super::{Chain, Credentials};
 use crate::options::{AwsEnvironment, Options, Provider};
 
 fn nowhere() -> AwsEnvironment {

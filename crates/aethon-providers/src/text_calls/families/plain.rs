@@ -6,18 +6,8 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};
 
 use super::python;
-use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
+use crate::text_calls::call::{MAX_CALLS, TextCall};
 use crate::text_calls::values::{elements, tool};
-
-pub(crate) const FAMILY: Family = Family {
-    openers: &[],
-    inner: &[],
-    closers: &[],
-    markup: &[],
-    has_bare_names: false,
-    is_sequence: true,
-    parse,
-};
 
 /// Language names allowed after the fence of a block that is a call.
 const FENCES: [&str; 5] = ["", "json", "python", "tool_call", "tool_calls"];
@@ -105,7 +95,8 @@ fn first_key(text: &str) -> Key<'_> {
     }
 }
 
-fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
+/// Parses a complete response that began like a call.
+pub(crate) fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     let text = unfenced(text.trim())?;
     let calls = match python::calls(text) {
         Some((calls, length)) if text.starts_with('[') && text[length..].trim().is_empty() => calls,

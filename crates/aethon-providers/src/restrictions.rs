@@ -2,13 +2,13 @@
 //!
 //! No table can know every server that speaks someone else's dialect. So a request is written by what is known. If a
 //! service refuses a part of it by name, that part is left out from then on and the request is sent again. Each
-//! lesson is learnt once and kept until the program ends.
+//! restriction is learnt once and kept until the program ends.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// One thing that was learnt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lesson {
+pub(crate) enum LearnedRestriction {
     /// It does not accept `temperature`.
     NoTemperature,
     /// It does not accept `top_p`.
@@ -26,54 +26,54 @@ pub(crate) enum Lesson {
     /// It does not accept `stream_options`.
     NoStreamOptions,
     /// It requires the responses API for this model.
-    Responses,
+    NeedsResponses,
     /// It does not accept `content: null` beside calls.
     NoNullContent,
     /// It requires the thoughts that led to calls.
-    ThoughtsBack,
+    NeedsReasoningEcho,
     /// It does not accept thoughts back.
-    NoThoughtsBack,
+    NoReasoningEcho,
 }
 
-/// A set of lessons.
+/// A set of restrictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Lessons(u32);
+pub(crate) struct LearnedRestrictions(u32);
 
-impl Lessons {
+impl LearnedRestrictions {
     /// Returns whether this was learnt.
-    pub(crate) fn has(self, lesson: Lesson) -> bool {
-        self.0 & Self::bit(lesson) != 0
+    pub(crate) fn has(self, restriction: LearnedRestriction) -> bool {
+        self.0 & Self::bit(restriction) != 0
     }
 
-    /// Adds a lesson.
+    /// Adds a restriction.
     #[must_use]
-    pub(crate) fn with(self, lesson: Lesson) -> Self {
-        Self(self.0 | Self::bit(lesson))
+    pub(crate) fn with(self, restriction: LearnedRestriction) -> Self {
+        Self(self.0 | Self::bit(restriction))
     }
 
-    fn bit(lesson: Lesson) -> u32 {
-        1 << lesson as u32
-    }
-}
-
-impl FromIterator<Lesson> for Lessons {
-    fn from_iter<I: IntoIterator<Item = Lesson>>(lessons: I) -> Self {
-        lessons.into_iter().fold(Self::default(), Self::with)
+    fn bit(restriction: LearnedRestriction) -> u32 {
+        1 << restriction as u32
     }
 }
 
-/// Stores the lessons about one model.
+impl FromIterator<LearnedRestriction> for LearnedRestrictions {
+    fn from_iter<I: IntoIterator<Item = LearnedRestriction>>(restrictions: I) -> Self {
+        restrictions.into_iter().fold(Self::default(), Self::with)
+    }
+}
+
+/// Stores the restrictions about one model.
 #[derive(Debug, Default)]
-pub(crate) struct LessonStore(AtomicU32);
+pub(crate) struct RestrictionStore(AtomicU32);
 
-impl LessonStore {
-    /// Returns all lessons so far.
-    pub(crate) fn lessons(&self) -> Lessons {
-        Lessons(self.0.load(Ordering::Relaxed))
+impl RestrictionStore {
+    /// Returns all restrictions so far.
+    pub(crate) fn restrictions(&self) -> LearnedRestrictions {
+        LearnedRestrictions(self.0.load(Ordering::Relaxed))
     }
 
     /// Adds what a refusal taught.
-    pub(crate) fn keep(&self, lessons: Lessons) {
-        self.0.fetch_or(lessons.0, Ordering::Relaxed);
+    pub(crate) fn keep(&self, restrictions: LearnedRestrictions) {
+        self.0.fetch_or(restrictions.0, Ordering::Relaxed);
     }
 }
