@@ -43,7 +43,7 @@ enum Kind {
     RefusesCalls(u16),
     /// It is the page of something else.
     Page,
-    /// What a tool returns is larger than anybody can hold, as a document.
+    /// The result of a tool is larger than memory, as a document.
     LargeDocument,
     /// The same as an event.
     LargeEvent,
@@ -53,7 +53,7 @@ enum Kind {
     Absent,
 }
 
-/// What a server was asked.
+/// The requests to a server.
 #[derive(Debug, Clone)]
 struct Seen {
     method: Method,

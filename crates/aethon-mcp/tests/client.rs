@@ -28,20 +28,20 @@ use tokio::time::timeout;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a server does.
+/// The behaviour of a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// It has a tool that echoes, and one that kills it.
     Works,
     /// It ends before it says anything.
     Dies,
-    /// It says what it wants to its operator and never answers.
+    /// It writes to its error output and never answers.
     Hangs,
-    /// It answers with what is no protocol.
+    /// It answers with something other than the protocol.
     Babbles,
     /// Once it is connected it says more than anybody can hear.
     Floods,
-    /// It lists pages without end, with tools that nobody can use among them.
+    /// It lists pages without end, with unusable tools among them.
     Lies,
 }
 

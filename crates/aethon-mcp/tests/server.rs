@@ -1,4 +1,4 @@
-//! The server over a pipe, against the SDK's own client and against a client that sends what it likes.
+//! The server over a pipe, against the SDK's own client and against a client that sends anything.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
 //! Token counts from services, read so that an impossible figure does not spoil a response.
 //!
-//! A count that is negative, fractional or not a number becomes [`UNBELIEVABLE`]: whoever books the call reports that
+//! A count that is negative, fractional or not a number becomes [`UNBELIEVABLE`]: the meter reports that
 //! once and books the estimate instead. A complete response is neither discarded for it nor paid for twice.
 
 use serde::de::DeserializeOwned;

@@ -18,7 +18,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses the host. An error is a sentence that says what to change.
+    /// Parses the host. An error is a sentence with the remedy.
     pub(crate) fn of(options: &Options) -> Result<Self, String> {
         let host = options.host.trim();
         let is_own = !host.is_empty();

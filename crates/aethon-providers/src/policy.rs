@@ -1,5 +1,5 @@
-//! The policy by which a request is written: what the model can do, the rules for it, the owner's settings, and what
-//! refusals have taught. Where these conflict, they are reconciled here and not in the dialects.
+//! The policy by which a request is written: the model's abilities, the rules for it, the owner's settings, and
+//! the restrictions learnt from refusals. Where these conflict, they are reconciled here and not in the dialects.
 
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl RequestPolicy {
         self.output_limit(request).unwrap_or(self.capabilities.max_output)
     }
 
-    /// Returns how much the model should think, if that was requested and the model can be told.
+    /// Returns how much the model should think, if that was requested and the model accepts an effort.
     pub(crate) fn effort(&self, request: &ModelRequest) -> Option<Effort> {
         let can_be_told = self.rules.reasons || !self.rules.is_known;
         request

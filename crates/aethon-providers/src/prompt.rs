@@ -1,4 +1,4 @@
-//! The conversation as every dialect needs it: what a model may see, in alternating turns.
+//! The conversation as every dialect needs it: its visible parts, in alternating turns.
 //!
 //! Notices and the program's own notes are omitted, a compacted part becomes context, outside text is wrapped in
 //! markers, files become text, and pictures become a note for models that cannot see. Adjacent messages of the same
@@ -12,7 +12,7 @@ use aethon_core::tool::OutputBlock;
 use aethon_core::untrusted;
 use serde_json::{Value, json};
 
-/// The tool for finding what a model only has a summary of.
+/// The tool for finding details that a summary has lost.
 const SEARCH: &str = "search_history";
 
 /// One turn of the conversation.

@@ -25,12 +25,12 @@ use crate::{api_key, capabilities, mistral, text_calls};
 /// Why a service cannot be used.
 pub(crate) struct Obstacle {
     pub(crate) kind: ModelErrorKind,
-    /// A sentence that says what to set.
+    /// A sentence with the remedy.
     pub(crate) reason: String,
 }
 
 /// Creates the provider. Never fails: errors in the options appear in its readiness, so that the service starts and
-/// can say what to set.
+/// can name the remedy.
 pub fn build(options: Options) -> Arc<dyn ModelProvider> {
     let capabilities = Arc::new(capabilities::of(&options));
     match options.provider {

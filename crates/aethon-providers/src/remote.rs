@@ -94,7 +94,7 @@ impl Probe {
 /// Asks a service about its model.
 #[async_trait]
 pub(crate) trait Discovery: Send + Sync {
-    /// Returns what it says. `capabilities` is what is known so far.
+    /// Returns its description. `capabilities` are those known so far.
     async fn describe(
         &self,
         query: &Query<'_>,
@@ -147,7 +147,7 @@ impl Remote {
         }
     }
 
-    /// Sets how the service is asked what its model can do.
+    /// Sets how the service is asked for its model's abilities.
     pub(crate) fn with_discovery(mut self, discovery: Option<Box<dyn Discovery>>) -> Self {
         self.discovery = discovery;
         self
@@ -196,7 +196,7 @@ impl Remote {
         Ok((self.send(written).await?, policy))
     }
 
-    /// Learns what a refusal reveals about the model and the request.
+    /// Learns from a refusal about the model and the request.
     fn learn_from(&self, error: &ModelError, request: &ModelRequest) {
         let mut hint = classify::hint::of(error);
         let restrictions = classify::restrictions(error);

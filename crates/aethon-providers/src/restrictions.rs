@@ -1,6 +1,6 @@
-//! What refusals of a service have taught about its requests: which parts it does not accept, and which it requires.
+//! Restrictions learnt from refusals of a service: parts of requests that it does not accept, and those that it requires.
 //!
-//! No table can know every server that speaks someone else's dialect. So a request is written by what is known. If a
+//! No table can know every server that speaks someone else's dialect. So a request is written by the known rules. If a
 //! service refuses a part of it by name, that part is left out from then on and the request is sent again. Each
 //! restriction is learnt once and kept until the program ends.
 
@@ -72,7 +72,7 @@ impl RestrictionStore {
         LearnedRestrictions(self.0.load(Ordering::Relaxed))
     }
 
-    /// Adds what a refusal taught.
+    /// Adds the restrictions from a refusal.
     pub(crate) fn keep(&self, restrictions: LearnedRestrictions) {
         self.0.fetch_or(restrictions.0, Ordering::Relaxed);
     }

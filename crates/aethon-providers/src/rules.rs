@@ -1,5 +1,5 @@
-//! How requests to a model must be written, as far as wire formats differ: whether and how it is told to think, what
-//! it refuses, and what it needs back. Abilities decide; names are used only where nothing else distinguishes a
+//! How requests to a model must be written, as far as wire formats differ: whether and how it is asked to think, which
+//! parts it refuses, and which it needs back. Abilities decide; names are used only where nothing else distinguishes a
 //! vendor's generations.
 
 use aethon_core::model::Effort;
@@ -151,7 +151,7 @@ impl Generation {
             .unwrap_or(Self::Unknown)
     }
 
-    /// Returns what is most likely true for a model of this generation.
+    /// Returns the most likely facts about a model of this generation.
     fn guess(self, name: &str) -> ModelFacts {
         use EffortWord::{High, Low, Medium, Minimal, None};
         let facts = ModelFacts::assumed(true);

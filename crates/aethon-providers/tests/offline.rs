@@ -22,7 +22,7 @@ fn request(messages: Vec<Arc<Message>>, turn_start: usize) -> ModelRequest {
         .with_turn_start(turn_start)
 }
 
-/// What a response came to.
+/// The outcome of a response.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     text: String,

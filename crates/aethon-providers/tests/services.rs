@@ -1,4 +1,4 @@
-//! Whole providers against a server on this machine: what is sent, what comes back, and what a person reads when it
+//! Whole providers against a server on this machine: requests, responses, and the sentences that a person reads when it
 //! goes wrong.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 

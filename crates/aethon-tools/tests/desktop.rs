@@ -1,4 +1,4 @@
-//! The tools of the desktop against programs that write down what they were started with.
+//! The tools of the desktop against programs that record their arguments.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use aethon_tools::{DesktopOptions, Options, ToolSet, sets};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Writes its arguments down, each ended by a NUL, and what it was given to read.
+/// Records its arguments, each ended by a NUL, and its standard input.
 const RECORDER: &str = r#"#!/bin/sh
 printf '%s\0' "$@" > "$0.arguments"
 cat > "$0.input"

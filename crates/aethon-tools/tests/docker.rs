@@ -1,5 +1,5 @@
-//! The sandbox of docker against a strict stand-in for the daemon, on a socket of its own: what is asked of it, to the letter, and
-//! what becomes of containers. What a real daemon makes of it is in `docs/verification.md`.
+//! The sandbox of docker against a strict stand-in for the daemon, on a socket of its own: the requests, to the letter, and
+//! the fate of containers. Tests with a real daemon are in `docs/verification.md`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -59,7 +59,7 @@ impl Stage {
         Self { shell: common::tool(&options, "shell"), daemon, folder, docker }
     }
 
-    /// What the model is told of a command in this conversation.
+    /// The result of a command in this conversation, as the model reads it.
     async fn run(&self, name: &str, command: &str) -> Result<String, String> {
         self.run_for(&Inbound::say(session(name), "use it"), command).await
     }
@@ -386,7 +386,7 @@ async fn containers_of_strangers_can_change_nothing_but_what_does_not_act_later(
         assert_eq!(made.last().unwrap()["HostConfig"]["Mounts"], json!(expected));
     }
     assert_eq!(stage.daemon.containers(), 3, "one for each trust, in one conversation");
-    // A container is replaced when what may be changed is no longer what it can change.
+    // A container is replaced when the parts that may be changed are no longer those that it mounts.
     std::fs::create_dir_all(at("/new")).unwrap();
     stage.run_for(&Inbound::say(session("a"), "x").via("webhook"), "say").await.unwrap();
     let made = stage.daemon.made();

@@ -1,5 +1,5 @@
-//! The tool `lsp` against a strict server: one that refuses what the protocol forbids, and that knows a small language in which
-//! a line `def NAME` defines, a line with NAME uses, and a line with `broken` is an error.
+//! The tool `lsp` against a strict server: one that refuses what the protocol forbids, and that knows a small language
+//! in which a line `def NAME` defines, a line with NAME uses, and a line with `broken` is an error.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -32,7 +32,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexS
 #[derive(Default)]
 struct Strict {
     started: AtomicUsize,
-    /// Whether it is asked for diagnostics, or tells them.
+    /// Whether it answers requests for diagnostics, or pushes them.
     is_asked: bool,
     /// After how many requests it dies; 0 for never.
     dies_after: usize,

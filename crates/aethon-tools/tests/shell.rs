@@ -1,4 +1,4 @@
-//! Commands as real processes: what they get, what is told of them, and that all of them end.
+//! Commands as real processes: their environment, their reports, and that all of them end.
 //!
 //! For the crash of the program the test program itself is the program: it is started again for one of the tests that
 //! are ignored otherwise, and killed.
@@ -31,7 +31,7 @@ const FOLDER: &str = "SHELL_TEST_FOLDER";
 /// Long enough that a process which ends by itself cannot pass for one that was ended.
 const LONG: &str = "1000";
 
-/// What is shown of running calls.
+/// The output shown of running calls.
 #[derive(Default)]
 struct Recorded(Mutex<Vec<ToolState>>);
 
@@ -210,7 +210,7 @@ async fn those_who_watch_see_the_output_while_it_comes_and_no_secret() {
     let surface = Arc::new(Recorded::default());
     let call = ToolCall { id: "c1".into(), name: "shell".into(), input: json!({}), opaque: None };
     let context = common::watched(12_000, surface.clone()).for_call(&call);
-    // It ends when the test has seen what came before.
+    // It ends when the test has seen the earlier output.
     let gate = stage.path("gate");
     let command = format!(
         "echo begun; echo token=sk-abcdefghijklmnopqrstuvwxyz012345; until [ -e '{}' ]; do sleep 0.02; done; echo ended",

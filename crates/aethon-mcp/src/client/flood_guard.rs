@@ -1,4 +1,4 @@
-//! Counts the unsolicited messages of a server and drops those that nobody here handles.
+//! Counts the unsolicited messages of a server and drops those without a handler.
 //!
 //! The SDK spawns a task for every notification, so handling a flood would cost more than sending it. A server that
 //! keeps flooding is disconnected and retried later.

@@ -1,7 +1,7 @@
 //! Carries the SDK's HTTP requests over the program's own transport.
 //!
 //! The SDK knows the protocol: sessions, resumable streams, the meaning of a status. This file converts its requests
-//! and our responses, and bounds what is read.
+//! and our responses, and bounds every read.
 
 use std::collections::HashMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! Converts the result of a server to tool output. Limiting what a model sees of it is left to the output cap.
+//! Converts the result of a server to tool output. Limiting its length is left to the output cap.
 
 use aethon_core::tool::{ToolError, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};

@@ -63,7 +63,7 @@ impl Tool for BorrowedTool {
         &self.spec
     }
 
-    /// Calls the server. Dropping the future tells the server that nobody waits any more.
+    /// Calls the server. Dropping the future cancels the request at the server.
     async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let mut request = CallToolRequestParams::new(self.remote.clone());
         if let Value::Object(arguments) = input {

@@ -1,8 +1,8 @@
 //! Replaces JSON arrays in a client's input by a notification that the transport recognizes.
 //!
-//! JSON-RPC batches are arrays. One revision of MCP obliged servers to accept them and the next one removed them, so Aethon
-//! refuses them (decision 0153). The SDK refuses them as well, but with the words "Invalid request" only. Replacing the line
-//! lets `lenient` send an answer that names the problem, in its place among the other answers.
+//! JSON-RPC batches are arrays. One revision of MCP obliged servers to accept them and the next one removed them, so
+//! Aethon refuses them (decision 0153). The SDK refuses them as well, but with the words "Invalid request" only.
+//! Replacing the line lets `lenient` send an answer that names the problem, in its place among the other answers.
 
 use std::io;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncBufRead, AsyncRead, BufReader, ReadBuf};
 
-/// The method of the notification that stands for an array.
+/// The method of the notification that replaces an array.
 pub(super) const METHOD: &str = "notifications/aethon/array";
 const NOTIFICATION: &[u8] = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/aethon/array\"}\n";
 
@@ -18,7 +18,7 @@ const NOTIFICATION: &[u8] = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/ae
 pub(super) struct ArrayFilter<R> {
     inner: BufReader<R>,
     place: Place,
-    /// What is still to be read of the notification.
+    /// The rest of the notification that is still to be read.
     notification: &'static [u8],
 }
 
@@ -31,7 +31,7 @@ enum Place {
 }
 
 impl Place {
-    /// Returns what a line is that begins with this byte.
+    /// Returns the kind of a line that begins with this byte.
     fn after(first: u8) -> Self {
         if first == b'[' { Self::Array } else { Self::Message }
     }

@@ -80,7 +80,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for LenientTransport<T> {
     }
 }
 
-/// Returns whether a message stands for an array.
+/// Returns whether a message replaces an array.
 fn is_array(message: &ClientJsonRpcMessage) -> bool {
     let JsonRpcMessage::Notification(message) = message else { return false };
     matches!(&message.notification, ClientNotification::CustomNotification(note) if note.method == arrays::METHOD)

@@ -2,7 +2,7 @@
 //!
 //! `serve` runs one connection from start to end, `arrays` and `lenient` keep messages from ending it, `handler` answers
 //! requests, `calls` runs tools, `changes` detects changes of the tool list, and `wire` converts tools and results to
-//! protocol types. `prompts` defines what a source of prompts provides.
+//! protocol types. `prompts` defines a source of prompts.
 
 mod arrays;
 mod calls;

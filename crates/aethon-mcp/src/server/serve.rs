@@ -19,7 +19,7 @@ use crate::error::Error;
 /// Maximum length of a line; longer ones are dropped.
 const MAX_LINE: usize = 16 << 20;
 
-/// What a client is offered.
+/// The offer to a client.
 pub struct Options {
     /// The tools, behind all guards.
     pub toolbox: Arc<dyn Toolbox>,

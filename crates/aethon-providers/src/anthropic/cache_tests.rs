@@ -1,4 +1,4 @@
-//! What the cache marks save: a model of the provider's cache, with its rules and prices, and a turn of many steps.
+//! The savings of the cache marks: a model of the provider's cache, with its rules and prices, and a turn of many steps.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ const WRITE: f64 = 1.25;
 const READ: f64 = 0.1;
 
 impl Cache {
-    /// Returns what the input of a request costs, in units of one fresh byte, and caches what the request marks.
+    /// Returns the cost of a request's input, in units of one fresh byte, and caches the marked parts.
     fn bill(&mut self, body: &Value) -> f64 {
         let blocks = blocks(body);
         let marks: Vec<usize> =

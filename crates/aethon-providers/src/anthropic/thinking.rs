@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::policy::RequestPolicy;
 
-/// What a request says about thinking.
+/// The thinking settings of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thinking {
     /// Nothing: the service's default applies.
@@ -24,7 +24,7 @@ pub(crate) enum Thinking {
     Budget(u64),
 }
 
-/// Decides what a request says, given its effort. `dialect` is the one whose thoughts go back.
+/// Decides the settings of a request, given its effort. `dialect` is the one whose thoughts go back.
 pub(crate) fn of(request: &ModelRequest, policy: &RequestPolicy, dialect: &str) -> Thinking {
     let Some(effort) = policy.effort(request) else { return Thinking::Unsaid };
     let word = policy.rules.effort_word(effort).unwrap_or(effort.as_str());

@@ -66,7 +66,7 @@ fn messages(request: &ModelRequest, policy: &RequestPolicy) -> Vec<(&'static str
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };
         match messages.last_mut() {
-            // Results and what a person adds to them form one user turn.
+            // Results and a person's additions form one user turn.
             Some((last, blocks)) if *last == role => blocks.extend(content),
             _ => messages.push((role, content)),
         }

@@ -73,7 +73,7 @@ fn mark(blocks: &mut Vec<Value>, takes_it: bool) {
     }
 }
 
-/// Marks the newest content, and what was newest in the previous request, as for Anthropic.
+/// Marks the newest content, and the newest of the previous request, as for Anthropic.
 fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
     let of_the_user = messages.iter_mut().rev().filter(|(role, _)| *role == "user");
     for (_, content) in of_the_user.take(2) {
@@ -118,7 +118,7 @@ fn messages(turns: &[Turn<'_>]) -> Vec<(&'static str, Vec<Value>)> {
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };
         match messages.last_mut() {
-            // Results and what a person adds to them form one user turn.
+            // Results and a person's additions form one user turn.
             Some((last, blocks)) if *last == role => blocks.extend(content),
             _ => messages.push((role, content)),
         }

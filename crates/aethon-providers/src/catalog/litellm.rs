@@ -130,7 +130,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Returns what the entry itself says about the model called `name`, without assumptions. An error names the
+    /// Returns the entry's own statements about the model called `name`, without assumptions. An error names the
     /// field.
     pub(crate) fn report(&self, name: &str) -> Result<SelfReport, String> {
         let mut facts = ModelFacts::assumed(true);

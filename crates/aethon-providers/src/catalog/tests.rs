@@ -107,7 +107,7 @@ fn no_default_model_has_an_end() {
         let model = provider.default_model();
         let found = facts(provider, model, "");
         assert_eq!(found.retires_on, None, "{model} of {provider} ends");
-        // Ollama itself describes what it serves.
+        // Ollama itself describes its models.
         assert!(found.is_known || provider == Provider::Ollama, "{model} of {provider} is in no table");
         assert!(found.tools || provider == Provider::Echo, "{model} of {provider} calls no tools");
         assert!(found.price.is_some(), "{model} of {provider} has no price");

@@ -1,4 +1,4 @@
-//! What a refusal teaches about the request itself: a parameter that the service does not accept, or something it
+//! Reads from a refusal how the request itself must change: a parameter that the service does not accept, or something it
 //! requires. The phrases are those of the services and of servers that imitate them.
 
 use aethon_core::model::ModelError;

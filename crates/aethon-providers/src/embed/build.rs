@@ -1,4 +1,4 @@
-//! Chooses the embedder for given options, and what is reported if there is none.
+//! Chooses the embedder for given options, and reports the reason if there is none.
 
 use std::sync::Arc;
 

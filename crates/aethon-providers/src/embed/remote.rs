@@ -1,4 +1,4 @@
-//! An embedder over HTTP: sends batches, receives vectors, and validates what it receives.
+//! An embedder over HTTP: sends batches, receives vectors, and validates them.
 
 use std::sync::Arc;
 

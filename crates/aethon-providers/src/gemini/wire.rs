@@ -79,7 +79,7 @@ fn contents(request: &ModelRequest, policy: &RequestPolicy) -> Vec<Value> {
             Turn::Assistant(said) => ("model", self::said(&said, insists_on_signatures, &mut own_ids)),
         };
         match contents.last_mut() {
-            // Results and what a person adds to them form one user turn.
+            // Results and a person's additions form one user turn.
             Some((last, present)) if *last == role => present.extend(parts),
             _ => contents.push((role, parts)),
         }

@@ -1,4 +1,4 @@
-//! What a LiteLLM proxy says about a model at `/model/info`: its own table, overridden by the owner's `model_info`.
+//! A LiteLLM proxy's description of a model at `/model/info`: its own table, overridden by the owner's `model_info`.
 //! Format: `{data: [{model_name, litellm_params: {model}, model_info: {…}}]}`, where `null` means unknown.
 
 use aethon_core::ledger::Price;

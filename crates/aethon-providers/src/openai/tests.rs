@@ -37,7 +37,7 @@ fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
     ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
 }
 
-/// Asserts the end, and returns what came before it.
+/// Asserts the end, and returns the events before it.
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64), model: &str) -> Vec<ModelEvent> {
     assert!(outcome.error.is_none(), "{outcome:?}");
     let (input_tokens, output_tokens, cached_tokens) = usage;

@@ -61,7 +61,7 @@ fn input(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
                 items.push(json!({ "role": "user", "content": user_content(&parts) }));
             }
             Turn::Assistant(said) => {
-                // A thought is accepted back only together with what it led to.
+                // A thought is accepted back only together with its text or call.
                 let end = said.iter().rposition(|piece| !matches!(piece, Said::Opaque(_)));
                 items.extend(said.iter().take(end.map_or(0, |last| last + 1)).filter_map(said_item));
             }

@@ -24,7 +24,7 @@ pub(crate) trait Decoder: Send {
     /// Returns the progress of the response.
     fn progress(&self) -> Progress;
 
-    /// Adds what is still held back, and the end event. Called once, when the body has ended or nothing more is
+    /// Adds the events still held back, and the end event. Called once, when the body has ended or nothing more is
     /// awaited, and only if [`Decoder::progress`] is not [`Progress::Running`].
     fn end(&mut self, events: &mut Events);
 }

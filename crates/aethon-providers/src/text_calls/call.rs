@@ -1,4 +1,4 @@
-//! What is read from a text: calls, and the text and thoughts around them.
+//! Results of reading a text: calls, and the text and thoughts around them.
 
 use serde_json::Value;
 

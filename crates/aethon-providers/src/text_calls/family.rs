@@ -9,7 +9,7 @@ use super::values::Cursor;
 /// What may separate calls: ends of code blocks and lists, and a superfluous bracket.
 const GLUE: [char; 6] = [';', ',', '`', '}', ']', ')'];
 
-/// Parses what comes after an opener: the calls, or `None` if it is in another format.
+/// Parses the text after an opener: the calls, or `None` if it is in another format.
 pub(super) type Body = fn(&mut Cursor<'_>, &[ToolSpec], &Family) -> Option<Vec<TextCall>>;
 
 /// How a family writes calls.

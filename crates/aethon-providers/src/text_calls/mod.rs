@@ -4,7 +4,7 @@
 //! `adapter` is the stream; `reading` decides from the request whether and how strictly to read; `scanner` processes
 //! the text as it arrives and holds back only what may still become a call; `prose` tracks code and quotations,
 //! `region` finds the end of a call, `quoted` detects mere repetition. `families` has the formats as data, `family` says
-//! what a row of that data is, `values` what the formats share, and `call` what is read. All but `adapter` is pure, takes
+//! how a row is read, `values` has the parts that formats share, and `call` is the result. All but `adapter` is pure, takes
 //! linear time and never holds more than `call::MAX_LEN` bytes.
 
 mod adapter;

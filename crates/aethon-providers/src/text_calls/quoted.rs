@@ -1,4 +1,4 @@
-//! Detects calls that merely repeat what a tool, a document or a person said. Someone who can put words into a
+//! Detects calls that merely repeat words of a tool, a document or a person. Someone who can put words into a
 //! model's mouth must not be able to have them run.
 
 use std::sync::Arc;

@@ -51,7 +51,7 @@ enum Word {
     Complete,
 }
 
-/// What is known about a text that began like a call.
+/// The verdict on a text that began like a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It may be a call.

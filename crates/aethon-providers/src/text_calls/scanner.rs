@@ -204,7 +204,7 @@ impl Scanner {
         true
     }
 
-    /// Returns what is at an opening bracket.
+    /// Returns the token at an opening bracket.
     fn token(&mut self, at: usize) -> Token {
         let text = &self.held[at..];
         let ends: &[&str] = match &self.thoughts_end {

@@ -1,4 +1,4 @@
-//! What the families share: a text cursor, calls in JSON, and arguments in markup.
+//! Shared by the families: a text cursor, calls in JSON, and arguments in markup.
 
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! The client of a transcription service, and what is reported if there is none.
+//! The client of a transcription service, and reports the reason if there is none.
 
 use std::sync::Arc;
 

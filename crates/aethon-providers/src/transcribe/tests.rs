@@ -1,4 +1,4 @@
-//! Requests and responses, and what is reported about a service that is not configured.
+//! Requests and responses, and the reports about a service that is not configured.
 
 use aethon_core::model::ModelErrorKind;
 use aethon_core::transcribe::Speech;

@@ -1,5 +1,5 @@
-//! `search_history`: finds something that was said in this conversation. A model sees the newest part of a long
-//! conversation and a summary of the rest; this finds what the summary lacks.
+//! `search_history`: finds a passage of this conversation. A model sees the newest part of a long
+//! conversation and a summary of the rest; this finds the details that the summary lacks.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -26,7 +26,7 @@ pub(super) fn user() -> (u32, u32) {
     if user == 0 { (NOBODY, NOBODY) } else { (user, group) }
 }
 
-/// Whose container it is, and what it shows of the machine.
+/// The conversation of a container, and its view of the machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
     /// The workspace. `None` for a trial before there is one.
@@ -37,7 +37,7 @@ pub(super) struct Place<'p> {
     pub(super) user: (u32, u32),
     /// Whether the daemon would map its users to others, and must not.
     pub(super) is_remapped: bool,
-    /// What of the workspace can be changed, if not all.
+    /// The parts of the workspace that can be changed, if not all.
     pub(super) parts: Option<&'p [PathBuf]>,
 }
 

@@ -1,6 +1,6 @@
 //! The containers that wait for the next command of their conversation: how many may wait, and for how long.
 //!
-//! Each holds processes and what was left in its `/tmp`. Conversations of strangers are many and short, so theirs wait for
+//! Each holds processes and the files in its `/tmp`. Conversations of strangers are many and short, so theirs wait for
 //! less time, are fewer, and go first.
 
 use std::time::Duration;

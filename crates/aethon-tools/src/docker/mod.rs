@@ -2,7 +2,7 @@
 //! talked to, such as an MCP server.
 //!
 //! It speaks the daemon's own HTTP API, on the socket or address that `DOCKER_HOST` names, so it needs no `docker`
-//! program and parses no text made for people. `client` sends requests and attaches, `machine` knows what the daemon can
+//! program and parses no text made for people. `client` sends requests and attaches, `machine` knows what a daemon can
 //! do, `container` defines a container and `covers` what in it is read-only, `trial` proves all of that once, `exec` runs
 //! commands in a container, `pool` manages one per conversation and `idle` those that wait, `program` starts programs that
 //! are talked to.

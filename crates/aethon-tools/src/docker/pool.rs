@@ -25,7 +25,7 @@ use crate::sandbox_limits::{SandboxLimits, amount};
 
 /// Timeout for pulling an image.
 const PULL: Duration = Duration::from_secs(600);
-/// Timeout for asking the daemon what it is.
+/// Timeout for the daemon's description of itself.
 const SURVEY: Duration = Duration::from_secs(5);
 /// Timeout for looking at the mounts of a new container.
 const LOOK: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ pub(super) struct Pool {
     idle: Mutex<IdleContainers>,
 }
 
-/// Finds what of the workspace with this real path strangers' turns may change now. Blocks.
+/// Finds the parts of the workspace with this real path that strangers' turns may change now. Blocks.
 pub(super) type FindParts = dyn Fn(&Path) -> Vec<PathBuf> + Send + Sync;
 
 /// The folders of an assistant.
@@ -154,7 +154,7 @@ impl DockerSandbox {
         }
     }
 
-    /// Runs a command and passes on what it writes. Dropping the future ends the command. Whatever the daemon does, the
+    /// Runs a command and passes on its output. Dropping the future ends the command. Whatever the daemon does, the
     /// call is over soon after the command's limit.
     pub(crate) async fn run(
         &self,
@@ -204,7 +204,7 @@ impl DockerSandbox {
     }
 
     /// Returns a container for a command. A new one is created in a task of its own, so that a call that is cut off
-    /// interrupts neither a pull nor the removal of what it leaves.
+    /// interrupts neither a pull nor the cleanup after it.
     async fn lease(&self, command: ContainerCommand<'_>, attempt: Attempt) -> Result<ContainerLease, String> {
         self.hand_over().await?;
         let pool = self.0.clone();
@@ -270,7 +270,7 @@ impl Pool {
         act(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns what the daemon says of itself; asks once.
+    /// Returns the daemon's description of itself; asks once.
     pub(super) async fn machine(&self) -> Result<Machine, String> {
         let asked = self.machine.get_or_try_init(|| async {
             let info = self.client.ask("GET", "/info", None, SURVEY).await?;
@@ -312,7 +312,7 @@ impl Pool {
         Ok(lease)
     }
 
-    /// Returns what of the workspace strangers' turns may change now.
+    /// Returns the parts of the workspace that strangers' turns may change now.
     async fn parts(self: &Arc<Self>) -> Result<Vec<PathBuf>, String> {
         let pool = self.clone();
         let found = tokio::task::spawn_blocking(move || (pool.find_parts)(&real(&pool.workspace)));

@@ -62,7 +62,7 @@ fn limits(usual: &SandboxLimits, wish: &ProgramSandbox) -> SandboxLimits {
     }
 }
 
-/// Demultiplexes the output until it ends or nobody reads it.
+/// Demultiplexes the output until it ends or its reader is gone.
 async fn pump(mut from: Output, mut output: DuplexStream, mut errors: DuplexStream) {
     while let Ok(Some((origin, piece))) = from.next().await {
         let written = match origin {

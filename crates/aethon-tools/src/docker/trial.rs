@@ -1,7 +1,7 @@
 //! The trial of the sandbox: one container, created like every other, in which a script looks at the walls from inside.
 //!
-//! What a daemon accepts it does not always do: a rootless one ignores limits without a word, another machine mounts its
-//! own folder of the workspace's name, a mapped user cannot write. So the trial believes what the container sees.
+//! A daemon does not always do what it accepts: a rootless one ignores limits without a word, another machine mounts its
+//! own folder of the workspace's name, a mapped user cannot write. So the trial believes only the container.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -26,7 +26,7 @@ const TRIAL: Duration = Duration::from_secs(30);
 /// How long the script may take.
 const PROBE: Duration = Duration::from_secs(15);
 
-/// Writes what a container sees, one fact to a line. `$1` is a file to write in the workspace, `$2` its content.
+/// Writes facts about a container from inside, one to a line. `$1` is a file to write in the workspace, `$2` its content.
 const SCRIPT: &str = r#"one() { if [ -r "$2" ] && read -r value rest < "$2"; then echo "$1 $value $rest"; fi; }
 while read -r key value rest; do
   case $key in Uid:|Gid:|CapBnd:|CapEff:|NoNewPrivs:) echo "$key $value";; esac
@@ -50,14 +50,14 @@ echo done yes"#;
 /// A trial that succeeded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trial {
-    /// What was proved, in a clause.
+    /// The facts that were proved, in a clause.
     pub proved: String,
-    /// What the owner should know all the same.
+    /// Notes for the owner.
     pub concerns: Vec<String>,
 }
 
 impl DockerSandbox {
-    /// Asks the daemon what it and its machine can do, and compares that with the limits. Starts nothing. The error
+    /// Asks the daemon for its abilities and its machine's, and compares them with the limits. Starts nothing. The error
     /// contains every problem, each naming its key and the remedy.
     pub async fn survey(&self) -> Result<(), String> {
         let machine = self.0.machine().await?;
@@ -112,7 +112,7 @@ impl DockerSandbox {
             && let Err(problem) = marker.check(&seen, &errors)
         {
             problems.push(problem);
-            // On another machine nobody else would remove it.
+            // On another machine it would stay for good.
             let _ = room.probe((r#"rm -f "$1""#, &[path]), &directory, PROBE).await;
         }
         if room.sweep(&directory).await.is_none() {
@@ -242,7 +242,7 @@ impl Drop for Marker<'_> {
     }
 }
 
-/// What the container saw.
+/// The container's report.
 #[derive(Debug, Default)]
 struct Seen {
     facts: BTreeMap<String, String>,

@@ -19,7 +19,7 @@ const MAX_CALL: u64 = 600;
 pub(super) struct Manifest {
     /// Its name.
     pub(super) name: String,
-    /// What it does, for the model.
+    /// Its description, for the model.
     pub(super) description: String,
     /// JSON Schema of its arguments, an object.
     #[serde(default = "anything")]

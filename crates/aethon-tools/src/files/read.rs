@@ -61,11 +61,11 @@ struct Arguments {
     /// How many lines to read. Leave it out to read as many as fit.
     #[schemars(range(min = 1))]
     limit: Option<usize>,
-    /// A regular expression: only the lines that match are told, with their numbers. Leave it out to read.
+    /// A regular expression: only the lines that match are returned, with their numbers. Leave it out to read.
     search: Option<String>,
 }
 
-/// What is read: a file of the person's, or kept output.
+/// The source: a file of the person's, or kept output.
 struct Source {
     file: File,
     length: u64,
@@ -121,7 +121,7 @@ impl Tool for FileRead {
     }
 }
 
-/// What a file turned out to be.
+/// The type of a file, by its content.
 enum Found {
     /// Something that is read at once.
     Read(ToolOutput),

@@ -1,4 +1,4 @@
-//! A location that may be written: an open directory, a name in it, and what is there now.
+//! A location that may be written: an open directory, a name in it, and its present content.
 //!
 //! After the same checks as for reading, missing folders are created step by step, and the directory is judged once
 //! open. From then on no path is used any more: the new content is written to a temporary file in the same open

@@ -30,7 +30,7 @@ pub(crate) struct FileWrite {
 struct Arguments {
     /// Path of the file. Relative paths start at the workspace.
     path: String,
-    /// The whole content of the file, or what is added to it with append.
+    /// The whole content of the file, or the text to add to it with append.
     content: String,
     /// Whether to add the content at the end of the file instead of replacing it. Leave it out to replace.
     append: Option<bool>,

@@ -74,7 +74,7 @@ struct Page {
 }
 
 impl Page {
-    /// Returns what the page draws, and its resources.
+    /// Returns the drawing operators of a page, and its resources.
     fn open(&self, document: &mut Document<'_>) -> (Vec<u8>, Dictionary) {
         let content = match document.get(self.number) {
             Object::Dictionary(page) => content(document, &page),

@@ -1,4 +1,4 @@
-//! Documents as they are, and as somebody who wants to stop the program would make them.
+//! Ordinary documents, and hostile ones that try to stop the program.
 
 use std::io::Write as _;
 

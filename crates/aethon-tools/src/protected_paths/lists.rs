@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 /// A list that is split into its entries when it is first used.
 type List = LazyLock<Vec<&'static str>>;
 
-/// Where people keep credentials, below a home. Closed for reading and writing.
+/// Places where people keep credentials, below a home. Closed for reading and writing.
 pub(super) static CREDENTIALS: List = List::new(|| entries(include_str!("lists/credentials.txt")));
 /// Names that mark a file as secret in any folder outside the workspace.
 pub(super) static SECRET_NAMES: List = List::new(|| entries(include_str!("lists/secret_names.txt")));
-/// What programs run or obey when they start, below a home. Whatever is written there acts later, as the owner and outside
-/// every wall, so these places are closed for writing, whether they exist or not; reading is another matter.
+/// Files that programs run or obey when they start, below a home. Content written there acts later, as the owner and
+/// outside every wall, so these places are closed for writing, whether they exist or not; they may be read.
 pub(super) static START_UP: List = List::new(|| entries(include_str!("lists/start_up.txt")));
 /// Start-up places with a `*` in the last name.
 pub(super) static START_UP_PATTERNS: List =

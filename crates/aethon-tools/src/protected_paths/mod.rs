@@ -1,4 +1,4 @@
-//! What is closed to tools and commands by the place where it lies: credentials for reading and writing, start-up places
+//! Places that are closed to tools and commands: credentials for reading and writing, start-up places
 //! for writing.
 //!
 //! `lists` are the places; `homes` says below which directories they count, and `variables` where people move them;

@@ -1,4 +1,4 @@
-//! The tables combined with the owner's settings, and what they say of a path.
+//! The tables combined with the owner's settings, applied to paths.
 
 use std::collections::HashMap;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::options::{Options, USUAL_PATH};
 pub(crate) struct ProtectedPaths {
     homes: Vec<PathBuf>,
     workspace: PathBuf,
-    /// The assistant's home, unless it holds somebody's home or is the workspace.
+    /// The assistant's home, unless it holds a person's home or is the workspace.
     own_home: Option<PathBuf>,
     paths: Vec<PathBuf>,
     closed: PlaceSet,
@@ -185,7 +185,7 @@ impl ProtectedPaths {
     }
 
     /// Returns whether a path lies in a copy of an assistant's home, wherever it is. Looks at the disk, at each directory
-    /// from the path up to the workspace or to `base`, where the search up begins to be somebody else's business.
+    /// from the path up to the workspace or to `base`, beyond which the search up must not look.
     pub(crate) fn is_in_copied_home(&self, path: &Path, base: &Path) -> bool {
         let end = if self.is_in_workspace(path) { &self.workspace } else { base };
         let mut below = path.ancestors().take_while(|above| above.starts_with(end) && *above != end);
@@ -236,7 +236,7 @@ pub(super) fn table(list: &[&str], homes: &[PathBuf], variables: &[(String, Stri
 /// How many links are followed, as many as Linux follows.
 const MAX_LINKS: u32 = 40;
 
-/// Returns where a link leads, also when there is nothing yet: whoever creates the target writes the place.
+/// Returns where a link leads, also when there is nothing yet: creating the target writes the place.
 fn followed(link: &Path, left: u32) -> PathBuf {
     if let Ok(real) = link.canonicalize() {
         return real;

@@ -39,7 +39,7 @@ pub(crate) struct Shell {
 struct Arguments {
     /// The command, as you would type it at a prompt. It may have several lines.
     command: String,
-    // What the model is told of it depends on the configuration.
+    // The description for the model depends on the configuration.
     #[schemars(range(min = 1))]
     timeout_seconds: Option<u64>,
     /// The directory to run the command in. Leave it out for the workspace.

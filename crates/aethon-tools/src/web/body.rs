@@ -27,7 +27,7 @@ pub(super) enum Cut {
     Broken,
 }
 
-/// Reads at most `most` bytes. If the connection breaks, returns what had arrived by then.
+/// Reads at most `most` bytes. If the connection breaks, returns the bytes received by then.
 pub(super) fn read(body: impl Read, headers: &HeaderMap, most: usize) -> io::Result<Body> {
     if most == 0 {
         return Ok(Body::default());

@@ -209,7 +209,7 @@ fn location(response: &WebResponse) -> Option<String> {
     Some(String::from_utf8_lossy(location.as_bytes()).trim().replace(' ', "%20"))
 }
 
-/// Aborts the request of an agent when nobody waits for it any more.
+/// Aborts the request of an agent when its caller is gone.
 struct CutOnDrop(Option<Agent>);
 
 impl Drop for CutOnDrop {

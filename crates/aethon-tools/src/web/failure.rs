@@ -1,4 +1,4 @@
-//! Describes why a request failed, for the model. Never quotes what was sent, because it may contain a key.
+//! Describes why a request failed, for the model. Never quotes the request, because it may contain a key.
 
 use std::io;
 use std::time::Duration;

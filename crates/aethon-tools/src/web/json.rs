@@ -88,7 +88,7 @@ fn body_limit(_status: u16, _headers: &HeaderMap) -> usize {
     MAX_COUNT
 }
 
-/// Formats a document for reading. A string stands for itself.
+/// Formats a document for reading. A string is returned unchanged.
 pub(super) fn pretty(document: &Value) -> String {
     match document {
         Value::String(text) => text.clone(),

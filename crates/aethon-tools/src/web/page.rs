@@ -1,4 +1,4 @@
-//! Determines what a response is, by its media type and its first bytes, and extracts the text.
+//! Determines the type of a response by its media type and its first bytes, and extracts the text.
 
 use std::borrow::Cow;
 

@@ -94,7 +94,7 @@ fn checked(text: &str, parsed: Result<Url, url::ParseError>) -> Result<Url, Refu
 }
 
 /// Returns whether the host was written as it was parsed. `http://2130706433/`, `http://0x7f.1/` and `http://127.1/`
-/// all mean 127.0.0.1, and nobody writes it like that with good intent.
+/// all mean 127.0.0.1, and such spellings have no good use.
 fn is_plainly_written(text: &str, url: &Url) -> bool {
     let written = text.split_once("//").map_or("", |(_, rest)| rest);
     let written = written.split(['/', '?', '#']).next().unwrap_or_default();

@@ -50,7 +50,7 @@ impl Chain {
         self.handed_out().await
     }
 
-    /// Returns what the container or the instance provides.
+    /// Returns the credentials of the container or the instance.
     async fn handed_out(&self) -> Result<Credentials, ModelError> {
         let now = self.clock.now();
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();

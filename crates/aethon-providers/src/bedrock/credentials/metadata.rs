@@ -127,7 +127,7 @@ fn read(answer: &str) -> Result<Credentials, String> {
     })
 }
 
-/// Allows plain http to a container endpoint only where nobody can listen in between.
+/// Allows plain http to a container endpoint only on the same machine or link, where no one can listen in.
 fn check_container(url: &str) -> Result<(), String> {
     let parsed = Url::parse(url).map_err(|error| format!("AWS_CONTAINER_CREDENTIALS_FULL_URI: {error}"))?;
     let is_near = match parsed.host() {

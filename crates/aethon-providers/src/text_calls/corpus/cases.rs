@@ -1,4 +1,4 @@
-//! What a case of the corpus is.
+//! A case of the corpus.
 
 /// One response and the expected result.
 pub(super) struct Case {

@@ -18,7 +18,7 @@ const KEYS: [&str; 6] = ["name", "arguments", "parameters", "type", "function", 
 /// How many bytes suffice to decide whether a response may be a call.
 const CLEAR_AFTER: usize = 512;
 
-/// What a response may be, by its beginning.
+/// The possible kinds of a response, by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     /// More input is needed.
@@ -28,7 +28,7 @@ pub(crate) enum Start {
     Text,
 }
 
-/// Decides what a response with this beginning may be.
+/// Decides the kind of a response with this beginning.
 pub(crate) fn start(text: &str, tools: &[ToolSpec]) -> Start {
     // The decision must not depend on how much has arrived.
     let text = &text[..text.floor_char_boundary(CLEAR_AFTER)];

@@ -1,4 +1,4 @@
-//! The families with special tokens, one row each, and what a text begins with.
+//! The families with special tokens, one row each, and the detection of their openers.
 
 use super::bodies;
 use crate::text_calls::family::{Beginning, Family, begins_with};
@@ -45,7 +45,7 @@ pub(crate) static FAMILIES: [Family; 10] = [
         ..Family::EMPTY
     },
     // Llama 3 and 4 with tokens: `<|python_tag|>{"name": …, "parameters": …}`, several separated by `;`, and
-    // `<|python_start|>[name(key="value")]<|python_end|>`. `plain` handles what they write without tokens.
+    // `<|python_start|>[name(key="value")]<|python_end|>`. `plain` handles calls without tokens.
     Family {
         openers: &["<|python_tag|>", "<|python_start|>"],
         closers: &["<|python_end|>"],
@@ -137,7 +137,7 @@ pub(crate) const ENDS: [&str; 14] = [
     "<|end|>",
 ];
 
-/// What a text begins with.
+/// The beginning of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Opening {
     Family(&'static Family),

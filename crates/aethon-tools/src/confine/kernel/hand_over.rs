@@ -1,4 +1,4 @@
-//! Gives the workspace to the user that commands run as. A service that runs as root runs its commands as nobody, to
+//! Gives the workspace to the user that commands run as. A service that runs as root runs its commands as user `nobody`, to
 //! whom root's workspace is closed. So root's files there are given to that user before a command runs; root can still
 //! read and write all of them.
 //!

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{OUTER, STEP};
 
-/// What a command in the sandbox gets.
+/// The settings of a command in the sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// The directory that it may change.
     pub(crate) workspace: PathBuf,
-    /// What of it may be changed, if not all.
+    /// The parts of it that may be changed, if not all.
     pub(crate) parts: Option<Vec<PathBuf>>,
     /// The directory in which it starts.
     pub(crate) directory: PathBuf,

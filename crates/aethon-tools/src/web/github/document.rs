@@ -5,7 +5,7 @@
 //! position, never by searching for the word, which may also be in a comment, a string or a field name. A document that
 //! does not parse is refused, because a service might read it differently.
 
-/// What a document asks for.
+/// The kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
     /// Only reads.

@@ -1,4 +1,4 @@
-//! Pages, and what a person reads on them.
+//! Pages, and the text that a person reads on them.
 
 use url::Url;
 

@@ -1,4 +1,4 @@
-//! What the tools can reach, and what they cannot.
+//! The reach of the tools, and its limits.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
