@@ -32,7 +32,7 @@ fn socket(path: &Path) {
 }
 
 #[test]
-fn what_is_no_plain_file_is_named_and_never_read() {
+fn anything_but_a_plain_file_is_named_and_never_read() {
     let (home, directory) = stage();
     let secret = home.path().join("secret");
     type Put<'s> = &'s dyn Fn(&Path);

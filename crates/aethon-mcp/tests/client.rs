@@ -291,7 +291,7 @@ async fn a_server_that_dies_under_a_call_is_started_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_with_a_server_is_said() {
+async fn faults_of_a_server_are_reported() {
     for (kind, command, words) in [
         (Kind::Works, "missing", "`missing` cannot be started"),
         (Kind::Dies, "x", "`x` ended with exit status 7; it said: the disk of the server is full"),

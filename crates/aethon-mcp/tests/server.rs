@@ -299,7 +299,7 @@ async fn a_client_that_no_longer_reads_ends_the_connection_without_an_error() {
 }
 
 #[tokio::test]
-async fn a_cancelled_request_ends_its_call_and_so_does_the_end() {
+async fn cancellation_and_disconnection_end_a_call() {
     let fakes = Fakes::default();
     let (begun, dropped) = (fakes.begun.clone(), fakes.dropped.clone());
     let reach = async |count: &AtomicUsize, expected: usize| {
@@ -326,7 +326,7 @@ async fn a_cancelled_request_ends_its_call_and_so_does_the_end() {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_the_end_is_answered() {
+async fn requests_before_the_end_are_answered() {
     let mut raw = Raw::new(Fakes::default());
     raw.initialize("2025-11-25").await;
     let call = json!({"name": "echo", "arguments": {"text": "last"}});
@@ -337,7 +337,7 @@ async fn what_was_asked_before_the_end_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_asks_hears_that_a_call_goes_on() {
+async fn progress_is_sent_to_a_client_that_asks_for_it() {
     let mut raw = Raw::new(Fakes::default());
     raw.initialize("2025-11-25").await;
     let params = json!({"name": "hangs", "_meta": {"progressToken": "p"}});

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_that_nobody_can_watch_is_told() {
+    fn hidden_output_is_declared() {
         let check = |provider, model: &str, expected| {
             assert_eq!(of(&Options::new(provider, model)).hidden_output, expected, "{model}");
         };
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learnt_stands_above_the_table() {
+    fn learnt_windows_override_the_catalogue() {
         let mut options = Options::new(Provider::OpenAi, "gpt-5");
         options.overrides.learned_window = Some(2000);
         assert_eq!(of(&options).context_window, 2000);

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn generations_are_told_apart() {
+    fn generations_are_distinguished() {
         let check = |model: &str, read: fn(&ModelRules) -> bool, expected: bool| {
             assert_eq!(read(&rules(model)), expected, "{model}");
         };

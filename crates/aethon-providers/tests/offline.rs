@@ -174,7 +174,7 @@ async fn mistakes_are_answered_in_words() {
 }
 
 #[tokio::test]
-async fn only_this_turns_message_counts() {
+async fn a_script_counts_in_its_own_turn() {
     let old = message(Role::User, vec![Block::text("!tool old")]);
     let answer = message(Role::Assistant, vec![Block::text("!tool older")]);
     let new = message(Role::User, vec![Block::text("!say new")]);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_ends_when_nobody_waits_for_it() {
+    async fn abandoned_work_is_cancelled() {
         let (began, has_begun) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = tokio::sync::oneshot::channel();
         let work = tokio::spawn(blocking(move |cancelled| {

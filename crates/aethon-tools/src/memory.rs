@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_done_is_a_sentence() {
+    async fn impossible_requests_are_explained() {
         let memory = Arc::new(MemoryStore::default());
         let check = async |input: Value, expected: &str| {
             let error = call(&memory, input.clone()).await.unwrap_err();
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_recalled_is_data_and_carries_no_markers_of_its_own() {
+    async fn recalled_memories_are_marked_as_data_without_their_own_markers() {
         let memory = Arc::new(MemoryStore::default());
         let mut origins = Vec::new();
         for input in [

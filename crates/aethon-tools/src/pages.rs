@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_but_the_owner_settles_what_later_turns_are_told() {
+    async fn pages_for_later_turns_are_changed_by_the_owner_alone() {
         let house = House::new();
         let owners = Inbound::say(SessionId::parse("webchat:a").unwrap(), "x");
         let webhook = Inbound::say(SessionId::parse("webhook:a").unwrap(), "x");

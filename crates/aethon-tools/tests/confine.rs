@@ -384,7 +384,7 @@ async fn run_as(stage: &Stage, trust: Trust, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_shapes_the_assistant_is_changed_by_commands_of_the_owner_only() {
+async fn shaping_files_are_closed_to_commands_of_strangers() {
     if !stands("files", |it| it.files, "files") {
         return;
     }

@@ -83,7 +83,7 @@ impl Desktop {
 const HOSTILE: &str = "x\" & (do shell script \"touch /tmp/owned\") & \"'; $(id) `id`\n\\";
 
 #[tokio::test]
-async fn what_a_model_sends_to_a_mac_is_arguments_and_never_a_script() {
+async fn model_input_reaches_a_mac_as_arguments_and_never_as_script() {
     let mac = Desktop::new(&["osascript", "pbcopy", "pbpaste", "open"], true, &[]);
     assert!(mac.set().absent.is_empty(), "{:?}", mac.set().absent);
     for (name, input, expected) in [
@@ -157,7 +157,7 @@ async fn a_linux_desktop_has_what_its_programs_give() {
 }
 
 #[test]
-fn what_a_machine_lacks_is_absent_and_says_why() {
+fn desktop_tools_without_their_program_are_absent_with_a_reason() {
     let check = |desktop: &Desktop, tool: &str, expected: &str| {
         let set = desktop.set();
         let absence = set.absent.iter().find(|absence| absence.tools.contains(&tool));

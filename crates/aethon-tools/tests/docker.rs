@@ -216,7 +216,7 @@ fn is_sweep(executed: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_holds_nothing_up_and_is_ended() {
+async fn background_processes_delay_nothing_and_are_ended() {
     let stage = Stage::new();
     let told = stage.run("a", "leave").await.unwrap();
     assert_eq!(told, "done\n[exit status 0]");
@@ -243,7 +243,7 @@ async fn leftovers_of_a_program_that_died_are_removed_and_others_stay() {
 }
 
 #[tokio::test]
-async fn a_container_that_has_gone_is_replaced_and_what_goes_wrong_is_said() {
+async fn lost_containers_are_replaced_and_failures_are_explained() {
     let stage = Stage::new();
     stage.run("a", "say").await.unwrap();
     stage.daemon.forget_everything();
@@ -438,7 +438,7 @@ async fn the_trial_proves_the_sandbox_or_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_daemon_whose_queue_is_full_is_told_as_that() {
+async fn a_full_queue_of_the_daemon_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("docker.sock");
     // It accepts nothing; what does not fit into its queue is refused for the moment.

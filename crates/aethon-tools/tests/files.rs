@@ -166,7 +166,7 @@ fn bare_repository(folder: &Path) {
 }
 
 #[tokio::test]
-async fn what_git_would_run_later_is_not_written() {
+async fn files_that_git_executes_are_not_written() {
     let disk = Disk::new(false);
     let write = |path: String| {
         let disk = &disk;

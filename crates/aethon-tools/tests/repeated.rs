@@ -305,7 +305,7 @@ async fn a_step_is_done_once() {
 }
 
 #[test]
-fn what_acts_runs_again_only_where_it_recognises_what_it_did() {
+fn acting_tools_run_again_only_if_they_recognise_their_effect() {
     let again = ["manage_memory", "remove_scheduled_job", "schedule_task", "send_message", "sop_step"];
     for tool in House::new().tools {
         let spec = tool.spec();

@@ -139,7 +139,7 @@ fn family() -> String {
 const FAMILY: usize = 6;
 
 #[tokio::test]
-async fn what_a_command_writes_and_how_it_ends_is_told() {
+async fn output_and_exit_status_are_reported() {
     let stage = Stage::new();
     for (command, expected) in [
         ("echo hi", "hi\n[exit status 0]"),
@@ -160,7 +160,7 @@ async fn what_a_command_writes_and_how_it_ends_is_told() {
 }
 
 #[tokio::test]
-async fn it_runs_in_the_workspace_or_where_it_is_told() {
+async fn commands_run_in_the_workspace_or_a_given_folder() {
     let stage = Stage::new();
     let root = stage.folder.path().canonicalize().unwrap();
     std::fs::create_dir(stage.path("below")).unwrap();
@@ -178,7 +178,7 @@ async fn it_runs_in_the_workspace_or_where_it_is_told() {
 }
 
 #[tokio::test]
-async fn it_gets_an_environment_of_its_own() {
+async fn commands_get_an_environment_of_their_own() {
     let stage = Stage::with(|options| options.shell.tmpdir = Some("/tmp".into()));
     let told = stage.run("env; tr '\\0' '\\n' < /proc/self/environ").await;
     let names: BTreeSet<&str> =
@@ -248,7 +248,7 @@ async fn an_endless_output_is_kept_in_bounds() {
 }
 
 #[tokio::test]
-async fn what_runs_in_the_background_does_not_hold_the_call_and_ends_with_it() {
+async fn background_processes_do_not_delay_the_call_and_end_with_it() {
     let stage = Stage::new();
     let begun = Instant::now();
     let told = stage.run(&format!("{} echo started", family())).await;
@@ -307,7 +307,7 @@ async fn a_call_that_is_dropped_at_once_starts_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_command_may_take_is_bounded() {
+async fn resources_of_commands_are_bounded() {
     let stage = Stage::new();
     if !cfg!(target_os = "linux") {
         return;
@@ -349,7 +349,7 @@ async fn nothing_runs_outside_of_the_sandbox_when_there_is_to_be_one() {
 }
 
 #[tokio::test]
-async fn arguments_that_make_no_sense_are_told() {
+async fn invalid_arguments_are_explained() {
     let stage = Stage::new();
     for input in [
         json!({"command": "  "}),

@@ -77,7 +77,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn an_edit_that_breaks_the_build_is_told_with_the_edit() {
+async fn a_broken_build_is_reported_with_the_edit() {
     let home = tempfile::tempdir().unwrap();
     std::fs::create_dir(home.path().join("bin")).unwrap();
     let script = home.path().join("bin/run.sh");

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ours_to_say_cannot_be_said_by_the_owner() {
+    fn reserved_headers_cannot_be_configured() {
         let custom = HashMap::from([
             (HeaderName::from_static("x-key"), HeaderValue::from_static("k")),
             (HeaderName::from_static("accept"), HeaderValue::from_static("x")),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_left_out_and_counted() {
+    fn excess_tools_are_left_out_and_counted() {
         let check = |offered: Vec<Tool>, taken: usize| {
             let all = offered.len();
             let listing = take_over(offered, "s");

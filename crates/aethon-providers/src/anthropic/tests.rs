@@ -112,7 +112,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn an_error_or_a_cut_comes_after_what_was_said() {
+fn errors_and_cuts_come_after_the_text_so_far() {
     let check = |recording, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), "Part");
@@ -240,7 +240,7 @@ fn thoughts_go_back_unchanged_and_unmarked() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let outcome = play(recording!("aimock_two_tools.sse"));
     assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
     let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
@@ -311,7 +311,7 @@ fn a_budget_is_not_given_in_the_middle_of_a_turn_that_began_without_thoughts() {
 }
 
 #[test]
-fn what_was_refused_is_left_out() {
+fn refused_settings_are_left_out() {
     let options = Options {
         temperature: Some(0.5),
         top_p: Some(0.9),

@@ -101,7 +101,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn failures_have_their_class_and_come_after_what_was_said() {
+fn failures_have_their_class_and_come_after_the_text_so_far() {
     let check = |recording, text: &str, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), text);
@@ -128,7 +128,7 @@ fn damage_on_the_way_is_noticed() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let bytes = include_bytes!("../../tests/data/bedrock/aimock_two_tools.bin");
     let outcome = replay(Framing::Binary, &reader, bytes);
     assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");

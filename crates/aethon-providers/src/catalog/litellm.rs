@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_model_has_is_refused_with_the_field() {
+    fn impossible_figures_are_refused_with_the_field() {
         let check = |fields: Value, field: &str| {
             let refusal = facts("m", fields.clone()).unwrap_err();
             assert!(refusal.contains(field), "{fields}: {refusal}");

@@ -67,7 +67,7 @@ fn a_model_that_is_in_no_table_is_assumed_and_has_no_price() {
 }
 
 #[test]
-fn abilities_are_told_apart() {
+fn abilities_are_read_per_model() {
     let of = |provider, model: &str| facts(provider, model, "");
     let efforts =
         |facts: ModelFacts| facts.efforts.words().map(EffortWord::as_str).collect::<Vec<_>>().join(" ");

@@ -105,7 +105,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn failures_have_their_class_and_come_after_what_was_said() {
+fn failures_have_their_class_and_come_after_the_text_so_far() {
     let check = |recording, text: &str, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), text);

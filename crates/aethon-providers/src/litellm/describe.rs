@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_model_has_is_refused_with_the_field() {
+    fn impossible_figures_are_refused_with_the_field() {
         for (info, field) in [
             (json!({"max_input_tokens": -1}), "max_input_tokens"),
             (json!({"max_input_tokens": 1e300}), "max_input_tokens"),

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_force_counts_more_than_what_the_model_was_made_for() {
+    fn the_running_context_overrides_the_designed_one() {
         let check = |running: Value, shown: Value, expected, is_open| {
             let found = description("m", &running, &shown, 32_768);
             assert_eq!(

@@ -66,7 +66,7 @@ fn calls_come_in_any_line_and_get_ids() {
 }
 
 #[test]
-fn an_error_or_a_cut_comes_after_what_was_said() {
+fn errors_and_cuts_come_after_the_text_so_far() {
     let check = |recording, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), "Part");
@@ -131,7 +131,7 @@ fn a_request_is_written_as_ollama_wants_it() {
 }
 
 #[test]
-fn what_is_not_set_is_not_sent() {
+fn unset_options_are_not_sent() {
     let mut request = request(vec![message(Role::User, vec![Block::text("hi")])]);
     request.system = "".into();
     assert_eq!(
@@ -141,7 +141,7 @@ fn what_is_not_set_is_not_sent() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let events = ended(play(recording!("aimock_two_tools.ndjson")), StopReason::ToolUse, (1000, 12));
     assert_eq!(
         events,

@@ -90,7 +90,7 @@ fn thoughts_end_before_the_answer() {
 }
 
 #[test]
-fn refusals_and_limits_are_told_apart() {
+fn refusals_and_limits_are_distinguished() {
     let refused = play(recording!("refusal.sse"));
     assert_eq!(refused.text(), "I cannot help with that.");
     ended(refused, StopReason::Refusal, (12, 6, 0), GPT);
@@ -101,7 +101,7 @@ fn refusals_and_limits_are_told_apart() {
 }
 
 #[test]
-fn an_error_or_a_cut_comes_after_what_was_said() {
+fn errors_and_cuts_come_after_the_text_so_far() {
     let check = |recording, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), "Part of");
@@ -248,7 +248,7 @@ fn reasoning_models_take_other_limits() {
 }
 
 #[test]
-fn what_is_not_set_is_not_sent() {
+fn unset_options_are_not_sent() {
     let mut request = request(vec![message(Role::User, vec![Block::text("hi")])]);
     request.system = "".into();
     assert_eq!(
@@ -324,7 +324,7 @@ fn invalid_arguments_and_foreign_thoughts_go_back_in_a_form_that_is_taken() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let outcome = play(recording!("aimock_two_tools.sse"));
     assert_eq!(outcome.text(), "Both.");
     let events = ended(outcome, StopReason::ToolUse, (4, 11, 0), "gpt-4o");
@@ -338,7 +338,7 @@ fn what_another_implementation_sends_is_understood() {
 }
 
 #[test]
-fn an_effort_is_told_where_it_is_taken() {
+fn efforts_are_sent_where_they_are_accepted() {
     let check = |provider, model: &str, profile: &Profile, effort, expected: Option<&str>| {
         let mut request = conversation();
         request.effort = effort;

@@ -112,7 +112,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn failures_have_their_class_and_come_after_what_was_said() {
+fn failures_have_their_class_and_come_after_the_text_so_far() {
     let check = |recording, text: &str, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), text);
@@ -127,7 +127,7 @@ fn failures_have_their_class_and_come_after_what_was_said() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let outcome = play(recording!("aimock_two_tools.sse"));
     assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
     let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();

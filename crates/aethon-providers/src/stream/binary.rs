@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_nobody_means_are_refused() {
+    fn absurd_lengths_are_refused() {
         let prelude = |total: u32, headers: u32| {
             let mut bytes = total.to_be_bytes().to_vec();
             bytes.extend(headers.to_be_bytes());

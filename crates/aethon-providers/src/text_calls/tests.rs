@@ -129,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_held_is_bounded_and_a_call_that_is_longer_counts_as_broken() {
+fn held_text_is_bounded_and_longer_calls_count_as_broken() {
     let check = |opening: &str, expects_call: bool| {
         let (mut scanner, mut output) = (Scanner::new(asked("Write a file.")), Vec::new());
         scanner.push(opening, &mut output);
@@ -258,7 +258,7 @@ async fn the_stream_makes_the_calls_and_says_so() {
 }
 
 #[test]
-fn who_calls_properly_or_has_no_tools_is_not_read() {
+fn text_is_not_searched_without_tools_or_after_a_proper_call() {
     let asked = |id: &str| {
         let said = vec![call(id, "clock", json!({}))];
         let messages =
@@ -276,7 +276,7 @@ fn who_calls_properly_or_has_no_tools_is_not_read() {
 }
 
 #[test]
-fn only_models_that_need_it_are_read() {
+fn text_calls_are_read_for_local_and_unknown_models() {
     let check = |provider, model: &str, has_own_host, expected| {
         let host = if has_own_host { "http://127.0.0.1:8080/v1" } else { "" };
         let region = Some("eu-central-1".into());

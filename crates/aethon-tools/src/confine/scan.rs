@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_search_for_a_stranger_does_not_finish_is_closed_as_a_whole() {
+    fn unfinished_folders_are_closed_as_a_whole_to_strangers() {
         let fill = |folder: PathBuf, count: usize| {
             (0..count).for_each(|n| fs::create_dir_all(folder.join(format!("x{n}"))).unwrap());
         };

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said_in_words() {
+    fn missing_kernel_features_are_described() {
         let whole = Protection { files: true, ports: true, signals: true, is_root: false };
         assert!(whole.missing().is_empty());
         assert!(!whole.describe().contains("could"), "{}", whole.describe());

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_daemon_is_told_as_that() {
+    fn another_server_is_not_mistaken_for_a_daemon() {
         for answer in [json!(null), json!("OK"), json!({}), json!({"ServerVersion": ""})] {
             assert!(Machine::read(&answer).is_err(), "{answer}");
         }

@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_a_query_is_escaped() {
+    fn query_parameters_are_escaped() {
         assert_eq!(escaped(r#"{"a":["b=/c d"]}"#), "%7B%22a%22%3A%5B%22b%3D%2Fc%20d%22%5D%7D");
     }
 }

@@ -269,7 +269,7 @@ mod tests {
         }
 
         #[test]
-        fn what_fits_is_whole(text in "[a-z \n]{0,250}", piece in 1usize..50) {
+        fn short_output_is_kept_whole(text in "[a-z \n]{0,250}", piece in 1usize..50) {
             let mut kept = HeadTailBuffer::new(256);
             text.as_bytes().chunks(piece).for_each(|part| kept.push(part));
             prop_assert_eq!(kept.text(), text);

@@ -263,7 +263,7 @@ mod tests {
     use crate::options::Options;
 
     #[test]
-    fn what_projects_hold_is_found_near_the_top_and_again_when_it_changes() {
+    fn projects_near_the_top_are_found_and_found_again_after_changes() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         for path in [

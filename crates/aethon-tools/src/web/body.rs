@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_bounded_packed_or_not() {
+    fn bodies_are_bounded_compressed_or_not() {
         let check = |encoding: &'static str, body: &[u8], most: usize, expected: (usize, Option<Cut>)| {
             let read = read(body, &headers(encoding), most).unwrap();
             assert_eq!((read.bytes.len(), read.cut), expected, "{encoding}");

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_http_addresses_are_read() {
+    fn addresses_other_than_plain_http_are_rejected() {
         let check = |text: &str, expected: Result<&str, &str>| match (Target::parse(text), expected) {
             (Ok(target), Ok(place)) => assert_eq!(target.host_and_port(), place, "{text}"),
             (Err(refusal), Err(words)) => assert!(refusal.to_string().contains(words), "{text}: {refusal}"),

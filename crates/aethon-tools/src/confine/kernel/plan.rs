@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_comes_back_as_it_was_told() {
+    fn a_plan_survives_its_way_through_arguments() {
         let plan = Plan {
             workspace: "/home/ada/.aethon/workspace".into(),
             home: Some("/home/ada".into()),

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_told_from_reading_by_the_grammar() {
+    fn mutations_are_recognised_by_the_grammar() {
         let check = |document: &str, expected: Result<Asks, &str>| match (read(document), expected) {
             (Ok(asks), Ok(expected)) => assert_eq!(asks, expected, "{document}"),
             (Err(why), Err(words)) => assert!(why.contains(words), "{document}: {why}"),

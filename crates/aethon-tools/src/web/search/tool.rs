@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hits_are_told_in_few_lines_and_only_pages_count() {
+    fn hits_take_few_lines_and_leave_out_anything_but_pages() {
         let hit = |title: &str, url: &str, passage: &str, date: Option<&str>| Hit {
             title: title.into(),
             url: url.into(),
