@@ -91,7 +91,7 @@ impl LearnedCapabilities {
         better.is_known |= is_known;
         if better != **place {
             let Capabilities { provider, model, context_window, images, tools, .. } = &better;
-            tracing::info!(provider, model, context_window, images, tools, "learnt what the model can do");
+            tracing::info!(provider, model, context_window, images, tools, "learnt the model's abilities");
             *place = Arc::new(better);
         }
     }

@@ -83,10 +83,7 @@ impl ManageMemory {
             let correction = Correction::new(Some(content), category, source).map_err(to_tool_error)?;
             let reach = Reach::of(&context.person);
             let entry = self.memory.correct(&reach, parsed(id)?, correction).await.map_err(to_tool_error)?;
-            return Ok(format!(
-                "Memory {} is corrected; what it said before is kept as its history.",
-                entry.id
-            ));
+            return Ok(format!("Memory {} is corrected; its earlier text is kept as its history.", entry.id));
         }
         let scope = match arguments.shared {
             Some(true) if context.person.is_guest() => {

@@ -253,7 +253,7 @@ async fn background_processes_do_not_delay_the_call_and_end_with_it() {
     let begun = Instant::now();
     let told = stage.run(&format!("{} echo started", family())).await;
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert!(told.contains("started\n[what it had left running in the background was ended]\n"), "{told}");
+    assert!(told.contains("started\n[its background processes were ended]\n"), "{told}");
     let pids = processes(&stage.path("pids"), 1);
     assert_gone(&pids, Duration::from_secs(2));
     // One that writes without end into the pipe is no reason to wait either.

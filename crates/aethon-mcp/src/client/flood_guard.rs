@@ -61,7 +61,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for FloodGuard<T> {
                 return Some(message);
             }
             if self.is_flooded() {
-                tracing::warn!("an MCP server says too much that nobody asked for; the connection is closed");
+                tracing::warn!("an MCP server sent too many unsolicited messages; the connection is closed");
                 self.signals.closed.notify_one();
                 return None;
             }

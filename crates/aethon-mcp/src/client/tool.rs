@@ -73,7 +73,7 @@ impl Tool for BorrowedTool {
             Ok(CallToolResponse::Complete(result)) => returned::output(result),
             Ok(_) => {
                 let name = &self.spec.name;
-                Err(ToolError::failed(format!("`{name}` asks for something that nobody can give it here")))
+                Err(ToolError::failed(format!("`{name}` asks for input that cannot be given here")))
             }
             Err(error) => Err(self.failed(&error)),
         }

@@ -19,7 +19,7 @@ pub(super) fn description(service: &Service, list: &Value) -> Result<Description
     let mut report = SelfReport::default();
     for deployment in deployments.iter().filter(is_named) {
         let told = told(deployment).map_err(|why| {
-            classify::malformed(service, &format!("what the proxy says of the model: {why}"))
+            classify::malformed(service, &format!("the proxy's description of the model: {why}"))
         })?;
         report = joined(report, told);
     }

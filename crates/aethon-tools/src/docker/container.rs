@@ -26,13 +26,21 @@ pub(super) fn user() -> (u32, u32) {
     if user == 0 { (NOBODY, NOBODY) } else { (user, group) }
 }
 
+/// By what a container is recognised.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Labels<'p> {
+    /// The home of the assistant.
+    pub(super) home: &'p str,
+    /// The process that owns the container.
+    pub(super) owner: &'p str,
+}
+
 /// The conversation of a container, and its view of the machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
     /// The workspace. `None` for a trial before there is one.
     pub(super) workspace: Option<&'p Path>,
-    /// The home of the assistant, and the process that owns the container.
-    pub(super) labels: (&'p str, &'p str),
+    pub(super) labels: Labels<'p>,
     /// The user and group of its processes.
     pub(super) user: (u32, u32),
     /// Whether the daemon would map its users to others, and must not.
@@ -43,7 +51,7 @@ pub(super) struct Place<'p> {
 
 /// Returns the document that creates a container.
 pub(super) fn document(limits: &SandboxLimits, place: Place<'_>) -> Value {
-    let Place { labels: (home, owner), user: (user, group), .. } = place;
+    let Place { labels: Labels { home, owner }, user: (user, group), .. } = place;
     let directory = place.workspace.map_or("/".to_owned(), |path| path.display().to_string());
     let mounts = match (place.workspace, place.parts) {
         (None, _) => Vec::new(),
@@ -115,7 +123,13 @@ mod tests {
 
     fn place() -> Place<'static> {
         let workspace = Some(Path::new("/home/ada/.aethon/workspace"));
-        Place { workspace, labels: ("h", "1"), user: (1000, 1000), is_remapped: false, parts: None }
+        Place {
+            workspace,
+            labels: Labels { home: "h", owner: "1" },
+            user: (1000, 1000),
+            is_remapped: false,
+            parts: None,
+        }
     }
 
     #[test]

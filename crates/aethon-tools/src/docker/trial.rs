@@ -15,9 +15,10 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::container::nano_cpus;
+use super::containers::{Created, PullPolicy};
 use super::exec::Room;
 use super::machine::{Machine, not_in_force};
-use super::pool::{ContainerLease, DockerSandbox, PullPolicy};
+use super::pool::{ContainerLease, DockerSandbox};
 use crate::sandbox_limits::SandboxLimits;
 use crate::strangers::mounted_below;
 
@@ -60,7 +61,7 @@ impl DockerSandbox {
     /// Asks the daemon for its abilities and its machine's, and compares them with the limits. Starts nothing. The error
     /// contains every problem, each naming its key and the remedy.
     pub async fn survey(&self) -> Result<(), String> {
-        let machine = self.0.machine().await?;
+        let machine = self.0.containers.machine().await?;
         let problems = machine.problems(&self.0.limits);
         if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
     }
@@ -68,15 +69,15 @@ impl DockerSandbox {
     /// Returns whether a container of this daemon reaches what listens on this machine's loopback addresses, whatever its
     /// network.
     pub async fn reaches_loopback(&self) -> bool {
-        self.0.machine().await.is_ok_and(|machine| machine.reaches_loopback())
+        self.0.containers.machine().await.is_ok_and(|machine| machine.reaches_loopback())
     }
 
     /// Creates one container like those of commands, and proves from inside that every wall and every limit is in force
     /// and that the workspace is this machine's and writable. The error contains every problem.
     pub async fn try_out(&self, pull: PullPolicy) -> Result<Trial, String> {
         self.survey().await?;
-        let machine = self.0.machine().await?;
-        if let Some(absent) = self.0.provide_image(pull).await? {
+        let machine = self.0.containers.machine().await?;
+        if let Some(absent) = self.0.containers.provide_image(&self.0.limits.image, pull).await? {
             return Ok(Trial { proved: absent, concerns: machine.concerns() });
         }
         match timeout(TRIAL, self.tried(&machine)).await {
@@ -92,11 +93,12 @@ impl DockerSandbox {
             self.hand_over().await?;
         }
         let document = pool.document(limits, workspace.as_deref(), None).await?;
-        let (id, warnings) = pool.create(&document).await.map_err(|error| explain(&error, limits))?;
+        let Created { id, warnings } =
+            pool.containers.create(&document).await.map_err(|error| explain(&error, limits))?;
         // From here on, any early exit removes the container.
         let lease = ContainerLease::new(pool, id.clone());
-        pool.begin(&id).await.map_err(|error| explain(&error, limits))?;
-        let room = Room { client: &pool.client, id: &id };
+        pool.containers.begin(&id).await.map_err(|error| explain(&error, limits))?;
+        let room = Room { client: &pool.containers.client, id: &id };
         let directory = workspace.clone().unwrap_or_else(|| "/".into());
         let marker = workspace.as_deref().map(Marker::new);
         let arguments = marker.as_ref().map(|marker| (marker.path.as_str(), marker.content.as_str()));
@@ -142,7 +144,7 @@ impl DockerSandbox {
 
     async fn inspected(&self, id: &str) -> Result<Value, String> {
         let path = format!("/containers/{id}/json");
-        Ok(self.0.client.ask("GET", &path, None, PROBE).await?.ok()?.json())
+        Ok(self.0.containers.client.ask("GET", &path, None, PROBE).await?.ok()?.json())
     }
 }
 

@@ -241,7 +241,7 @@ fn piece(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> R
         text.push_str("[the file is empty]");
     }
     if let Some(next) = piece.next {
-        text.push_str(&format!("[the file goes on ({length} bytes in all): read on with offset {next}]\n"));
+        text.push_str(&format!("[the file continues ({length} bytes in all): read on with offset {next}]\n"));
     }
     Ok(ToolOutput::text(text))
 }
@@ -270,7 +270,7 @@ fn found(
         text.push_str("[no line matches]\n");
     }
     if let Some(why) = ended {
-        let _ = writeln!(text, "[not all matches are told, because {why}]");
+        let _ = writeln!(text, "[not all matches are shown, because {why}]");
     }
     Ok(ToolOutput::text(text))
 }

@@ -99,7 +99,7 @@ impl Writable {
         if now == before {
             Ok(())
         } else {
-            Err(io::Error::other("it was changed by somebody else just now; read it again"))
+            Err(io::Error::other("another program changed it just now; read it again"))
         }
     }
 }

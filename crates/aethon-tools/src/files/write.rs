@@ -111,9 +111,8 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
             Some(diff) => ToolOutput::text(format!("replaced {shown} ({size}):\n{diff}")),
             None => ToolOutput::text(format!("{shown} had this content already")).of_the_owner(true),
         },
-        Some(Err(why)) => {
-            ToolOutput::text(format!("replaced {shown} ({size}); what was there {why}")).of_the_owner(true)
-        }
+        Some(Err(why)) => ToolOutput::text(format!("replaced {shown} ({size}); its previous content {why}"))
+            .of_the_owner(true),
     })
 }
 

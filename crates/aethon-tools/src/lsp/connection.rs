@@ -107,7 +107,7 @@ impl Connection {
         match timeout(Duration::from_secs(30), sending).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(self.over()),
-            Err(_) => Err("the language server does not read what it is told".into()),
+            Err(_) => Err("the language server does not read its input".into()),
         }
     }
 

@@ -43,7 +43,7 @@ impl JsonRequest {
         let value = HeaderValue::from_str(&format!("{word}{}", key.expose().trim()));
         let mut value = value.map_err(|_| {
             ToolError::failed(
-                "the configured key holds characters that no header can; the owner must set it anew",
+                "the configured key holds characters that no header can; the owner must set it again",
             )
         })?;
         value.set_sensitive(true);

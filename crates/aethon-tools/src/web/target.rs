@@ -107,7 +107,7 @@ fn is_plainly_written(text: &str, url: &Url) -> bool {
 
 fn disguised(url: &Url) -> Refusal {
     let host = url.host_str().unwrap_or_default();
-    Refusal::address(format!("disguises the address {host}; write it as it is, or name the host"))
+    Refusal::address(format!("disguises the address {host}; write it in its usual form, or name the host"))
 }
 
 #[cfg(test)]

@@ -118,7 +118,7 @@ impl Metadata {
 fn read(answer: &str) -> Result<Credentials, String> {
     // The parse error is withheld, because it may quote a secret.
     let answer: RoleCredentials =
-        serde_json::from_str(answer).map_err(|_| "what was handed out are no credentials")?;
+        serde_json::from_str(answer).map_err(|_| "the response holds no credentials")?;
     Ok(Credentials {
         access_key_id: answer.access_key_id,
         secret_access_key: answer.secret_access_key,

@@ -88,7 +88,7 @@ impl Tool for GitHub {
 fn outcome(answer: &Value, status: u16) -> Result<ToolOutput, ToolError> {
     if status == 401 {
         return Err(ToolError::failed(
-            "GitHub does not take the token; the owner must set `tools.github.token` anew",
+            "GitHub does not take the token; the owner must set `tools.github.token` again",
         ));
     }
     let errors: Vec<&str> = answer
