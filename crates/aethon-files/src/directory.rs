@@ -100,7 +100,7 @@ impl Directory {
     /// # Errors
     ///
     /// The directory cannot be read.
-    pub fn names(&self, ending: &str, (max, scanned): (usize, usize)) -> std::io::Result<Vec<OsString>> {
+    pub fn names(&self, ending: &str, max: usize, scanned: usize) -> std::io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(self.handle.as_fd())?.take(scanned) {
             let entry = entry?;

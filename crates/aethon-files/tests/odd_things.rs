@@ -181,9 +181,9 @@ fn names_are_listed_by_their_ending_and_bounded() {
     for name in ["b.sop.md", "a.sop.md", "c.sop.md", "notes.md"] {
         fs::write(home.path().join("workspace").join(name), "x").unwrap();
     }
-    assert_eq!(directory.names(".sop.md", (10, 100)).unwrap(), ["a.sop.md", "b.sop.md", "c.sop.md"]);
-    assert_eq!(directory.names(".sop.md", (2, 100)).unwrap().len(), 2);
-    assert!(directory.names(".sop.md", (10, 2)).unwrap().len() <= 2);
+    assert_eq!(directory.names(".sop.md", 10, 100).unwrap(), ["a.sop.md", "b.sop.md", "c.sop.md"]);
+    assert_eq!(directory.names(".sop.md", 2, 100).unwrap().len(), 2);
+    assert!(directory.names(".sop.md", 10, 2).unwrap().len() <= 2);
 }
 
 #[test]

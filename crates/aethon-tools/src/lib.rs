@@ -30,6 +30,7 @@ mod pages;
 mod pdf;
 mod programs;
 mod protected_paths;
+mod run_as;
 mod sandbox;
 mod sandbox_limits;
 mod set;

@@ -175,8 +175,8 @@ impl House {
         needs.courier = Some(Arc::new(ThroughStore(store.clone())));
         needs.memory = Some(store.clone());
         let mut all = tools(&sets(&Options::default(), &needs));
-        let sops: (Arc<dyn SopCatalog>, Arc<dyn SopRuns>) = (Arc::new(OneSop), store.clone());
-        all.extend(workflow_tools(sops, schedule.clone(), EventBus::default()));
+        let (sops, bus) = (Arc::new(OneSop), EventBus::default());
+        all.extend(workflow_tools(sops, store.clone(), schedule.clone(), bus));
         Self { store, schedule, tools: all }
     }
 

@@ -30,7 +30,9 @@ impl OpenAi {
 
     /// Creates the dialect for a service with differences.
     pub(crate) fn with_profile(service: Arc<Service>, profile: Profile) -> Self {
-        Self { service, profile }
+        // OpenAI itself never sends thoughts, and accepts none from others.
+        let echoes_reasoning = profile.echoes_reasoning && !service.is_openai();
+        Self { service, profile: Profile { echoes_reasoning, ..profile } }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -58,7 +60,7 @@ impl Dialect for OpenAi {
     }
 
     fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
-        let body = wire::body(request, policy, &self.profile, self.service.is_openai());
+        let body = wire::body(request, policy, &self.profile);
         self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", policy.finish(body))
     }
 

@@ -6,11 +6,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::profile::{CallIdForm, OPENAI, Profile};
-use super::{stream, thoughts, wire};
+use super::{OpenAi, stream, thoughts, wire};
 use crate::mistral;
 use crate::options::{Options, Provider};
 use crate::policy::RequestPolicy;
 use crate::prompt;
+use crate::remote::Dialect;
 use crate::restrictions::LearnedRestriction;
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
@@ -181,7 +182,7 @@ fn body(options: &Options, profile: &Profile, request: &ModelRequest) -> Value {
 }
 
 fn body_on(policy: &RequestPolicy, profile: &Profile, request: &ModelRequest) -> Value {
-    serde_json::from_slice(&policy.finish(wire::body(request, policy, profile, false))).unwrap()
+    serde_json::from_slice(&policy.finish(wire::body(request, policy, profile))).unwrap()
 }
 
 #[test]
@@ -384,35 +385,31 @@ fn the_limit_is_the_least_and_has_the_name_that_is_taken() {
 
 #[test]
 fn thoughts_that_led_to_calls_go_back_where_they_came_from() {
-    let written =
-        |request: &ModelRequest, profile: &Profile, is_openai: bool, restrictions: &[LearnedRestriction]| {
-            let policy = RequestPolicy {
-                restrictions: restrictions.iter().copied().collect(),
-                ..policy_of(Provider::OpenAi, "deepseek-reasoner")
-            };
-            let body = wire::body(request, &policy, profile, is_openai);
-            json!([2, 4].map(|place: usize| body["messages"][place]["reasoning_content"].clone()))
+    let written = |request: &ModelRequest, profile: &Profile, restrictions: &[LearnedRestriction]| {
+        let policy = RequestPolicy {
+            restrictions: restrictions.iter().copied().collect(),
+            ..policy_of(Provider::OpenAi, "deepseek-reasoner")
         };
+        let body = wire::body(request, &policy, profile);
+        json!([2, 4].map(|place: usize| body["messages"][place]["reasoning_content"].clone()))
+    };
     let thoughts = || [Some(thoughts::keep_content("First.")), None];
     let steps = two_steps(thoughts());
-    assert_eq!(written(&steps, &OPENAI, false, &[]), json!(["First.", null]));
-    assert_eq!(
-        written(&steps, &OPENAI, false, &[LearnedRestriction::NeedsReasoningEcho]),
-        json!(["First.", ""])
-    );
-    assert_eq!(written(&steps, &OPENAI, false, &[LearnedRestriction::NoReasoningEcho]), json!([null, null]));
-    assert_eq!(written(&steps, &OPENAI, true, &[]), json!([null, null]), "OpenAI itself takes none");
-    assert_eq!(written(&steps, &mistral::PROFILE, false, &[]), json!([null, null]));
+    assert_eq!(written(&steps, &OPENAI, &[]), json!(["First.", null]));
+    assert_eq!(written(&steps, &OPENAI, &[LearnedRestriction::NeedsReasoningEcho]), json!(["First.", ""]));
+    assert_eq!(written(&steps, &OPENAI, &[LearnedRestriction::NoReasoningEcho]), json!([null, null]));
+    let itself = OpenAi::new(service(Provider::OpenAi, "deepseek-reasoner"));
+    let policy = policy_of(Provider::OpenAi, "deepseek-reasoner");
+    let body: Value = serde_json::from_slice(&itself.build_request(&steps, &policy).body).unwrap();
+    assert_eq!(body["messages"][2]["reasoning_content"], Value::Null, "OpenAI itself takes none");
+    assert_eq!(written(&steps, &mistral::PROFILE, &[]), json!([null, null]));
     let mut later = two_steps(thoughts());
     let mut messages = later.messages.to_vec();
     messages.push(message(Role::Assistant, vec![Block::text("Equal.")]));
     messages.push(message(Role::User, vec![Block::text("Sure?")]));
     later.messages = std::sync::Arc::new(messages);
-    assert_eq!(written(&later, &OPENAI, false, &[]), json!([null, null]), "an earlier turn's stay");
-    assert_eq!(
-        written(&later, &OPENAI, false, &[LearnedRestriction::NeedsReasoningEcho]),
-        json!(["First.", ""])
-    );
+    assert_eq!(written(&later, &OPENAI, &[]), json!([null, null]), "an earlier turn's stay");
+    assert_eq!(written(&later, &OPENAI, &[LearnedRestriction::NeedsReasoningEcho]), json!(["First.", ""]));
 }
 
 #[test]
@@ -452,7 +449,7 @@ fn content_beside_calls_is_empty_where_null_is_refused() {
             restrictions: restrictions.iter().copied().collect(),
             ..policy_of(Provider::OpenAi, "m")
         };
-        wire::body(&two_steps([None, None]), &policy, &OPENAI, false)["messages"][2]["content"].take()
+        wire::body(&two_steps([None, None]), &policy, &OPENAI)["messages"][2]["content"].take()
     };
     assert_eq!(content(&[]), Value::Null);
     assert_eq!(content(&[LearnedRestriction::NoNullContent]), json!(""));

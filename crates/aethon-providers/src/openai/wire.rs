@@ -15,16 +15,11 @@ use crate::settings::set;
 /// Separates a tool message from a user message where a service does not accept them in sequence.
 const INTERRUPTED: &str = "(The turn was interrupted here.)";
 
-/// Builds the body of a request. `is_openai` means that it goes to OpenAI itself.
-pub(super) fn body(
-    request: &ModelRequest,
-    policy: &RequestPolicy,
-    profile: &Profile,
-    is_openai: bool,
-) -> Value {
+/// Builds the body of a request.
+pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy, profile: &Profile) -> Value {
     let mut body = json!({
         "model": policy.capabilities.model,
-        "messages": messages(request, policy, profile, is_openai),
+        "messages": messages(request, policy, profile),
         "stream": true,
     });
     if profile.asks_for_usage && !policy.has_learnt(LearnedRestriction::NoStreamOptions) {
@@ -75,18 +70,13 @@ fn effort_word(effort: Effort, policy: &RequestPolicy, profile: &Profile) -> Opt
     }
 }
 
-fn messages(
-    request: &ModelRequest,
-    policy: &RequestPolicy,
-    profile: &Profile,
-    is_openai: bool,
-) -> Vec<Value> {
+fn messages(request: &ModelRequest, policy: &RequestPolicy, profile: &Profile) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": &*request.system }));
     }
     let turns = prompt::turns(request, &policy.capabilities);
-    let thoughts = ReasoningEcho::of(policy, profile, is_openai);
+    let thoughts = ReasoningEcho::of(policy, profile);
     let last_user = turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
     let mut after_tool = false;
     for (place, turn) in turns.iter().enumerate() {
@@ -129,9 +119,8 @@ enum ReasoningEcho {
 }
 
 impl ReasoningEcho {
-    fn of(policy: &RequestPolicy, profile: &Profile, is_openai: bool) -> Self {
-        // OpenAI itself never sends any, and accepts none from others.
-        if !profile.echoes_reasoning || is_openai || policy.has_learnt(LearnedRestriction::NoReasoningEcho) {
+    fn of(policy: &RequestPolicy, profile: &Profile) -> Self {
+        if !profile.echoes_reasoning || policy.has_learnt(LearnedRestriction::NoReasoningEcho) {
             Self::Never
         } else if policy.has_learnt(LearnedRestriction::NeedsReasoningEcho) {
             Self::Always

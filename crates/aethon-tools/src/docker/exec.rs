@@ -69,7 +69,8 @@ impl Room<'_> {
     /// Runs a command until it ends or the deadline passes, and passes on its output.
     pub(super) async fn run(
         self,
-        (words, directory): (&[String], &Path),
+        words: &[String],
+        directory: &Path,
         deadline: Instant,
         take: &mut (impl FnMut(&[u8]) + Send),
     ) -> Ended {
@@ -98,7 +99,8 @@ impl Room<'_> {
     /// Runs a short script of our own and returns its output, with errors apart. The error says why it did not succeed.
     pub(super) async fn probe(
         self,
-        (script, arguments): (&str, &[&str]),
+        script: &str,
+        arguments: &[&str],
         directory: &Path,
         limit: Duration,
     ) -> Result<(String, String), String> {
@@ -127,7 +129,7 @@ impl Room<'_> {
     /// Ends the processes that a command has left behind. `None` if that is not proved; the container is then no longer
     /// usable.
     pub(super) async fn sweep(self, directory: &Path) -> Option<Swept> {
-        let (said, _) = self.probe((SWEEP_SCRIPT, &[]), directory, SWEEP).await.ok()?;
+        let (said, _) = self.probe(SWEEP_SCRIPT, &[], directory, SWEEP).await.ok()?;
         let mut lines: Vec<&str> = said.lines().collect();
         if lines.pop() != Some("swept") {
             return None;

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::container;
+use crate::run_as::RunAs;
 use crate::sandbox_limits::{SandboxLimits, amount};
 
 /// The least memory that docker accepts.
@@ -63,8 +63,8 @@ impl Machine {
 
     /// Returns the user and group of commands: the service's own, but never root, except where root in a container is an
     /// ordinary user outside.
-    pub(super) fn user(&self) -> (u32, u32) {
-        if self.is_rootless { (0, 0) } else { container::user() }
+    pub(super) fn user(&self) -> RunAs {
+        if self.is_rootless { RunAs::ROOT } else { RunAs::service_or_nobody() }
     }
 
     /// Returns whether files have to be given to the user of commands first.
@@ -187,9 +187,9 @@ mod tests {
     #[test]
     fn root_of_a_rootless_daemon_is_the_user_who_runs_it() {
         let rootless = with("SecurityOptions", json!(["name=seccomp,profile=default", "name=rootless"]));
-        assert_eq!((rootless.user(), rootless.needs_hand_over()), ((0, 0), false));
+        assert_eq!((rootless.user(), rootless.needs_hand_over()), (RunAs::ROOT, false));
         let usual = Machine::read(&info()).unwrap();
-        assert_ne!(usual.user().0, 0);
+        assert_ne!(usual.user().user, 0);
         assert!(with("SecurityOptions", json!(["name=userns"])).is_remapped && !usual.is_remapped);
     }
 

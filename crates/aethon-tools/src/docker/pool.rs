@@ -150,8 +150,8 @@ impl DockerSandbox {
                 Ok(leased) => leased?,
                 Err(_) => return Ok(Done::late()),
             };
-            let what = (command.words, command.directory);
-            match leased.room().run(what, deadline, &mut take).await {
+            let room = leased.room();
+            match room.run(command.words, command.directory, deadline, &mut take).await {
                 Ended::NotBegun(why) => explanation = why,
                 Ended::TimedOut => return Ok(Done { status: None, note: None }),
                 Ended::Status(status) => return Ok(self.finish(leased, command, status).await),
@@ -345,7 +345,7 @@ impl ContainerLease {
     /// Verifies that only these parts of the workspace can be changed in the container.
     async fn verify(&self, workspace: &Path, parts: &[PathBuf]) -> Result<(), String> {
         let listed = covers::as_listed(workspace);
-        let (mounts, _) = self.room().probe((covers::LIST_MOUNTS, &[&listed]), Path::new("/"), LOOK).await?;
+        let (mounts, _) = self.room().probe(covers::LIST_MOUNTS, &[&listed], Path::new("/"), LOOK).await?;
         covers::verify(workspace, parts, &mounts)
     }
 
@@ -368,7 +368,7 @@ impl ContainerLease {
 
     fn return_to_pool(mut self, session: &SessionId, trust: Trust) {
         let Some(id) = self.id.take() else { return };
-        let surplus = self.pool.with_idle(|idle| idle.put((session, trust), Idle::now(id, self.killed)));
+        let surplus = self.pool.with_idle(|idle| idle.put(session, trust, Idle::now(id, self.killed)));
         for one in surplus {
             drop(Self::reused(&self.pool, one));
         }

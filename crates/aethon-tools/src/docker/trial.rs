@@ -19,6 +19,7 @@ use super::containers::{Created, PullPolicy};
 use super::exec::Room;
 use super::machine::{Machine, not_in_force};
 use super::pool::{ContainerLease, DockerSandbox};
+use crate::run_as::RunAs;
 use crate::sandbox_limits::SandboxLimits;
 use crate::strangers::mounted_below;
 
@@ -104,7 +105,7 @@ impl DockerSandbox {
         let arguments = marker.as_ref().map(|marker| (marker.path.as_str(), marker.content.as_str()));
         let (path, content) = arguments.unwrap_or_default();
         let (said, errors) = room
-            .probe((SCRIPT, &[path, content]), &directory, PROBE)
+            .probe(SCRIPT, &[path, content], &directory, PROBE)
             .await
             .map_err(|error| explain(&error, limits))?;
         let seen = Seen::parse(&said);
@@ -115,7 +116,7 @@ impl DockerSandbox {
         {
             problems.push(problem);
             // On another machine it would stay for good.
-            let _ = room.probe((r#"rm -f "$1""#, &[path]), &directory, PROBE).await;
+            let _ = room.probe(r#"rm -f "$1""#, &[path], &directory, PROBE).await;
         }
         if room.sweep(&directory).await.is_none() {
             problems.push(format!(
@@ -278,7 +279,7 @@ impl Seen {
     }
 
     /// Returns every wall and limit that does not stand.
-    fn problems(&self, limits: &SandboxLimits, user: (u32, u32), inspected: &Value) -> Vec<String> {
+    fn problems(&self, limits: &SandboxLimits, user: RunAs, inspected: &Value) -> Vec<String> {
         if !self.has("done") {
             return vec!["the trial in the container ended early".to_owned()];
         }
@@ -289,7 +290,7 @@ impl Seen {
         let is_zero = |key: &str| self.get(key).is_none_or(|mask| mask.trim_matches('0').is_empty());
         let is_read_only = |options: &str| options.split(',').any(|option| option == "ro");
         let has_route = self.routes.iter().any(|device| device != "Iface" && device != "lo");
-        let user_is = expects("Uid", &user.0.to_string()) && expects("Gid", &user.1.to_string());
+        let user_is = expects("Uid", &user.user.to_string()) && expects("Gid", &user.group.to_string());
         problems.extend(wall(user_is, "the user of commands"));
         problems.extend(wall(is_zero("CapBnd") && is_zero("CapEff"), "no capabilities"));
         problems.extend(wall(expects("NoNewPrivs", "1"), "no new privileges"));
@@ -360,7 +361,7 @@ mod tests {
     fn problems(change: (&str, &str), network: &str) -> Vec<String> {
         let text = UNIFIED.replace(change.0, change.1);
         let limits = SandboxLimits { network: network.into(), ..SandboxLimits::default() };
-        Seen::parse(&text).problems(&limits, (1000, 1000), &json!({}))
+        Seen::parse(&text).problems(&limits, RunAs { user: 1000, group: 1000 }, &json!({}))
     }
 
     #[test]
@@ -394,7 +395,11 @@ mod tests {
         let check = |memory: i64, expected: usize| {
             let inspected =
                 json!({"HostConfig": {"Memory": memory, "PidsLimit": 256, "NanoCpus": 1_000_000_000}});
-            let found = Seen::parse(&text).problems(&SandboxLimits::default(), (1000, 1000), &inspected);
+            let found = Seen::parse(&text).problems(
+                &SandboxLimits::default(),
+                RunAs { user: 1000, group: 1000 },
+                &inspected,
+            );
             assert_eq!(found.len(), expected, "{found:?}");
         };
         check(512 << 20, 0);

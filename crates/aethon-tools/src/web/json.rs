@@ -56,7 +56,7 @@ impl JsonRequest {
     pub(super) async fn send(self, client: &WebClient, trust: Trust) -> Result<(u16, Value), ToolError> {
         let keys = self.keys;
         let place = self.request.target.host_and_port();
-        let response = client.send((self.request, trust), body_limit).await.map_err(|error| match error {
+        let response = client.send(self.request, trust, body_limit).await.map_err(|error| match error {
             WebError::Refused(refusal) => ToolError::from(WebError::Refused(refusal)),
             WebError::Failed(why) => ToolError::failed(without(&keys, &why)),
         })?;
