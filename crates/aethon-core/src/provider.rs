@@ -50,6 +50,8 @@ struct Description {
     embedding: &'static str,
     /// The transcription model; empty where the provider has none.
     transcription: &'static str,
+    /// Whether others run servers that speak its dialect.
+    has_compatible_servers: bool,
 }
 
 impl Description {
@@ -62,6 +64,11 @@ impl Description {
     const fn transcribes(self, model: &'static str) -> Self {
         Self { transcription: model, ..self }
     }
+
+    /// May also be another server that speaks this dialect, with its own models and perhaps without a key.
+    const fn has_compatible_servers(self) -> Self {
+        Self { has_compatible_servers: true, ..self }
+    }
 }
 
 const fn row(
@@ -71,7 +78,16 @@ const fn row(
     host: &'static str,
     key_variable: &'static str,
 ) -> Description {
-    Description { name, title, default_model, host, key_variable, embedding: "", transcription: "" }
+    Description {
+        name,
+        title,
+        default_model,
+        host,
+        key_variable,
+        embedding: "",
+        transcription: "",
+        has_compatible_servers: false,
+    }
 }
 
 impl Provider {
@@ -95,6 +111,7 @@ impl Provider {
                 row("openai", "OpenAI", "gpt-6-sol", "https://api.openai.com/v1", "OPENAI_API_KEY")
                     .embeds("text-embedding-3-small")
                     .transcribes("gpt-4o-mini-transcribe")
+                    .has_compatible_servers()
             }
             Self::Anthropic => row(
                 "anthropic",
@@ -122,6 +139,7 @@ impl Provider {
                 row("litellm", "LiteLLM", "gpt-6-sol", "http://127.0.0.1:4000", "LITELLM_API_KEY")
                     .embeds("text-embedding-3-small")
                     .transcribes("gpt-4o-mini-transcribe")
+                    .has_compatible_servers()
             }
             Self::Mistral => {
                 row("mistral", "Mistral", "mistral-large-latest", "https://api.mistral.ai", "MISTRAL_API_KEY")
@@ -175,6 +193,11 @@ impl Provider {
     /// The default transcription model; `None` where the provider has none.
     pub fn transcription_model(self) -> Option<&'static str> {
         Some(self.describe().transcription).filter(|model| !model.is_empty())
+    }
+
+    /// Whether others run servers that speak its dialect, with models of their own and perhaps without a key.
+    pub const fn has_compatible_servers(self) -> bool {
+        self.describe().has_compatible_servers
     }
 }
 

@@ -30,7 +30,7 @@ fn step(handle: &OwnedFd, name: &OsStr, make: Option<Mode>) -> io::Result<OwnedF
     match (openat(handle, name, DIRECTORY, Mode::empty()), make) {
         (Err(rustix::io::Errno::NOENT), Some(mode)) => {
             match mkdirat(handle, name, mode) {
-                // If somebody else created it meanwhile, it is opened like any other.
+                // If another process created it meanwhile, it is opened like any other.
                 Ok(()) | Err(rustix::io::Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }

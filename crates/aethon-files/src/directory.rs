@@ -1,4 +1,4 @@
-//! An open directory, and what is read from it.
+//! An open directory, and reading from it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -20,7 +20,7 @@ pub struct Directory {
     pub(crate) handle: OwnedFd,
 }
 
-/// What was read from a file.
+/// The content read from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
     /// The bytes, at most as many as asked for.
@@ -77,7 +77,7 @@ impl Directory {
     /// It is a link, no regular file, or a file with a second name, or it cannot be read.
     pub fn read(&self, name: impl AsRef<OsStr>, limit: usize) -> Result<Option<Contents>, Refusal> {
         let name = plain(name.as_ref())?;
-        // Opening a device may do something, so what is none of ours is not even opened. What counts is the second look.
+        // Opening a device may have effects, so foreign types are not even opened. The check after opening decides.
         match self.stamp_of(name).map(|stamp| stamp.kind()) {
             None => return Ok(None),
             Some(FileType::RegularFile) => {}
@@ -100,7 +100,7 @@ impl Directory {
     /// # Errors
     ///
     /// The directory cannot be read.
-    pub fn names(&self, ending: &str, (max, scanned): (usize, usize)) -> std::io::Result<Vec<OsString>> {
+    pub fn names(&self, ending: &str, max: usize, scanned: usize) -> std::io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(self.handle.as_fd())?.take(scanned) {
             let entry = entry?;

@@ -2,13 +2,14 @@
 //! were opened, and bounded in size.
 //!
 //! The program reads files that others can replace at any moment: prompt pages, SOPs and specialists lie in the
-//! workspace, where every tool and command may write. Whoever looks at a path first and opens it afterwards reads what
-//! somebody put there in between: a link to a private key, or a FIFO that never says a word. So nothing here is decided
-//! by a path. [`Directory`] is an open directory; what it reads is judged by what was really opened. [`Subdirectory`]
-//! is one by name in another, such as the workspace's `sops/`. [`read_given`] reads a file that the owner named and may
-//! have linked. [`Lock`] is what programs that change the same file hold meanwhile. [`beneath`] has the single steps, for the file tools, which have rules of their own.
+//! workspace, where every tool and command may write. Checking a path first and opening it afterwards means reading
+//! whatever was put there in between: a link to a private key, or a FIFO that blocks. So nothing here is decided by a
+//! path. [`Directory`] is an open directory; each read is judged by the opened file. [`Subdirectory`] is one by name in
+//! another, such as the workspace's `sops/`. [`read_given`] reads a file that the owner named and may have linked.
+//! [`Lock`] is what programs that change the same file hold meanwhile. [`beneath`] has the single steps, for the file
+//! tools, which have rules of their own.
 //!
-//! Everything here blocks for as long as the file system does. A network file system may hang for ever, so callers on
+//! Everything here blocks for as long as the file system does. A network file system may hang without end, so callers on
 //! the path of a turn or request work on the blocking pool and with a deadline.
 
 pub mod beneath;

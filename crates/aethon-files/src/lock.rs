@@ -1,4 +1,4 @@
-//! A lock between programs: whoever changes a file that several of them write holds it from reading to renaming.
+//! A lock between programs: a writer of a shared file holds it from reading to renaming.
 //!
 //! It is the operating system's lock on an empty file that stays where it is, so a program that is killed leaves no lock
 //! behind. It lies in a folder of the assistant's own, where no tool and no command can hold it against us.
@@ -57,9 +57,9 @@ impl Lock {
     }
 }
 
-/// Waits for the lock in the system's queue, which looking at it again and again would not join: whoever looks would lose
-/// against those that come and go. The system's wait has no deadline, so it has a thread of its own; if nobody waits for that
-/// any more, the lock is let go as soon as it is there.
+/// Waits for the lock in the system's queue, which polling would not join: a poller would lose
+/// against those that come and go. The system's wait has no deadline, so it has a thread of its own; if its caller is gone,
+/// the lock is released as soon as it is taken.
 fn queued(file: File) -> io::Result<Receiver<io::Result<File>>> {
     let (locked, wait) = sync_channel(1);
     let queue = move || {
@@ -69,7 +69,7 @@ fn queued(file: File) -> io::Result<Receiver<io::Result<File>>> {
                 outcome => break outcome.map(|()| file),
             }
         };
-        // An error means that nobody waits any more; what could not be sent is dropped, and with it the lock.
+        // An error means that the caller is gone; the unsent value is dropped, and with it the lock.
         let _ = locked.send(outcome);
     };
     thread::Builder::new().name("file-lock".to_owned()).spawn(queue)?;

@@ -5,14 +5,14 @@ use std::io;
 
 use rustix::fs::FileType;
 
-/// Why a file or directory is not used. The text says what it is, and what to do about it.
+/// Why a file or directory is not used. The text names the problem and a remedy.
 #[derive(Debug)]
 pub enum Refusal {
     /// A symbolic link, which may lead to a file that is none of the program's business.
     Link,
     /// A file with a second name, perhaps in a place that is closed.
     SecondName,
-    /// Neither a link nor what was asked for: `a FIFO`, `a device`, `a directory` and so on.
+    /// Neither a link nor the requested type: `a FIFO`, `a device`, `a directory` and so on.
     Kind(&'static str),
     /// The operating system refused, or something failed.
     Failed(io::Error),
@@ -29,7 +29,7 @@ impl Refusal {
         }
     }
 
-    /// Says what an entry of this type is.
+    /// Names an entry of this type.
     pub(crate) fn of(kind: FileType) -> Self {
         match kind {
             FileType::Symlink => Self::Link,

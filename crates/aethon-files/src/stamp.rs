@@ -3,7 +3,7 @@
 use rustix::fs::{FileType, Stat};
 
 /// The state of a file or directory: which one it is, its type, size and times. Equal stamps mean that nothing has
-/// changed; they never decide what is read, only whether to read again.
+/// changed; they decide only whether to read again.
 #[derive(Debug, Clone, Copy)]
 pub struct Stamp(Stat);
 

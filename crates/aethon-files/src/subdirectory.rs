@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::directory::Directory;
 use crate::refusal::Refusal;
 
-/// A directory in another one, opened anew for each use. It need not exist.
+/// A directory in another one, opened again for each use. It need not exist.
 #[derive(Debug, Clone)]
 pub struct Subdirectory {
     path: PathBuf,

@@ -1,7 +1,7 @@
 //! Files that are being written beside the one that they will replace.
 //!
-//! Their writer holds a lock on them, which ends with its process. So a later writer recognises by the name what an earlier
-//! one was writing, and by the lock whether that one still lives; what nobody writes any more is removed.
+//! Their writer holds a lock on them, which ends with its process. So a later writer recognises by the name the file of
+//! an earlier one, and by the lock whether that one still lives; files without a writer are removed.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
@@ -24,7 +24,7 @@ const ATTEMPTS: usize = 8;
 /// The most entries of a directory among which abandoned files are looked for.
 const MAX_ENTRIES: usize = 4_096;
 
-/// Creates a file of a name that nobody can guess in a directory, and removes those that a killed writer left there.
+/// Creates a file of an unguessable name in a directory, and removes those that a killed writer left there.
 ///
 /// # Errors
 ///

@@ -27,7 +27,7 @@ impl Directory {
             return Ok(inner);
         }
         match mkdirat(&self.handle, name, DIRECTORY_MODE) {
-            // Somebody else may have created it meanwhile, or something else of that name.
+            // Another process may have created it meanwhile, or something else of that name.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }

@@ -1,4 +1,4 @@
-//! Whatever lies where a file is expected, reading it ends at once with what it is, and nothing from elsewhere is read.
+//! Whatever lies in the place of a file, reading ends at once and names its type, and nothing from elsewhere is read.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::fs;
@@ -32,7 +32,7 @@ fn socket(path: &Path) {
 }
 
 #[test]
-fn what_is_no_plain_file_is_named_and_never_read() {
+fn anything_but_a_plain_file_is_named_and_never_read() {
     let (home, directory) = stage();
     let secret = home.path().join("secret");
     type Put<'s> = &'s dyn Fn(&Path);
@@ -149,7 +149,7 @@ fn an_inner_directory_is_never_a_link() {
     let made = sops.open_or_new().unwrap();
     made.write("a.sop.md", OWN).unwrap();
     assert_eq!(sops.open().unwrap().unwrap().read("a.sop.md", 100).unwrap().unwrap().bytes, OWN);
-    // What is open stays the same directory, whatever takes its name.
+    // An open directory stays the same, whatever takes its name.
     fs::rename(sops.path(), home.path().join("workspace/moved")).unwrap();
     symlink(&outside, sops.path()).unwrap();
     assert_eq!(made.read("a.sop.md", 100).unwrap().unwrap().bytes, OWN);
@@ -181,9 +181,9 @@ fn names_are_listed_by_their_ending_and_bounded() {
     for name in ["b.sop.md", "a.sop.md", "c.sop.md", "notes.md"] {
         fs::write(home.path().join("workspace").join(name), "x").unwrap();
     }
-    assert_eq!(directory.names(".sop.md", (10, 100)).unwrap(), ["a.sop.md", "b.sop.md", "c.sop.md"]);
-    assert_eq!(directory.names(".sop.md", (2, 100)).unwrap().len(), 2);
-    assert!(directory.names(".sop.md", (10, 2)).unwrap().len() <= 2);
+    assert_eq!(directory.names(".sop.md", 10, 100).unwrap(), ["a.sop.md", "b.sop.md", "c.sop.md"]);
+    assert_eq!(directory.names(".sop.md", 2, 100).unwrap().len(), 2);
+    assert!(directory.names(".sop.md", 10, 2).unwrap().len() <= 2);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_lock_is_held_until_its_holder_lets_go() {
             std::thread::spawn(move || {
                 for _ in 0..20 {
                     let _lock = aethon_files::Lock::take(&path, "config").unwrap();
-                    // Nobody else is here, so the inner lock is always free.
+                    // There is no other process, so the inner lock is always free.
                     *count.try_lock().unwrap() += 1;
                 }
             })

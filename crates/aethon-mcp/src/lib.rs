@@ -2,7 +2,7 @@
 //!
 //! `server` offers the assistant's own tools to any MCP client over a pair of pipes; `client` borrows the tools of
 //! other servers, which run as child programs or behind a URL. The SDK speaks the protocol. Defending against the other
-//! side is our job: both modules bound and check what comes in before anything acts on it. Starting programs and
+//! side is our job: both modules bound and check input before anything acts on it. Starting programs and
 //! sending requests are traits of the core, which the facade implements.
 
 pub mod client;

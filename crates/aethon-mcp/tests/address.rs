@@ -43,7 +43,7 @@ enum Kind {
     RefusesCalls(u16),
     /// It is the page of something else.
     Page,
-    /// What a tool returns is larger than anybody can hold, as a document.
+    /// The result of a tool is larger than memory, as a document.
     LargeDocument,
     /// The same as an event.
     LargeEvent,
@@ -53,7 +53,7 @@ enum Kind {
     Absent,
 }
 
-/// What a server was asked.
+/// The requests to a server.
 #[derive(Debug, Clone)]
 struct Seen {
     method: Method,
@@ -273,7 +273,7 @@ async fn a_session_that_is_over_begins_anew_and_the_call_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn why_a_server_cannot_be_used_is_said_without_its_own_words() {
+async fn unusable_servers_are_explained_without_their_own_words() {
     for (kind, words) in [
         (Kind::Refuses(401), "it refused the sign-in (status 401)"),
         (Kind::Refuses(403), "the status 403"),
@@ -295,7 +295,7 @@ async fn why_a_server_cannot_be_used_is_said_without_its_own_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn why_a_call_was_refused_is_said_and_the_server_is_tried_again() {
+async fn refused_calls_are_explained_and_the_server_is_tried_again() {
     for (kind, words) in [
         (Kind::RefusesCalls(401), "it refused the sign-in"),
         (Kind::RefusesCalls(500), "the status 500"),

@@ -28,20 +28,20 @@ use tokio::time::timeout;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What a server does.
+/// The behaviour of a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// It has a tool that echoes, and one that kills it.
     Works,
     /// It ends before it says anything.
     Dies,
-    /// It says what it wants to its operator and never answers.
+    /// It writes to its error output and never answers.
     Hangs,
-    /// It answers with what is no protocol.
+    /// It answers with something other than the protocol.
     Babbles,
     /// Once it is connected it says more than anybody can hear.
     Floods,
-    /// It lists pages without end, with tools that nobody can use among them.
+    /// It lists pages without end, with unusable tools among them.
     Lies,
 }
 
@@ -291,7 +291,7 @@ async fn a_server_that_dies_under_a_call_is_started_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_wrong_with_a_server_is_said() {
+async fn faults_of_a_server_are_reported() {
     for (kind, command, words) in [
         (Kind::Works, "missing", "`missing` cannot be started"),
         (Kind::Dies, "x", "`x` ended with exit status 7; it said: the disk of the server is full"),

@@ -1,4 +1,4 @@
-//! The server over a pipe, against the SDK's own client and against a client that sends what it likes.
+//! The server over a pipe, against the SDK's own client and against a client that sends anything.
 
 #![allow(
     clippy::unwrap_used,
@@ -266,7 +266,46 @@ async fn garbage_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_cancelled_request_ends_its_call_and_so_does_the_end() {
+async fn an_array_is_refused_with_every_revision_and_the_connection_goes_on() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18"] {
+        let mut raw = Raw::new(Fakes::default());
+        raw.initialize(revision).await;
+        let ping = |id: u64| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        for array in [json!([]), json!([ping(1)]), json!([ping(1), ping(2), 7])] {
+            raw.say(&array.to_string()).await;
+            let refused = loop {
+                let line = timeout(TIMEOUT, raw.output.next_line()).await.expect("in time").unwrap().unwrap();
+                let message: Value = serde_json::from_str(&line).unwrap();
+                // The list of tools may be announced in between.
+                if message.get("method").is_none() {
+                    break message;
+                }
+            };
+            assert_eq!(
+                (&refused["id"], &refused["error"]["code"]),
+                (&Value::Null, &json!(-32600)),
+                "{refused}"
+            );
+            assert!(refused["error"]["message"].as_str().unwrap().contains("batches"), "{refused}");
+        }
+        assert!(raw.ask(3, "ping", json!({})).await["result"].is_object());
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_no_longer_reads_ends_the_connection_without_an_error() {
+    let (mut to_server, input) = duplex(1 << 16);
+    let (output, from_server) = duplex(1 << 16);
+    let serving = tokio::spawn(serve(options(Fakes::default()), input, output, std::future::pending()));
+    drop(from_server);
+    let client = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client});
+    to_server.write_all(format!("{initialize}\n").as_bytes()).await.unwrap();
+    timeout(TIMEOUT, serving).await.expect("it ends").unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn cancellation_and_disconnection_end_a_call() {
     let fakes = Fakes::default();
     let (begun, dropped) = (fakes.begun.clone(), fakes.dropped.clone());
     let reach = async |count: &AtomicUsize, expected: usize| {
@@ -293,7 +332,7 @@ async fn a_cancelled_request_ends_its_call_and_so_does_the_end() {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_the_end_is_answered() {
+async fn requests_before_the_end_are_answered() {
     let mut raw = Raw::new(Fakes::default());
     raw.initialize("2025-11-25").await;
     let call = json!({"name": "echo", "arguments": {"text": "last"}});
@@ -304,7 +343,7 @@ async fn what_was_asked_before_the_end_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_asks_hears_that_a_call_goes_on() {
+async fn progress_is_sent_to_a_client_that_asks_for_it() {
     let mut raw = Raw::new(Fakes::default());
     raw.initialize("2025-11-25").await;
     let params = json!({"name": "hangs", "_meta": {"progressToken": "p"}});

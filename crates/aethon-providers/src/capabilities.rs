@@ -28,23 +28,12 @@ pub(crate) fn of(options: &Options) -> Capabilities {
 /// reasoning: chat completions show none of it, and responses only a summary. Claude and Gemini show theirs.
 fn hides_output(options: &Options) -> bool {
     match options.provider {
-        Provider::OpenAi | Provider::LiteLlm => {
+        Provider::Bedrock => bedrock::streams_no_tools(&options.model_id),
+        provider if provider.has_compatible_servers() => {
             ModelRules::of(options.facts(), &options.model_id).hides_thoughts
         }
-        Provider::Bedrock => bedrock::streams_no_tools(&options.model_id),
         _ => false,
     }
-}
-
-/// Returns the model's own name, without prefixes of routers and clouds: `openrouter/anthropic/claude-…`,
-/// `global.anthropic.claude-…`, `ft:gpt-4o:…`.
-pub(crate) fn bare_name(model: &str) -> &str {
-    let name = model.rsplit('/').next().unwrap_or(model);
-    let name = name.strip_prefix("ft:").unwrap_or(name);
-    ["anthropic.", "mistral.", "meta.", "openai.", "amazon.", "cohere.", "deepseek."]
-        .iter()
-        .find_map(|vendor| name.split_once(vendor).map(|(_, rest)| rest))
-        .unwrap_or(name)
 }
 
 /// Returns whether the model needs no warning that it is unknown: it is in the catalogue, its owner set the context
@@ -58,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_that_nobody_can_watch_is_told() {
+    fn hidden_output_is_declared() {
         let check = |provider, model: &str, expected| {
             assert_eq!(of(&Options::new(provider, model)).hidden_output, expected, "{model}");
         };
@@ -87,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learnt_stands_above_the_table() {
+    fn learnt_windows_override_the_catalogue() {
         let mut options = Options::new(Provider::OpenAi, "gpt-5");
         options.overrides.learned_window = Some(2000);
         assert_eq!(of(&options).context_window, 2000);

@@ -1,6 +1,6 @@
 //! Token counts from services, read so that an impossible figure does not spoil a response.
 //!
-//! A count that is negative, fractional or not a number becomes [`UNBELIEVABLE`]: whoever books the call reports that
+//! A count that is negative, fractional or not a number becomes [`UNBELIEVABLE`]: the meter reports that
 //! once and books the estimate instead. A complete response is neither discarded for it nor paid for twice.
 
 use serde::de::DeserializeOwned;
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_count_is_one_that_nobody_believes() {
+    fn invalid_counts_are_marked_as_invalid() {
         let check = |told: &str, expected: Option<u64>| {
             let line: Line = serde_json::from_str(&format!(r#"{{"usage": {{"sent": {told}}}}}"#)).unwrap();
             assert_eq!(line.usage.and_then(|usage| usage.sent), expected, "{told}");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_another_form_is_as_if_it_were_not_there() {
+    fn counts_of_another_shape_are_ignored() {
         for told in ["{}", r#"{"usage": null}"#, r#"{"usage": []}"#, r#"{"usage": {"sent": {}}}"#] {
             assert_eq!(serde_json::from_str::<Line>(told).unwrap().usage, None, "{told}");
         }

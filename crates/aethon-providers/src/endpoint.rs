@@ -18,7 +18,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Parses the host. An error is a sentence that says what to change.
+    /// Parses the host. An error is a sentence with the remedy.
     pub(crate) fn of(options: &Options) -> Result<Self, String> {
         let host = options.host.trim();
         let is_own = !host.is_empty();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_in_words() {
+    fn invalid_addresses_are_refused_with_a_sentence() {
         let check = |host: &str, words: &str| {
             let sentence = of(Provider::OpenAi, host, false).unwrap_err();
             assert!(sentence.contains(words) && sentence.contains("model.host"), "{host}: {sentence}");

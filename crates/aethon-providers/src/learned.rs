@@ -1,4 +1,4 @@
-//! What is known about a model: first from the catalogue and the owner, then from its service, and last from the
+//! The knowledge about a model: first from the catalogue and the owner, then from its service, and last from the
 //! service's refusals.
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -53,12 +53,12 @@ impl LearnedCapabilities {
         self.was_unknown && said.is_none() && self.capabilities().images
     }
 
-    /// Returns what the service said, once there is no more to ask.
+    /// Returns the service's description, once it is complete.
     pub(crate) fn report(&self) -> Option<SelfReport> {
         self.report.get().copied()
     }
 
-    /// Applies what the service says. The owner's sizes take precedence.
+    /// Applies the service's description. The owner's sizes take precedence.
     pub(crate) fn describe(&self, description: &Description) {
         let Description { report, is_open } = description;
         let context_window = report.context_window.filter(|_| !self.owner.is_window_set);
@@ -72,7 +72,7 @@ impl LearnedCapabilities {
         }
     }
 
-    /// Applies what a refusal reveals, even against the owner's settings, because the service acts on it. This only
+    /// Applies the facts from a refusal, even against the owner's settings, because the service acts on it. This only
     /// ever shrinks the context window.
     pub(crate) fn refused(&self, hint: SelfReport) {
         let known = self.capabilities().context_window;
@@ -91,7 +91,7 @@ impl LearnedCapabilities {
         better.is_known |= is_known;
         if better != **place {
             let Capabilities { provider, model, context_window, images, tools, .. } = &better;
-            tracing::info!(provider, model, context_window, images, tools, "learnt what the model can do");
+            tracing::info!(provider, model, context_window, images, tools, "learnt the model's abilities");
             *place = Arc::new(better);
         }
     }

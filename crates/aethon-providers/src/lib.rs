@@ -2,17 +2,18 @@
 //!
 //! A provider translates: a [`aethon_core::model::ModelRequest`] to the service's own JSON, the service's stream to
 //! [`aethon_core::model::ModelEvent`]s, and its failures to classes with one sentence for a person. It keeps no
-//! conversation, runs no tools and repeats nothing; what is retried, and when, is up to the engine. Differences
+//! conversation, runs no tools and repeats nothing; retries are up to the engine. Differences
 //! between services that speak the same dialect are data, not another copy.
 //!
 //! [`build`] makes a provider from [`Options`], [`embedder`] an embedder, [`transcriber`] a transcriber, and
-//! [`Catalog`] knows models: their sizes, prices and abilities. The engine decides which model is called and what a
+//! [`Catalog`] knows models: their sizes, prices and abilities. The engine decides which model is called and how much a
 //! call costs. `echo` and `fake` need no network and serve tests, demonstrations and benchmarks. The others share
 //! `remote`, which sends through `transport`, reads with `stream`, and classifies failures with `classify`; a new
 //! wire format is one more `Dialect` and one line in `registry`. On top, `text_calls` handles models that write their
 //! calls into their text.
 
 mod anthropic;
+mod api_key;
 mod aws;
 mod bedrock;
 mod capabilities;
@@ -27,23 +28,23 @@ mod fake;
 mod gemini;
 mod headers;
 mod learned;
-mod lessons;
 mod litellm;
 mod mistral;
 mod ollama;
 mod openai;
 mod options;
+mod policy;
 mod prompt;
 mod registry;
 mod remote;
 mod request_id;
 mod responses;
+mod restrictions;
 mod rules;
 mod section;
 mod service;
 mod settings;
 mod stream;
-mod terms;
 #[cfg(test)]
 mod testing;
 mod text_calls;

@@ -14,5 +14,5 @@ pub(crate) const PROFILE: Profile = Profile {
     user_may_follow_tool: false,
     knows_completion_tokens: false,
     effort: EffortForm::NoneOrHigh,
-    takes_thoughts_back: false,
+    echoes_reasoning: false,
 };

@@ -69,7 +69,7 @@ impl Options {
         self
     }
 
-    /// Returns what is known or assumed about the model.
+    /// Returns the known or assumed facts about the model.
     pub fn facts(&self) -> ModelFacts {
         self.overrides.catalog.facts(self.provider, &self.model_id, &self.host)
     }

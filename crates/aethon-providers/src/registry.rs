@@ -1,4 +1,4 @@
-//! Selects the provider for given options. This is the only list of all providers.
+//! Selects the provider for given options. This is the only list of all dialects.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,13 +17,20 @@ use crate::ollama::Ollama;
 use crate::openai::{OPENAI, OpenAi};
 use crate::options::{OpenAiApi, Options, Provider};
 use crate::remote::{Dialect, Discovery, Remote};
-use crate::responses::{EitherApi, Responses};
-use crate::service::{Service, how_to_set_key};
+use crate::responses::{AutoApi, Responses};
+use crate::service::Service;
 use crate::unavailable::Unavailable;
-use crate::{capabilities, headers, mistral, text_calls};
+use crate::{api_key, capabilities, mistral, text_calls};
+
+/// Why a service cannot be used.
+pub(crate) struct Obstacle {
+    pub(crate) kind: ModelErrorKind,
+    /// A sentence with the remedy.
+    pub(crate) reason: String,
+}
 
 /// Creates the provider. Never fails: errors in the options appear in its readiness, so that the service starts and
-/// can say what to set.
+/// can name the remedy.
 pub fn build(options: Options) -> Arc<dyn ModelProvider> {
     let capabilities = Arc::new(capabilities::of(&options));
     match options.provider {
@@ -31,7 +38,7 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
         Provider::Fake => Arc::new(Fake::new(capabilities)),
         _ => match remote(&options, capabilities.clone()) {
             Ok(remote) => Arc::new(remote),
-            Err((kind, reason)) => {
+            Err(Obstacle { kind, reason }) => {
                 // Most people who read this have just started.
                 let is_new = kind == ModelErrorKind::Auth && options.api_key.is_empty();
                 let more = if is_new { " `aethon-cli init` sets up a model." } else { "" };
@@ -42,7 +49,7 @@ pub fn build(options: Options) -> Arc<dyn ModelProvider> {
 }
 
 /// Creates a provider over HTTP, or says why there is none yet.
-fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, (ModelErrorKind, String)> {
+fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, Obstacle> {
     let (options, service) = reach(options)?;
     let dialect = dialect(&options, service.clone());
     let discovery = discovery(&options, &service);
@@ -51,7 +58,7 @@ fn remote(options: &Options, capabilities: Arc<Capabilities>) -> Result<Remote, 
         is_output_set: options.max_tokens.is_some(),
     };
     let known = LearnedCapabilities::new(capabilities, owner, !service.facts.is_known);
-    let reads_text_calls = text_calls::are_read(options.provider, service.endpoint.is_own, &service.facts);
+    let reads_text_calls = text_calls::are_read(&service);
     let remote = Remote::new(&options, known, service, dialect).with_discovery(discovery);
     Ok(remote.reading_text_calls(reads_text_calls))
 }
@@ -70,14 +77,14 @@ fn discovery(options: &Options, service: &Arc<Service>) -> Option<Box<dyn Discov
 }
 
 /// Returns the service with its options, completed from the AWS environment; or why it cannot be used.
-pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>), (ModelErrorKind, String)> {
-    let wrong = |reason| (ModelErrorKind::InvalidRequest, reason);
+pub(crate) fn reach(options: &Options) -> Result<(Cow<'_, Options>, Arc<Service>), Obstacle> {
+    let wrong = |reason| Obstacle { kind: ModelErrorKind::InvalidRequest, reason };
     let options = match options.provider {
         Provider::Bedrock => Cow::Owned(bedrock::resolve(options).map_err(wrong)?),
         _ => Cow::Borrowed(options),
     };
     let endpoint = Endpoint::of(&options).map_err(wrong)?;
-    check_key(&options, &endpoint).map_err(|reason| (ModelErrorKind::Auth, reason))?;
+    api_key::check(&options, &endpoint).map_err(|reason| Obstacle { kind: ModelErrorKind::Auth, reason })?;
     let service = Arc::new(Service::new(&options, endpoint));
     Ok((options, service))
 }
@@ -93,39 +100,11 @@ fn dialect(options: &Options, service: Arc<Service>) -> Box<dyn Dialect> {
         Provider::Gemini => Box::new(Gemini::new(service)),
         Provider::Ollama => Box::new(Ollama::new(service)),
         Provider::Mistral => Box::new(OpenAi::with_profile(service, mistral::PROFILE)),
-        Provider::LiteLlm => Box::new(EitherApi::new(service, litellm::PROFILE)),
+        Provider::LiteLlm => Box::new(AutoApi::new(service, litellm::PROFILE)),
         _ => match options.api {
-            OpenAiApi::Auto => Box::new(EitherApi::new(service, OPENAI)),
+            OpenAiApi::Auto => Box::new(AutoApi::new(service, OPENAI)),
             OpenAiApi::Chat => Box::new(OpenAi::new(service)),
             OpenAiApi::Responses => Box::new(Responses::new(service)),
         },
-    }
-}
-
-/// Reports a key that is missing, or invalid in a header, as a sentence.
-fn check_key(options: &Options, endpoint: &Endpoint) -> Result<(), String> {
-    let title = options.provider.title();
-    let remedy = how_to_set_key(options.provider);
-    if !headers::can_hold(&options.api_key) {
-        return Err(format!(
-            "The key for {title} holds characters that no key has, such as a line break; {remedy}."
-        ));
-    }
-    if !options.api_key.is_empty() {
-        let in_the_open = endpoint.base.starts_with("http:") && !endpoint.is_loopback;
-        if options.provider == Provider::Bedrock && in_the_open {
-            return Err("A key for Amazon Bedrock is sent over https only; correct model.host.".into());
-        }
-        return Ok(());
-    }
-    match options.provider {
-        // Without a key, Bedrock's requests are signed with credentials that are looked up per request.
-        Provider::Ollama | Provider::Bedrock => Ok(()),
-        // A self-hosted server may need no key; if it does, its refusal names the one to set.
-        Provider::OpenAi | Provider::LiteLlm if endpoint.is_own => Ok(()),
-        Provider::LiteLlm => Err(format!(
-            "No address and no key are set for LiteLLM; set model.host to the proxy's address, and if it wants a key, {remedy}."
-        )),
-        _ => Err(format!("No key is set for {title}; {remedy}.")),
     }
 }

@@ -20,13 +20,13 @@ use ureq::http::header::CONTENT_TYPE;
 
 use crate::classify;
 use crate::learned::{Description, LearnedCapabilities};
-use crate::lessons::{LessonStore, Lessons};
 use crate::options::Options;
+use crate::policy::RequestPolicy;
 use crate::request_id;
+use crate::restrictions::{LearnedRestrictions, RestrictionStore};
 use crate::service::Service;
 use crate::settings::Settings;
 use crate::stream::{Decoder, Decoding, Events, Framing, Progress};
-use crate::terms::Terms;
 use crate::text_calls::{self, Reading};
 use crate::transport::{Body, Client, Incoming, Outgoing};
 
@@ -51,17 +51,17 @@ pub(crate) trait Dialect: Send + Sync {
     /// Returns how a response is cut into frames.
     fn framing(&self) -> Framing;
 
-    /// Builds the request for a response on these terms.
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing;
+    /// Builds the request for a response under this policy.
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing;
 
     /// Adds authorization, if it is not in the headers from the start.
     async fn authorize(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
         Ok(outgoing)
     }
 
-    /// Returns the decoder for the response to a request on these terms. `input_tokens` is used if the service counts
+    /// Returns the decoder for the response to a request under this policy. `input_tokens` is used if the service counts
     /// none.
-    fn decoder(&self, input_tokens: u64, terms: &Terms) -> Box<dyn Decoder>;
+    fn decoder(&self, input_tokens: u64, policy: &RequestPolicy) -> Box<dyn Decoder>;
 
     /// Returns how to find out, without spending tokens, whether the service is there and accepts the key.
     fn probe(&self) -> Probe;
@@ -94,7 +94,7 @@ impl Probe {
 /// Asks a service about its model.
 #[async_trait]
 pub(crate) trait Discovery: Send + Sync {
-    /// Returns what it says. `capabilities` is what is known so far.
+    /// Returns its description. `capabilities` are those known so far.
     async fn describe(
         &self,
         query: &Query<'_>,
@@ -120,7 +120,7 @@ pub(crate) struct Remote {
     client: Client,
     dialect: Box<dyn Dialect>,
     settings: Arc<Settings>,
-    lesson_store: LessonStore,
+    restriction_store: RestrictionStore,
     discovery: Option<Box<dyn Discovery>>,
     reads_text_calls: bool,
 }
@@ -134,20 +134,20 @@ impl Remote {
         dialect: Box<dyn Dialect>,
     ) -> Self {
         let client = Client::new(service.timeout, service.endpoint.is_loopback);
-        let (settings, lesson_store) = (Arc::new(Settings::of(options)), LessonStore::default());
+        let (settings, restriction_store) = (Arc::new(Settings::of(options)), RestrictionStore::default());
         Self {
             known,
             service,
             client,
             dialect,
             settings,
-            lesson_store,
+            restriction_store,
             discovery: None,
             reads_text_calls: false,
         }
     }
 
-    /// Sets how the service is asked what its model can do.
+    /// Sets how the service is asked for its model's abilities.
     pub(crate) fn with_discovery(mut self, discovery: Option<Box<dyn Discovery>>) -> Self {
         self.discovery = discovery;
         self
@@ -158,51 +158,56 @@ impl Remote {
         Self { reads_text_calls, ..self }
     }
 
-    /// Returns the terms for a request written now.
-    fn terms(&self) -> Terms {
-        let (capabilities, lessons) = (self.known.capabilities(), self.lesson_store.lessons());
-        Terms { capabilities, rules: self.service.rules, settings: self.settings.clone(), lessons }
+    /// Returns the policy for a request written now.
+    fn policy(&self) -> RequestPolicy {
+        let (capabilities, restrictions) = (self.known.capabilities(), self.restriction_store.restrictions());
+        RequestPolicy {
+            capabilities,
+            rules: self.service.rules,
+            settings: self.settings.clone(),
+            restrictions,
+        }
     }
 
     /// Sends a request for a response. If the service refuses a part by name, that part is left out and the request
     /// is sent again, as long as there is something to leave out, but only a few times.
-    async fn begin(&self, request: &ModelRequest) -> Result<(Incoming, Terms), ModelError> {
-        let mut terms = self.terms();
-        let mut written = self.dialect.build_request(request, &terms);
+    async fn begin(&self, request: &ModelRequest) -> Result<(Incoming, RequestPolicy), ModelError> {
+        let mut policy = self.policy();
+        let mut written = self.dialect.build_request(request, &policy);
         for _ in 0..MAX_CORRECTIONS {
             let before = (written.url.clone(), written.body.clone());
             let error = match self.send(written).await {
-                Ok(incoming) => return Ok((incoming, terms)),
+                Ok(incoming) => return Ok((incoming, policy)),
                 Err(error) => error,
             };
             self.learn_from(&error, request);
-            terms = self.terms();
-            written = self.dialect.build_request(request, &terms);
+            policy = self.policy();
+            written = self.dialect.build_request(request, &policy);
             if (&written.url, &written.body) == (&before.0, &before.1) {
                 return Err(error);
             }
-            let (model, detail) = (&terms.capabilities.model, error.detail());
+            let (model, detail) = (&policy.capabilities.model, error.detail());
             tracing::warn!(
                 model,
                 detail,
                 "the service refuses a part of the request, which is left out from now on"
             );
         }
-        Ok((self.send(written).await?, terms))
+        Ok((self.send(written).await?, policy))
     }
 
-    /// Learns what a refusal reveals about the model and the request.
+    /// Learns from a refusal about the model and the request.
     fn learn_from(&self, error: &ModelError, request: &ModelRequest) {
         let mut hint = classify::hint::of(error);
-        let lessons = classify::lessons(error);
+        let restrictions = classify::restrictions(error);
         // A picture stays in the conversation, so a refusal in unknown words must not end the conversation for good.
         let is_wrong = error.kind() == ModelErrorKind::InvalidRequest;
-        let is_unexplained = hint.tools.is_none() && lessons == Lessons::default();
+        let is_unexplained = hint.tools.is_none() && restrictions == LearnedRestrictions::default();
         if is_wrong && self.known.are_pictures_assumed() && is_unexplained && has_picture(request) {
             hint.images = Some(false);
         }
         self.known.refused(hint);
-        self.lesson_store.keep(lessons);
+        self.restriction_store.keep(restrictions);
     }
 
     /// Authorises and sends a request.
@@ -286,7 +291,7 @@ impl ModelProvider for Remote {
     async fn stream(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
         let input_tokens = crate::estimate::request(&request);
         let reading = Reading::of(&request).filter(|_| self.reads_text_calls);
-        let (Incoming { headers, mut body, .. }, terms) =
+        let (Incoming { headers, mut body, .. }, policy) =
             self.begin(&request).await.inspect_err(|error| request_id::log_failure(&self.service, error))?;
         let request_id = request_id::of(&headers);
         let framing = match media_type(&headers) {
@@ -303,7 +308,7 @@ impl ModelProvider for Remote {
             decoding: Decoding::new(
                 self.service.title(),
                 framing,
-                self.dialect.decoder(input_tokens, &terms),
+                self.dialect.decoder(input_tokens, &policy),
             ),
             body,
             events: Events::new(),

@@ -1,10 +1,9 @@
-//! How requests to a model must be written, as far as wire formats differ: whether and how it is told to think, what
-//! it refuses, and what it needs back. Abilities decide; names are used only where nothing else distinguishes a
+//! How requests to a model must be written, as far as wire formats differ: whether and how it is asked to think, which
+//! parts it refuses, and which it needs back. Abilities decide; names are used only where nothing else distinguishes a
 //! vendor's generations.
 
 use aethon_core::model::Effort;
 
-use crate::capabilities::bare_name;
 use crate::catalog::{EffortWord, Efforts, ModelFacts, PromptCaching};
 
 /// The rules for one model.
@@ -117,6 +116,17 @@ const SHOWS_THOUGHTS: &[&str] = &[
     "nova",
 ];
 
+/// Returns the model's own name, without prefixes of routers and clouds: `openrouter/anthropic/claude-…`,
+/// `global.anthropic.claude-…`, `ft:gpt-4o:…`.
+pub(crate) fn bare_name(model: &str) -> &str {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let name = name.strip_prefix("ft:").unwrap_or(name);
+    ["anthropic.", "mistral.", "meta.", "openai.", "amazon.", "cohere.", "deepseek."]
+        .iter()
+        .find_map(|vendor| name.split_once(vendor).map(|(_, rest)| rest))
+        .unwrap_or(name)
+}
+
 /// A vendor's generation of models, by version number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Generation {
@@ -141,7 +151,7 @@ impl Generation {
             .unwrap_or(Self::Unknown)
     }
 
-    /// Returns what is most likely true for a model of this generation.
+    /// Returns the most likely facts about a model of this generation.
     fn guess(self, name: &str) -> ModelFacts {
         use EffortWord::{High, Low, Medium, Minimal, None};
         let facts = ModelFacts::assumed(true);
@@ -218,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn generations_are_told_apart() {
+    fn generations_are_distinguished() {
         let check = |model: &str, read: fn(&ModelRules) -> bool, expected: bool| {
             assert_eq!(read(&rules(model)), expected, "{model}");
         };

@@ -9,11 +9,11 @@ use aethon_core::secret::Secret;
 use aethon_core::tool::ToolSpec;
 use serde_json::{Value, json};
 
-use crate::lessons::Lessons;
 use crate::options::{Options, Provider};
+use crate::policy::RequestPolicy;
+use crate::restrictions::LearnedRestrictions;
 use crate::rules::ModelRules;
 use crate::settings::Settings;
-use crate::terms::Terms;
 
 pub(crate) fn message(role: Role, content: Vec<Block>) -> Arc<Message> {
     Arc::new(Message::new(role, content, "2026-11-20T10:00:00Z".parse().unwrap()))
@@ -77,19 +77,19 @@ pub(crate) fn service(provider: Provider, model: &str) -> Arc<crate::service::Se
     Arc::new(crate::service::Service::new(&options, endpoint))
 }
 
-/// Returns the terms for a request when nothing was learnt.
-pub(crate) fn terms(options: &Options) -> Terms {
-    Terms {
+/// Returns the policy for a request when nothing was learnt.
+pub(crate) fn policy(options: &Options) -> RequestPolicy {
+    RequestPolicy {
         capabilities: Arc::new(crate::capabilities::of(options)),
         rules: ModelRules::of(options.facts(), &options.model_id),
         settings: Arc::new(Settings::of(options)),
-        lessons: Lessons::default(),
+        restrictions: LearnedRestrictions::default(),
     }
 }
 
-/// Returns the terms for a provider's model with default settings.
-pub(crate) fn terms_of(provider: Provider, model: &str) -> Terms {
-    terms(&Options::new(provider, model))
+/// Returns the policy for a provider's model with default settings.
+pub(crate) fn policy_of(provider: Provider, model: &str) -> RequestPolicy {
+    policy(&Options::new(provider, model))
 }
 
 /// Returns a turn in its second step: a question, and twice a call with its result.

@@ -1,4 +1,4 @@
-//! What services say of their own models: whom a provider asks, with what, and what it believes.
+//! Services' descriptions of their own models: the requests of a provider, and which answers it believes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
 mod server;
@@ -22,7 +22,7 @@ fn provider(host: &str) -> Arc<dyn ModelProvider> {
     }))
 }
 
-/// What is assumed of a model that is in no table.
+/// The assumptions about a model that is in no table.
 const ASSUMED: (u64, u64, bool) = (32_768, 4_096, true);
 
 /// A page of a proxy: its path, the status, and the document.

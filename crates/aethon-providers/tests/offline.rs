@@ -22,7 +22,7 @@ fn request(messages: Vec<Arc<Message>>, turn_start: usize) -> ModelRequest {
         .with_turn_start(turn_start)
 }
 
-/// What a response came to.
+/// The outcome of a response.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     text: String,
@@ -174,7 +174,7 @@ async fn mistakes_are_answered_in_words() {
 }
 
 #[tokio::test]
-async fn only_this_turns_message_counts() {
+async fn a_script_counts_in_its_own_turn() {
     let old = message(Role::User, vec![Block::text("!tool old")]);
     let answer = message(Role::Assistant, vec![Block::text("!tool older")]);
     let new = message(Role::User, vec![Block::text("!say new")]);

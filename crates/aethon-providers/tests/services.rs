@@ -1,4 +1,4 @@
-//! Whole providers against a server on this machine: what is sent, what comes back, and what a person reads when it
+//! Whole providers against a server on this machine: requests, responses, and the sentences that a person reads when it
 //! goes wrong.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may fail loudly")]
 
@@ -145,7 +145,7 @@ async fn an_answer_says_what_was_counted_and_no_price() {
 }
 
 #[tokio::test]
-async fn a_missing_key_is_told_and_nothing_is_sent() {
+async fn a_missing_key_is_reported_and_nothing_is_sent() {
     for service in
         [Provider::OpenAi, Provider::Anthropic, Provider::Gemini, Provider::Mistral, Provider::LiteLlm]
     {
@@ -360,7 +360,7 @@ async fn bedrock_is_asked_with_a_signature_or_a_bearer_key() {
 }
 
 #[tokio::test]
-async fn what_bedrock_misses_is_told() {
+async fn missing_settings_of_bedrock_are_named() {
     let told = |options: Options| match build(options).readiness() {
         Readiness::NotConfigured(sentence) => sentence,
         Readiness::Ready => panic!("it is ready"),
@@ -424,7 +424,7 @@ async fn texts_become_vectors_batch_by_batch() {
 }
 
 #[tokio::test]
-async fn what_a_service_refuses_by_name_is_left_out_from_then_on() {
+async fn parameters_refused_by_name_are_left_out_from_then_on() {
     let refusal = |message: &str, param: &str| {
         let error =
             serde_json::json!({"error": {"message": message, "code": "unsupported_value", "param": param}});

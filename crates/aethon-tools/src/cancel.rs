@@ -1,4 +1,4 @@
-//! Ends work on the blocking pool when nobody waits for it any more.
+//! Ends work on the blocking pool when its caller is gone.
 //!
 //! A thread cannot be stopped from outside, so long work looks at a flag now and then. The flag is set when the future that
 //! waits for the work is dropped, which is what the end of a turn does.
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Cancelled(Arc<AtomicBool>);
 
 impl Cancelled {
-    /// Returns whether nobody waits for the work any more.
+    /// Returns whether the caller is gone.
     pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn work_ends_when_nobody_waits_for_it() {
+    async fn abandoned_work_is_cancelled() {
         let (began, has_begun) = tokio::sync::oneshot::channel();
         let (ended, has_ended) = tokio::sync::oneshot::channel();
         let work = tokio::spawn(blocking(move |cancelled| {

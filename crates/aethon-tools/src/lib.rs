@@ -1,6 +1,6 @@
 //! The tools of the assistant, and the guards between them and the machine.
 //!
-//! `set` lists which tools exist and contains the small ones. `conversation` looks into what was said, `files`
+//! `set` lists which tools exist and contains the small ones. `conversation` searches the conversation, `files`
 //! works on the files that [`Workspace`] lets through, `shell` runs commands and makes sure that everything they start
 //! ends, `web` fetches, searches and calls services, and lets requests out only to public addresses and the hosts that
 //! the owner has allowed. `messages` sends to channels, `desktop` reaches the person's desktop, `workflows` has the
@@ -11,8 +11,8 @@
 //!
 //! `strangers` knows what turns leave as it is that the owner's words did not begin.
 //!
-//! `confine` builds the walls around every child process, `protected_paths` and `sockets` list what is closed to it, and `sandbox`
-//! and `docker` isolate commands from the rest of the machine.
+//! `confine` builds the walls around every child process, `protected_paths` and `sockets` list the places closed to it,
+//! and `sandbox` and `docker` isolate commands from the rest of the machine.
 
 mod cancel;
 mod confine;
@@ -30,6 +30,7 @@ mod pages;
 mod pdf;
 mod programs;
 mod protected_paths;
+mod run_as;
 mod sandbox;
 mod sandbox_limits;
 mod set;

@@ -1,8 +1,8 @@
 //! `manage_memory`: the model's own access to long-term memory.
 //!
-//! The memory passed in refuses secrets by itself. Search results and lists are data: the model sees them
-//! between markers, whoever wrote them. A person reaches only their own memories and the shared ones, and a turn that text
-//! from outside began for the owner reaches none.
+//! The memory passed in refuses secrets by itself. Search results and lists are data: the model sees them between
+//! markers, no matter who wrote them. A person reaches only their own memories and the shared ones, and a turn that
+//! text from outside began for the owner reaches none.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub(crate) struct ManageMemory {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// What to do: `store` keeps a fact (with the id of an older one, it takes its place), `search` finds facts by a question,
-    /// `list` shows the newest, `forget` removes one by its id.
+    /// What to do: `store` keeps a fact (with the id of an older one, it takes its place), `search` finds facts by a
+    /// question, `list` shows the newest, `forget` removes one by its id.
     action: Action,
     /// For `store`: one fact in one whole sentence that can be understood by itself, with names and dates in place of "he",
     /// "there" and "tomorrow". Never a password, a key or a card number.
@@ -69,7 +69,7 @@ impl ManageMemory {
         .with_role("category", ArgumentRole::Remembered)
         .with_role("query", ArgumentRole::Text)
         .looking_with("action", &["search", "list"])
-        // What is remembered already is not remembered twice, and what is forgotten stays so.
+        // A known fact is not stored twice, and a forgotten one stays forgotten.
         .repeatable()
         // Everybody has their own.
         .open_to(Trust::Guest);
@@ -83,10 +83,7 @@ impl ManageMemory {
             let correction = Correction::new(Some(content), category, source).map_err(to_tool_error)?;
             let reach = Reach::of(&context.person);
             let entry = self.memory.correct(&reach, parsed(id)?, correction).await.map_err(to_tool_error)?;
-            return Ok(format!(
-                "Memory {} is corrected; what it said before is kept as its history.",
-                entry.id
-            ));
+            return Ok(format!("Memory {} is corrected; its earlier text is kept as its history.", entry.id));
         }
         let scope = match arguments.shared {
             Some(true) if context.person.is_guest() => {
@@ -174,7 +171,7 @@ impl Tool for ManageMemory {
     }
 }
 
-/// Refuses what a turn may not do with the memories in its reach, whatever stands in front of this tool.
+/// Refuses uses of memories that are not permitted in a turn, whatever stands in front of this tool.
 fn check_reach(context: &ToolContext, action: Action) -> Result<(), ToolError> {
     if context.trust() == Trust::Outside {
         return Err(ToolError::denied(
@@ -301,7 +298,7 @@ mod tests {
         check(&ben, [false, true, true]).await;
         check(&guest, [false; 3]).await;
         check(&Person::everybody(), [false, false, true]).await;
-        // What somebody cannot see, they cannot change either.
+        // A memory that cannot be seen cannot be changed either.
         for input in [
             json!({"action": "forget", "id": "1"}),
             json!({"action": "store", "id": "1", "content": "The owner walks."}),
@@ -348,7 +345,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_done_is_a_sentence() {
+    async fn impossible_requests_are_explained() {
         let memory = Arc::new(MemoryStore::default());
         let check = async |input: Value, expected: &str| {
             let error = call(&memory, input.clone()).await.unwrap_err();
@@ -368,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_recalled_is_data_and_carries_no_markers_of_its_own() {
+    async fn recalled_memories_are_marked_as_data_without_their_own_markers() {
         let memory = Arc::new(MemoryStore::default());
         let mut origins = Vec::new();
         for input in [

@@ -29,7 +29,7 @@ pub struct Options {
     /// The assistant's own files and directories, which no tool may open: configuration, database, credentials, `run`,
     /// `recordings`. A file includes its siblings with a longer name (`aethon.db-wal`, `config.toml.bak`).
     pub own: Vec<PathBuf>,
-    /// What is closed by the place where it lies, besides the assistant's own files.
+    /// The places that are closed, besides the assistant's own files.
     pub places: PlaceOptions,
     /// The configured port of the assistant, which is closed to all child processes.
     pub port: Option<u16>,
@@ -43,13 +43,13 @@ pub struct Options {
     pub desktop: DesktopOptions,
     /// The containers, if `security.sandbox` is `docker`.
     pub docker: Option<DockerSandbox>,
-    /// What the web tools may reach.
+    /// The addresses that the web tools may reach.
     pub web: WebOptions,
     /// Maximum characters of a repository map; 0 if there is no such tool.
     pub map_chars: usize,
 }
 
-/// What is closed to tools and commands by the place where it lies.
+/// The places that are closed to tools and commands.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PlaceOptions {

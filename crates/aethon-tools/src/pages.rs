@@ -1,8 +1,8 @@
 //! `update_context` and `record_learning`: the workspace pages that the assistant writes for its later self.
 //!
-//! `CONTEXT.md` says what is going on, `LEARNINGS.md` how to work for this person. Both are plain files that the person
-//! can read and edit; they are sent to the model with the next message, and the person is told of every change. A page
-//! is replaced as a whole (new file, flush, rename), so nobody reads half of one. Others in the household cannot write
+//! `CONTEXT.md` describes current affairs, `LEARNINGS.md` how to work for this person. Both are plain files that the person
+//! can read and edit; they are sent to the model with the next message, and the person is notified of every change. A page
+//! is replaced as a whole (new file, flush, rename), so no reader sees half of one. Others in the household cannot write
 //! them.
 
 use std::io::Read;
@@ -75,7 +75,7 @@ impl Pages {
     }
 }
 
-/// Updates the page about what is going on.
+/// Updates the page about current affairs.
 pub(crate) struct UpdateContext {
     spec: ToolSpec,
     pages: Arc<Pages>,
@@ -176,7 +176,7 @@ pub(crate) struct RecordLearning {
 
 #[derive(Deserialize, JsonSchema)]
 struct LearningArguments {
-    /// What was learnt, in one sentence that holds for later conversations.
+    /// The lesson, in one sentence that holds for later conversations.
     learning: String,
 }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_but_the_owner_settles_what_later_turns_are_told() {
+    async fn pages_for_later_turns_are_changed_by_the_owner_alone() {
         let house = House::new();
         let owners = Inbound::say(SessionId::parse("webchat:a").unwrap(), "x");
         let webhook = Inbound::say(SessionId::parse("webhook:a").unwrap(), "x");

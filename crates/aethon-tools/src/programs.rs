@@ -2,7 +2,7 @@
 //!
 //! They are started like commands: in the sandbox that `security.sandbox` names, or else inside the walls, in a session
 //! of their own, with a watcher that ends all of it when this program ends, however that happens. Their environment is
-//! `PATH`, `HOME` and the locale, plus what the owner configures. Containers are left to `docker`.
+//! `PATH`, `HOME` and the locale, plus the owner's settings. Containers are left to `docker`.
 
 use std::ffi::OsString;
 use std::io;

@@ -38,7 +38,7 @@ pub(crate) const STEP_VARIABLE: (&str, &str) = crate::confine::ALONE;
 #[cfg(not(target_os = "linux"))]
 pub(crate) const STEP_VARIABLE: (&str, &str) = ("AETHON_STEP", "");
 
-/// What the memory limit does not cover without a control group.
+/// The gaps of the memory limit without a control group.
 #[cfg(target_os = "linux")]
 const UNBOUND: &str = "security.sandbox_memory limits the private memory of each process of a command and its temporary files, \
                        but neither shared memory nor all processes together: this service has no control group of its own \
@@ -80,8 +80,8 @@ impl KernelSandbox {
         }
     }
 
-    /// Checks whether the sandbox works here, by a trial that runs no command of a model's. Returns what the owner should
-    /// know of it here; the error says what is missing.
+    /// Checks whether the sandbox works here, by a trial that runs no command of a model's. Returns notes for the
+    /// owner; the error says which part is missing.
     #[cfg(target_os = "linux")]
     pub fn check(&self) -> Result<Vec<String>, String> {
         let launcher = self.launcher().map_err(|error| error.to_string())?;

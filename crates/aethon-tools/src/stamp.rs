@@ -13,7 +13,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the state of what is there now; `None` if nothing is.
+    /// Returns the present state; `None` if nothing is there.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok()?;
         Some(Self {

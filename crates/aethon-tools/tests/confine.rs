@@ -1,4 +1,4 @@
-//! The walls round commands, tried by commands: what an approved command does to get at the assistant.
+//! The walls round commands, tried by commands: attacks of an approved command on the assistant.
 //!
 //! Each test says first what this machine's kernel can do. Where it can, the attempt must be refused by the kernel; where
 //! it cannot, the words that are shown to the owner must say so. For attempts that no shell can make, the test program
@@ -86,7 +86,7 @@ impl Stage {
     }
 }
 
-/// Whether the kernel has this wall; where not, that the owner is told so.
+/// Whether the kernel has this wall; if not, asserts that the report for the owner says so.
 fn stands(name: &str, wall: impl Fn(&Protection) -> bool, words: &str) -> bool {
     let protection = Protection::of_this_machine();
     let stands = wall(&protection);
@@ -147,7 +147,7 @@ async fn the_home_and_the_places_of_keys_are_closed_and_the_workspace_is_open() 
     for (allowed, expected) in [
         ("cat notes.md; echo more > new; mkdir deep; mv new deep/; cat deep/new; rm -r deep", "notes\nmore"),
         ("cat ~/project/readme.md; echo x > ~/project/new; mv ~/project/new .; ls new", "open\nnew"),
-        // Builds link what they have made into another directory.
+        // Builds link their results into another directory.
         ("echo linked > one; mkdir a; ln one a/two && cat a/two && rm -r one a", "linked"),
         ("cat ~/.config/app/settings; ls ~ >/dev/null && echo listed; pwd", "open\nlisted"),
         (
@@ -365,7 +365,7 @@ fn assert_gone(stage: &Stage) {
     }
 }
 
-/// A call in a turn that somebody else's words began.
+/// A call in a turn that a stranger's words began.
 fn context_of(trust: Trust) -> ToolContext {
     let inbound = Inbound::say(SessionId::of("webchat", "a").unwrap(), "use it");
     let inbound = match trust {
@@ -384,7 +384,7 @@ async fn run_as(stage: &Stage, trust: Trust, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_shapes_the_assistant_is_changed_by_commands_of_the_owner_only() {
+async fn shaping_files_are_closed_to_commands_of_strangers() {
     if !stands("files", |it| it.files, "files") {
         return;
     }

@@ -1,4 +1,4 @@
-//! The tools of the desktop against programs that write down what they were started with.
+//! The tools of the desktop against programs that record their arguments.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use aethon_tools::{DesktopOptions, Options, ToolSet, sets};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Writes its arguments down, each ended by a NUL, and what it was given to read.
+/// Records its arguments, each ended by a NUL, and its standard input.
 const RECORDER: &str = r#"#!/bin/sh
 printf '%s\0' "$@" > "$0.arguments"
 cat > "$0.input"
@@ -83,7 +83,7 @@ impl Desktop {
 const HOSTILE: &str = "x\" & (do shell script \"touch /tmp/owned\") & \"'; $(id) `id`\n\\";
 
 #[tokio::test]
-async fn what_a_model_sends_to_a_mac_is_arguments_and_never_a_script() {
+async fn model_input_reaches_a_mac_as_arguments_and_never_as_script() {
     let mac = Desktop::new(&["osascript", "pbcopy", "pbpaste", "open"], true, &[]);
     assert!(mac.set().absent.is_empty(), "{:?}", mac.set().absent);
     for (name, input, expected) in [
@@ -157,7 +157,7 @@ async fn a_linux_desktop_has_what_its_programs_give() {
 }
 
 #[test]
-fn what_a_machine_lacks_is_absent_and_says_why() {
+fn desktop_tools_without_their_program_are_absent_with_a_reason() {
     let check = |desktop: &Desktop, tool: &str, expected: &str| {
         let set = desktop.set();
         let absence = set.absent.iter().find(|absence| absence.tools.contains(&tool));

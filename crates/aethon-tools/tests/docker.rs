@@ -1,5 +1,5 @@
-//! The sandbox of docker against a strict stand-in for the daemon, on a socket of its own: what is asked of it, to the letter, and
-//! what becomes of containers. What a real daemon makes of it is in `docs/verification.md`.
+//! The sandbox of docker against a strict stand-in for the daemon, on a socket of its own: the requests, to the letter, and
+//! the fate of containers. Tests with a real daemon are in `docs/verification.md`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -59,7 +59,7 @@ impl Stage {
         Self { shell: common::tool(&options, "shell"), daemon, folder, docker }
     }
 
-    /// What the model is told of a command in this conversation.
+    /// The result of a command in this conversation, as the model reads it.
     async fn run(&self, name: &str, command: &str) -> Result<String, String> {
         self.run_for(&Inbound::say(session(name), "use it"), command).await
     }
@@ -216,7 +216,7 @@ fn is_sweep(executed: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn what_a_command_leaves_running_holds_nothing_up_and_is_ended() {
+async fn background_processes_delay_nothing_and_are_ended() {
     let stage = Stage::new();
     let told = stage.run("a", "leave").await.unwrap();
     assert_eq!(told, "done\n[exit status 0]");
@@ -243,7 +243,7 @@ async fn leftovers_of_a_program_that_died_are_removed_and_others_stay() {
 }
 
 #[tokio::test]
-async fn a_container_that_has_gone_is_replaced_and_what_goes_wrong_is_said() {
+async fn lost_containers_are_replaced_and_failures_are_explained() {
     let stage = Stage::new();
     stage.run("a", "say").await.unwrap();
     stage.daemon.forget_everything();
@@ -386,7 +386,7 @@ async fn containers_of_strangers_can_change_nothing_but_what_does_not_act_later(
         assert_eq!(made.last().unwrap()["HostConfig"]["Mounts"], json!(expected));
     }
     assert_eq!(stage.daemon.containers(), 3, "one for each trust, in one conversation");
-    // A container is replaced when what may be changed is no longer what it can change.
+    // A container is replaced when the parts that may be changed are no longer those that it mounts.
     std::fs::create_dir_all(at("/new")).unwrap();
     stage.run_for(&Inbound::say(session("a"), "x").via("webhook"), "say").await.unwrap();
     let made = stage.daemon.made();
@@ -438,7 +438,7 @@ async fn the_trial_proves_the_sandbox_or_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_daemon_whose_queue_is_full_is_told_as_that() {
+async fn a_full_queue_of_the_daemon_is_reported_as_such() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("docker.sock");
     // It accepts nothing; what does not fit into its queue is refused for the moment.

@@ -19,7 +19,7 @@ use aethon_core::tool::Tool;
 use aethon_tools::{GitHubOptions, Options, SearchOptions, SearchService, sets, tools};
 use async_trait::async_trait;
 
-/// What a tool does, as far as guards are concerned.
+/// The effects of a tool, as far as guards are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// It sends something out of this machine.

@@ -1,4 +1,4 @@
-//! The file tools on a real disk: what they write, list and find, and what nobody gets them to do.
+//! The file tools on a real disk: writing, listing, finding, and resistance to attacks.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -166,7 +166,7 @@ fn bare_repository(folder: &Path) {
 }
 
 #[tokio::test]
-async fn what_git_would_run_later_is_not_written() {
+async fn files_that_git_executes_are_not_written() {
     let disk = Disk::new(false);
     let write = |path: String| {
         let disk = &disk;
@@ -239,7 +239,7 @@ async fn what_git_would_run_later_is_not_written() {
     ] {
         write(path.to_owned()).await.unwrap_or_else(|error| panic!("{path}: {error}"));
     }
-    // What is read stays as it was.
+    // A file that was read stays unchanged.
     assert!(disk.call("file_read", json!({"path": "repo/.git/config"})).await.unwrap().contains("[core]"));
 }
 
@@ -413,7 +413,7 @@ async fn a_swap_while_tools_write_list_and_search_wins_nothing() {
                 ("file_search", json!({"pattern": "SECRET", "path": "swapped"})),
                 ("file_read", json!({"path": "swapped/file.txt"})),
             ] {
-                // Whether a call gets through is chance; what it must never do is not.
+                // Whether a call gets through is chance; that it never escapes is not.
                 if let Ok(told) = disk.call(name, input).await {
                     assert!(!told.contains("SECRET"), "{name}: {told}");
                 }
@@ -430,7 +430,8 @@ async fn a_swap_while_tools_write_list_and_search_wins_nothing() {
     }
 }
 
-/// Documents made by fpdf2 and qpdf: letters by the numbers of glyphs, in pages that are packed into streams, and locked ones.
+/// Documents made by fpdf2 and qpdf: letters by the numbers of glyphs, in pages that are packed into streams, and
+/// locked ones.
 #[tokio::test]
 async fn real_documents_are_read_and_locked_ones_are_named_as_such() {
     let disk = Disk::new(true);

@@ -1,5 +1,5 @@
-//! The tool `lsp` against a strict server: one that refuses what the protocol forbids, and that knows a small language in which
-//! a line `def NAME` defines, a line with NAME uses, and a line with `broken` is an error.
+//! The tool `lsp` against a strict server: one that refuses what the protocol forbids, and that knows a small language
+//! in which a line `def NAME` defines, a line with NAME uses, and a line with `broken` is an error.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -32,7 +32,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexS
 #[derive(Default)]
 struct Strict {
     started: AtomicUsize,
-    /// Whether it is asked for diagnostics, or tells them.
+    /// Whether it answers requests for diagnostics, or pushes them.
     is_asked: bool,
     /// After how many requests it dies; 0 for never.
     dies_after: usize,
@@ -250,7 +250,7 @@ impl Stage {
 const PROGRAM: &str = "def thing\nother ä thing here\nthing again\n";
 
 #[tokio::test]
-async fn definitions_references_hovers_and_symbols_are_told_with_their_lines() {
+async fn definitions_references_hovers_and_symbols_come_with_lines() {
     let stage = Stage::new(Strict::default());
     stage.write("a.tiny", PROGRAM);
     let tool = stage.tool();
@@ -282,7 +282,7 @@ async fn definitions_references_hovers_and_symbols_are_told_with_their_lines() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_as_the_file_changes_by_both_ways() {
+async fn diagnostics_follow_changes_of_the_file_pulled_or_pushed() {
     for is_asked in [false, true] {
         let stage = Stage::new(Strict { is_asked, ..Strict::default() });
         stage.write("a.tiny", PROGRAM);
@@ -313,7 +313,7 @@ async fn a_server_that_dies_is_started_again() {
 }
 
 #[tokio::test]
-async fn an_edit_is_told_what_the_server_finds_in_it() {
+async fn edits_return_the_servers_diagnostics() {
     let stage = Stage::new(Strict::default());
     let verify = VerifyOptions {
         command: None,

@@ -175,8 +175,8 @@ impl House {
         needs.courier = Some(Arc::new(ThroughStore(store.clone())));
         needs.memory = Some(store.clone());
         let mut all = tools(&sets(&Options::default(), &needs));
-        let sops: (Arc<dyn SopCatalog>, Arc<dyn SopRuns>) = (Arc::new(OneSop), store.clone());
-        all.extend(workflow_tools(sops, schedule.clone(), EventBus::default()));
+        let (sops, bus) = (Arc::new(OneSop), EventBus::default());
+        all.extend(workflow_tools(sops, store.clone(), schedule.clone(), bus));
         Self { store, schedule, tools: all }
     }
 
@@ -217,7 +217,7 @@ async fn a_fact_is_remembered_corrected_and_forgotten_once() {
     let forget = |id: &str| json!({"action": "forget", "id": id});
     let [first, again] = house.both(&Person::default(), "4", tool, forget("1")).await;
     assert_eq!((&*first, &*again), (FORGOTTEN, "There is no memory 1 any more."));
-    // What never was there is not said to be forgotten, nor does a guest learn what the owner has.
+    // An unknown memory is not reported as forgotten, nor does a guest learn of the owner's.
     let store = json!({"action": "store", "content": "Ada likes tea."});
     assert!(house.twice("5", tool, store).await.contains("memory 2"));
     for (person, id) in [(Person::default(), "9"), (Person::guest("telegram", "1"), "2")] {
@@ -237,7 +237,7 @@ async fn a_message_is_sent_once() {
     house.twice("2", "send_message", json!({"channel": "webchat", "text": "hello"})).await;
     let sent = house.store.deliveries();
     assert_eq!(sent.len(), 2, "to two recipients");
-    // What a model wants twice, it gets twice.
+    // A repeated wish of the model is served twice.
     let tool = common::named(&house.tools, "send_message");
     tool.call(&common::context(8_000), message).await.unwrap();
     assert_eq!(house.store.deliveries().len(), 3);
@@ -270,7 +270,7 @@ async fn a_job_is_made_and_removed_once() {
     let answers = house.both(&Person::default(), "4", remove, json!({"job_id": "coffee"})).await;
     assert!(!answers[0].contains("removed") && answers[1] == gone("coffee"), "{answers:?}");
     assert_eq!(names().len(), 2);
-    // The name may belong to another job, which nobody takes for the one that was asked for.
+    // The name may belong to another job, which must not be mistaken for the requested one.
     house.twice("5", "schedule_task", named("make tea")).await;
     let context = common::context(8_000);
     let call = ToolCall { id: "6".into(), name: "schedule_task".into(), input: Value::Null, opaque: None };
@@ -305,7 +305,7 @@ async fn a_step_is_done_once() {
 }
 
 #[test]
-fn what_acts_runs_again_only_where_it_recognises_what_it_did() {
+fn acting_tools_run_again_only_if_they_recognise_their_effect() {
     let again = ["manage_memory", "remove_scheduled_job", "schedule_task", "send_message", "sop_step"];
     for tool in House::new().tools {
         let spec = tool.spec();

@@ -1,4 +1,4 @@
-//! Commands as real processes: what they get, what is told of them, and that all of them end.
+//! Commands as real processes: their environment, their reports, and that all of them end.
 //!
 //! For the crash of the program the test program itself is the program: it is started again for one of the tests that
 //! are ignored otherwise, and killed.
@@ -31,7 +31,7 @@ const FOLDER: &str = "SHELL_TEST_FOLDER";
 /// Long enough that a process which ends by itself cannot pass for one that was ended.
 const LONG: &str = "1000";
 
-/// What is shown of running calls.
+/// The output shown of running calls.
 #[derive(Default)]
 struct Recorded(Mutex<Vec<ToolState>>);
 
@@ -139,7 +139,7 @@ fn family() -> String {
 const FAMILY: usize = 6;
 
 #[tokio::test]
-async fn what_a_command_writes_and_how_it_ends_is_told() {
+async fn output_and_exit_status_are_reported() {
     let stage = Stage::new();
     for (command, expected) in [
         ("echo hi", "hi\n[exit status 0]"),
@@ -160,7 +160,7 @@ async fn what_a_command_writes_and_how_it_ends_is_told() {
 }
 
 #[tokio::test]
-async fn it_runs_in_the_workspace_or_where_it_is_told() {
+async fn commands_run_in_the_workspace_or_a_given_folder() {
     let stage = Stage::new();
     let root = stage.folder.path().canonicalize().unwrap();
     std::fs::create_dir(stage.path("below")).unwrap();
@@ -178,7 +178,7 @@ async fn it_runs_in_the_workspace_or_where_it_is_told() {
 }
 
 #[tokio::test]
-async fn it_gets_an_environment_of_its_own() {
+async fn commands_get_an_environment_of_their_own() {
     let stage = Stage::with(|options| options.shell.tmpdir = Some("/tmp".into()));
     let told = stage.run("env; tr '\\0' '\\n' < /proc/self/environ").await;
     let names: BTreeSet<&str> =
@@ -210,7 +210,7 @@ async fn those_who_watch_see_the_output_while_it_comes_and_no_secret() {
     let surface = Arc::new(Recorded::default());
     let call = ToolCall { id: "c1".into(), name: "shell".into(), input: json!({}), opaque: None };
     let context = common::watched(12_000, surface.clone()).for_call(&call);
-    // It ends when the test has seen what came before.
+    // It ends when the test has seen the earlier output.
     let gate = stage.path("gate");
     let command = format!(
         "echo begun; echo token=sk-abcdefghijklmnopqrstuvwxyz012345; until [ -e '{}' ]; do sleep 0.02; done; echo ended",
@@ -248,12 +248,12 @@ async fn an_endless_output_is_kept_in_bounds() {
 }
 
 #[tokio::test]
-async fn what_runs_in_the_background_does_not_hold_the_call_and_ends_with_it() {
+async fn background_processes_do_not_delay_the_call_and_end_with_it() {
     let stage = Stage::new();
     let begun = Instant::now();
     let told = stage.run(&format!("{} echo started", family())).await;
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert!(told.contains("started\n[what it had left running in the background was ended]\n"), "{told}");
+    assert!(told.contains("started\n[its background processes were ended]\n"), "{told}");
     let pids = processes(&stage.path("pids"), 1);
     assert_gone(&pids, Duration::from_secs(2));
     // One that writes without end into the pipe is no reason to wait either.
@@ -307,7 +307,7 @@ async fn a_call_that_is_dropped_at_once_starts_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_command_may_take_is_bounded() {
+async fn resources_of_commands_are_bounded() {
     let stage = Stage::new();
     if !cfg!(target_os = "linux") {
         return;
@@ -349,7 +349,7 @@ async fn nothing_runs_outside_of_the_sandbox_when_there_is_to_be_one() {
 }
 
 #[tokio::test]
-async fn arguments_that_make_no_sense_are_told() {
+async fn invalid_arguments_are_explained() {
     let stage = Stage::new();
     for input in [
         json!({"command": "  "}),

@@ -56,7 +56,7 @@ async fn no_tool_may_take_as_long_as_it_likes() {
 }
 
 #[tokio::test]
-async fn the_time_is_told_here_and_elsewhere() {
+async fn current_time_knows_the_local_zone_and_others() {
     let set = Set::new();
     let there = set.call("current_time", json!({"timezone": "Asia/Tokyo"})).await.unwrap();
     assert_eq!(there, "Tuesday, 2026-02-03, 13:05:06 (Asia/Tokyo, UTC+09:00)");
@@ -81,7 +81,7 @@ async fn a_file_is_read_in_pieces() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_said() {
+async fn unknown_time_zones_are_reported() {
     let set = Set::new();
     set.write("program", b"\x7fELF\0\0");
     set.write("latin.txt", b"caf\xe9");

@@ -1,4 +1,4 @@
-//! Checks after edits: what an edit breaks is told with the edit.
+//! Checks after edits: a broken build is reported with the edit.
 
 #![allow(
     clippy::unwrap_used,
@@ -49,7 +49,7 @@ impl Stage {
         Self { hook: VerifyEdits::new(&tools, Live::default(), options), turn, context }
     }
 
-    /// What is told of an edit of this file that went well.
+    /// The result of an edit of this file that succeeded.
     async fn edit(&self, path: &str) -> ToolResult {
         self.edit_after(&[path], path).await
     }
@@ -77,7 +77,7 @@ impl Stage {
 }
 
 #[tokio::test]
-async fn an_edit_that_breaks_the_build_is_told_with_the_edit() {
+async fn a_broken_build_is_reported_with_the_edit() {
     let home = tempfile::tempdir().unwrap();
     std::fs::create_dir(home.path().join("bin")).unwrap();
     let script = home.path().join("bin/run.sh");
@@ -107,7 +107,7 @@ async fn the_file_is_checked_that_the_person_has_allowed() {
     std::fs::write(home.path().join("whole.sh"), "true\n").unwrap();
     std::fs::write(home.path().join("broken.sh"), "if\n").unwrap();
     let stage = Stage::new(home.path(), options(false));
-    // What the person changed it to counts, unless a rule refused that and it ran as it was.
+    // The person's change counts, unless a rule refused it and the original ran.
     for (seen, ran, passes) in [
         (["whole.sh", "broken.sh"], "broken.sh", false),
         (["broken.sh", "whole.sh"], "whole.sh", true),

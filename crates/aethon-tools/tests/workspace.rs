@@ -209,7 +209,7 @@ fn another_name_of_the_same_file_is_no_way_round() {
 }
 
 #[test]
-fn only_files_are_opened_and_nothing_hangs() {
+fn devices_and_pipes_are_not_opened_and_nothing_hangs() {
     let disk = Disk::new();
     let fifo = disk.in_workspace("fifo");
     mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();

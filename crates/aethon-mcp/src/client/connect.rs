@@ -45,7 +45,7 @@ pub(super) enum Lifecycle {
     Handshake,
 }
 
-/// Connects to a server. The error is a sentence that says what is wrong with it.
+/// Connects to a server. The error is a sentence that names the problem.
 pub(super) async fn connect(
     address: Arc<Address>,
     programs: Arc<dyn Programs>,

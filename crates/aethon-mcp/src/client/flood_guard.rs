@@ -1,4 +1,4 @@
-//! Counts the unsolicited messages of a server and drops those that nobody here handles.
+//! Counts the unsolicited messages of a server and drops those without a handler.
 //!
 //! The SDK spawns a task for every notification, so handling a flood would cost more than sending it. A server that
 //! keeps flooding is disconnected and retried later.
@@ -61,7 +61,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for FloodGuard<T> {
                 return Some(message);
             }
             if self.is_flooded() {
-                tracing::warn!("an MCP server says too much that nobody asked for; the connection is closed");
+                tracing::warn!("an MCP server sent too many unsolicited messages; the connection is closed");
                 self.signals.closed.notify_one();
                 return None;
             }

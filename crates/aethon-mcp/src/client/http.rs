@@ -1,7 +1,7 @@
 //! Carries the SDK's HTTP requests over the program's own transport.
 //!
 //! The SDK knows the protocol: sessions, resumable streams, the meaning of a status. This file converts its requests
-//! and our responses, and bounds what is read.
+//! and our responses, and bounds every read.
 
 use std::collections::HashMap;
 use std::io;
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ours_to_say_cannot_be_said_by_the_owner() {
+    fn reserved_headers_cannot_be_configured() {
         let custom = HashMap::from([
             (HeaderName::from_static("x-key"), HeaderValue::from_static("k")),
             (HeaderName::from_static("accept"), HeaderValue::from_static("x")),

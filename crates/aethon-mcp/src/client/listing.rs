@@ -69,7 +69,7 @@ pub(super) fn read(peer: Peer<RoleClient>, server: Arc<str>) -> BoxFuture<'stati
                 break;
             }
         }
-        // Checking a large list takes a while, and nobody else should wait for it.
+        // Checking a large list takes a while and must not delay others.
         let taken = tokio::task::spawn_blocking(move || take_over(offered, &server)).await;
         taken.map_err(|_| {
             "its list of tools could not be checked because of a fault in the program".to_owned()
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_is_left_out_and_counted() {
+    fn excess_tools_are_left_out_and_counted() {
         let check = |offered: Vec<Tool>, taken: usize| {
             let all = offered.len();
             let listing = take_over(offered, "s");

@@ -1,10 +1,10 @@
 //! The tools of other MCP servers, for the assistant.
 //!
 //! `servers` is the set of all servers and a source of tools; `board` holds the current state of each. Every server has
-//! a `keeper`, which connects (`connect`), runs one connection (`session`), and retries when it ends. What a server
-//! says is bounded and checked before anybody sees it: `flood_guard` counts its messages, `listing` reads its list of
-//! tools and `relisting` says how often, `returned` its results. `tool` is one borrowed tool, `http` the transport to a server behind a URL, `refusal`
-//! describes what such a server refused.
+//! a `keeper`, which connects (`connect`), runs one connection (`session`), and retries when it ends. Results of a
+//! server says is bounded and checked before anybody sees it: `flood_guard` counts its messages, `listing` reads its
+//! list of tools and `relisting` says how often, `returned` its results. `tool` is one borrowed tool, `http` the
+//! transport to a server behind a URL, `refusal` describes what such a server refused.
 
 mod board;
 mod connect;

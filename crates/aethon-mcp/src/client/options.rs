@@ -35,7 +35,7 @@ pub struct ServerOptions {
 pub(super) struct OfferRules {
     pub(super) call_timeout: Duration,
     pub(super) is_trusted: bool,
-    /// Whether the server is a program on this machine, with the owner's reach whoever's turn it works for.
+    /// Whether the server is a program on this machine, with the owner's reach in every turn.
     pub(super) is_local: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Describes what a server behind a URL refused, in our own words; its own text is untrusted and left out.
+//! Describes the refusal of a server behind a URL, in our own words; its own text is untrusted and left out.
 
 use std::error::Error;
 use std::io;

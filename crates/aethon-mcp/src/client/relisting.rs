@@ -2,7 +2,7 @@
 //!
 //! A list may be large, and reading it costs the assistant more than announcing a change costs the server. So the wait
 //! between two reads doubles with each change that is announced soon after a read, up to the interval at which the list is
-//! read anyway. A server that has been quiet for a while begins anew.
+//! read anyway. A server that has been quiet for a while starts from zero.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Converts the result of a server to tool output. Limiting what a model sees of it is left to the output cap.
+//! Converts the result of a server to tool output. Limiting its length is left to the output cap.
 
 use aethon_core::tool::{ToolError, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
@@ -30,7 +30,7 @@ fn text(block: ContentBlock) -> Option<String> {
     match block {
         ContentBlock::Text(text) => Some(text.text),
         ContentBlock::Audio(audio) => {
-            Some(format!("[a recording ({}) that cannot be heard here]", audio.mime_type))
+            Some(format!("[a recording ({}) that cannot be played here]", audio.mime_type))
         }
         ContentBlock::ResourceLink(link) => Some(format!("[{}: {}]", link.name, link.uri)),
         ContentBlock::Resource(embedded) => match embedded.resource {
@@ -67,7 +67,7 @@ mod tests {
         let output = returned.unwrap();
         assert_eq!(
             output.to_text(),
-            "one\n[a recording (audio/wav) that cannot be heard here]\ninside\n[file:///b: data that is no text]\n[c: file:///c]"
+            "one\n[a recording (audio/wav) that cannot be played here]\ninside\n[file:///b: data that is no text]\n[c: file:///c]"
         );
         assert_eq!(output.blocks.len(), 2);
     }

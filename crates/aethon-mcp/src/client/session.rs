@@ -103,7 +103,7 @@ impl Session {
                 () = sleep(MAX_WAIT) => {}
             }
         };
-        // Withdraw the tools first, so that nobody calls a server that is going away.
+        // Withdraw the tools first, so that no call goes to a server that is going away.
         board.put(&name, ServerState::Starting, Vec::new());
         self.end(why).await
     }
@@ -119,7 +119,7 @@ impl Session {
     }
 }
 
-/// What a server listed.
+/// The list of a server.
 struct Listed {
     state: ServerState,
     tools: Vec<Arc<dyn Tool>>,

@@ -26,9 +26,9 @@ impl StderrTail {
         Self { reader: tokio::spawn(read(errors, tail.clone())), tail }
     }
 
-    /// Appends what the program said last, if anything, to a sentence.
+    /// Appends the program's last words, if any, to a sentence.
     pub(super) async fn append_to(mut self, sentence: String) -> String {
-        // A surviving child of the program may hold the pipe open; then use what has arrived so far.
+        // A surviving child of the program may hold the pipe open; then use the output received so far.
         let _ = timeout(DRAIN_TIMEOUT, &mut self.reader).await;
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let words = brief(String::from_utf8_lossy(&tail).trim());

@@ -63,7 +63,7 @@ impl Tool for BorrowedTool {
         &self.spec
     }
 
-    /// Calls the server. Dropping the future tells the server that nobody waits any more.
+    /// Calls the server. Dropping the future cancels the request at the server.
     async fn call(&self, _context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let mut request = CallToolRequestParams::new(self.remote.clone());
         if let Value::Object(arguments) = input {
@@ -73,7 +73,7 @@ impl Tool for BorrowedTool {
             Ok(CallToolResponse::Complete(result)) => returned::output(result),
             Ok(_) => {
                 let name = &self.spec.name;
-                Err(ToolError::failed(format!("`{name}` asks for something that nobody can give it here")))
+                Err(ToolError::failed(format!("`{name}` asks for input that cannot be given here")))
             }
             Err(error) => Err(self.failed(&error)),
         }

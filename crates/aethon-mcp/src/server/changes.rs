@@ -16,7 +16,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Counts the changes of the tool list.
 pub(super) type Changes = watch::Receiver<u64>;
 
-/// Watches the tools until nobody listens any more.
+/// Watches the tools until the last listener is gone.
 pub(super) async fn watch(toolbox: Arc<dyn Toolbox>, changes: watch::Sender<u64>) {
     let mut known = toolbox.specs();
     let mut look = interval(POLL_INTERVAL);

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 pub struct Prompt {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Its arguments.
     pub arguments: Vec<PromptArgument>,
@@ -19,7 +19,7 @@ pub struct Prompt {
 pub struct PromptArgument {
     /// Its name.
     pub name: String,
-    /// What to fill in.
+    /// Its meaning.
     pub description: String,
     /// Whether it is mandatory.
     pub required: bool,

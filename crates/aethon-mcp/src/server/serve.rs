@@ -8,22 +8,22 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use super::batch;
+use super::arrays::ArrayFilter;
 use super::calls::Calls;
 use super::changes;
 use super::handler::Handler;
+use super::lenient::LenientTransport;
 use super::prompts::Prompts;
-use super::startup_filter::StartupFilter;
 use crate::error::Error;
 
 /// Maximum length of a line; longer ones are dropped.
 const MAX_LINE: usize = 16 << 20;
 
-/// What a client is offered.
+/// The offer to a client.
 pub struct Options {
     /// The tools, behind all guards.
     pub toolbox: Arc<dyn Toolbox>,
-    /// Where calls run: a session of this connection, on a surface where nobody can be asked.
+    /// Where calls run: a session of this connection, on an unattended surface.
     pub context: ToolContext,
     /// Prompts, if there are any.
     pub prompts: Option<Arc<dyn Prompts>>,
@@ -42,29 +42,16 @@ pub async fn serve(
     let Options { toolbox, context, prompts, version } = options;
     let (sender, changes) = watch::channel(0);
     let handler = Handler { calls: Calls::new(toolbox.clone(), context), prompts, changes, version };
-    let (sdk, reading, writing) = batch::connect(input, output, MAX_LINE);
-    let transport = AsyncRwTransport::new_server(sdk.input, sdk.output);
-    let transport = StartupFilter::new(transport.with_max_line_length(MAX_LINE));
-    // The connection has ended once the SDK has closed its side and all its output is written; stop reading then.
-    let conversation = async {
-        let read = async {
-            reading.await;
-            std::future::pending().await
-        };
-        let talk = async { tokio::join!(converse(handler, transport), writing).0 };
-        tokio::select! {
-            outcome = talk => outcome,
-            () = read => Ok(()),
-        }
-    };
+    let transport = AsyncRwTransport::new_server(ArrayFilter::new(input), output);
+    let transport = LenientTransport::new(transport.with_max_line_length(MAX_LINE));
     tokio::select! {
-        outcome = conversation => outcome,
+        outcome = converse(handler, transport) => outcome,
         () = changes::watch(toolbox, sender) => Ok(()),
         () = stop => Ok(()),
     }
 }
 
-async fn converse<T>(handler: Handler, transport: StartupFilter<T>) -> Result<(), Error>
+async fn converse<T>(handler: Handler, transport: LenientTransport<T>) -> Result<(), Error>
 where
     T: rmcp::transport::Transport<rmcp::RoleServer> + 'static,
 {

@@ -1,4 +1,4 @@
-//! What the cache marks save: a model of the provider's cache, with its rules and prices, and a turn of many steps.
+//! The savings of the cache marks: a model of the provider's cache, with its rules and prices, and a turn of many steps.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::wire;
 use crate::options::Provider;
-use crate::testing::{call, message, request, result, terms_of, tool};
+use crate::testing::{call, message, policy_of, request, result, tool};
 
 /// The provider's cache: prompt prefixes that ended at a mark.
 #[derive(Default)]
@@ -20,7 +20,7 @@ const WRITE: f64 = 1.25;
 const READ: f64 = 0.1;
 
 impl Cache {
-    /// Returns what the input of a request costs, in units of one fresh byte, and caches what the request marks.
+    /// Returns the cost of a request's input, in units of one fresh byte, and caches the marked parts.
     fn bill(&mut self, body: &Value) -> f64 {
         let blocks = blocks(body);
         let marks: Vec<usize> =
@@ -85,12 +85,12 @@ fn with_marks_on_the_prefix(mut body: Value) -> Value {
 
 #[test]
 fn marks_on_the_newest_block_save_money_in_a_long_turn() {
-    let terms = terms_of(Provider::Anthropic, "claude-sonnet-4-5");
+    let policy = policy_of(Provider::Anthropic, "claude-sonnet-4-5");
     let check = |steps: usize, calls: usize, least_saved: f64| {
         let (mut plain, mut marked) = (Cache::default(), Cache::default());
         let (mut before, mut now) = (0.0, 0.0);
         for request in turn(steps, calls) {
-            let body = wire::body(&request, &terms);
+            let body = wire::body(&request, &policy);
             before += plain.bill(&with_marks_on_the_prefix(body.clone()));
             now += marked.bill(&body);
         }

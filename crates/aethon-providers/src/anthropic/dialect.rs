@@ -9,10 +9,10 @@ use ureq::http::{HeaderName, HeaderValue};
 use super::{stream, wire};
 use crate::headers;
 use crate::options::AnthropicVersion;
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The messages API.
@@ -43,12 +43,12 @@ impl Dialect for Anthropic {
         Framing::Events
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        let body = terms.finish(wire::body(request, terms));
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        let body = policy.finish(wire::body(request, policy));
         self.outgoing(Method::Post, "/v1/messages", "text/event-stream", body)
     }
 
-    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+    fn decoder(&self, input_tokens: u64, _policy: &RequestPolicy) -> Box<dyn Decoder> {
         Box::new(stream::MessagesDecoder::new(self.service.clone(), input_tokens))
     }
 

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{stream, wire};
-use crate::lessons::Lesson;
 use crate::options::{Options, Provider};
+use crate::policy::RequestPolicy;
+use crate::restrictions::LearnedRestriction;
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
-use crate::testing::{call, conversation, message, request, result, service, terms, tool, two_steps};
+use crate::testing::{call, conversation, message, policy, request, result, service, tool, two_steps};
 
 fn reader() -> Box<dyn Decoder> {
     Box::new(stream::MessagesDecoder::new(service(Provider::Anthropic, "claude-sonnet-4-5"), 1000))
@@ -112,7 +112,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn an_error_or_a_cut_comes_after_what_was_said() {
+fn errors_and_cuts_come_after_the_text_so_far() {
     let check = |recording, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), "Part");
@@ -154,8 +154,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let terms = terms(options);
-    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
+    let policy = policy(options);
+    serde_json::from_slice(&policy.finish(wire::body(request, &policy))).unwrap()
 }
 
 fn cached(mut block: Value) -> Value {
@@ -240,7 +240,7 @@ fn thoughts_go_back_unchanged_and_unmarked() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let outcome = play(recording!("aimock_two_tools.sse"));
     assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
     let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
@@ -311,21 +311,22 @@ fn a_budget_is_not_given_in_the_middle_of_a_turn_that_began_without_thoughts() {
 }
 
 #[test]
-fn what_was_refused_is_left_out() {
+fn refused_settings_are_left_out() {
     let options = Options {
         temperature: Some(0.5),
         top_p: Some(0.9),
         effort: Some(Effort::High),
         ..Options::new(Provider::Anthropic, "claude-opus-4-5-next")
     };
-    let written = |lessons: &[Lesson]| {
-        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms(&options) };
-        let body = wire::body(&conversation(), &terms);
+    let written = |restrictions: &[LearnedRestriction]| {
+        let policy =
+            RequestPolicy { restrictions: restrictions.iter().copied().collect(), ..policy(&options) };
+        let body = wire::body(&conversation(), &policy);
         ["thinking", "temperature", "top_p"].map(|key| body.get(key).is_some())
     };
     assert_eq!(written(&[]), [true, false, false]);
-    assert_eq!(written(&[Lesson::NoEffort]), [false, true, true]);
-    assert_eq!(written(&[Lesson::NoEffort, Lesson::NoTopP]), [false, true, false]);
+    assert_eq!(written(&[LearnedRestriction::NoEffort]), [false, true, true]);
+    assert_eq!(written(&[LearnedRestriction::NoEffort, LearnedRestriction::NoTopP]), [false, true, false]);
 }
 
 #[test]

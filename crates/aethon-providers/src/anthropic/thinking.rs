@@ -7,9 +7,9 @@ use aethon_core::message::{Block, Message, Role};
 use aethon_core::model::{Effort, ModelRequest};
 use serde_json::{Value, json};
 
-use crate::terms::Terms;
+use crate::policy::RequestPolicy;
 
-/// What a request says about thinking.
+/// The thinking settings of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thinking {
     /// Nothing: the service's default applies.
@@ -24,17 +24,17 @@ pub(crate) enum Thinking {
     Budget(u64),
 }
 
-/// Decides what a request says, given its effort. `dialect` is the one whose thoughts go back.
-pub(crate) fn of(request: &ModelRequest, terms: &Terms, dialect: &str) -> Thinking {
-    let Some(effort) = terms.effort(request) else { return Thinking::Unsaid };
-    let word = terms.rules.effort_word(effort).unwrap_or(effort.as_str());
+/// Decides the settings of a request, given its effort. `dialect` is the one whose thoughts go back.
+pub(crate) fn of(request: &ModelRequest, policy: &RequestPolicy, dialect: &str) -> Thinking {
+    let Some(effort) = policy.effort(request) else { return Thinking::Unsaid };
+    let word = policy.rules.effort_word(effort).unwrap_or(effort.as_str());
     match effort {
-        Effort::None if terms.rules.thinking_always_on => Thinking::Less("low"),
+        Effort::None if policy.rules.thinking_always_on => Thinking::Less("low"),
         Effort::None => Thinking::Off,
-        _ if terms.rules.adaptive_thinking => Thinking::Adaptive(word),
+        _ if policy.rules.adaptive_thinking => Thinking::Adaptive(word),
         // With a budget, a step must begin with the thoughts of the previous step.
         _ if lacks_thoughts(request, dialect) => Thinking::Unsaid,
-        _ => Terms::thinking_budget(effort, terms.output_room(request))
+        _ => RequestPolicy::thinking_budget(effort, policy.output_room(request))
             .map_or(Thinking::Unsaid, Thinking::Budget),
     }
 }

@@ -6,18 +6,18 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Value, json};
 
 use super::{DIALECT, thinking};
+use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
 use crate::settings::set;
-use crate::terms::Terms;
 
 /// Builds the body of a request.
-pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
-    let mut messages = messages(request, terms);
-    let thinking = thinking::of(request, terms, DIALECT);
+pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
+    let mut messages = messages(request, policy);
+    let thinking = thinking::of(request, policy, DIALECT);
     let mut body = json!({
-        "model": terms.capabilities.model,
+        "model": policy.capabilities.model,
         // The service requires a limit.
-        "max_tokens": terms.output_room(request),
+        "max_tokens": policy.output_room(request),
         "stream": true,
     });
     if !request.system.trim().is_empty() {
@@ -25,7 +25,7 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
         mark(&mut block);
         body["system"] = json!([block]);
     }
-    if terms.offers_tools(request) {
+    if policy.offers_tools(request) {
         let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
         tools.last_mut().into_iter().for_each(mark);
         body["tools"] = tools.into();
@@ -34,8 +34,8 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
     let in_wire_form = |(role, content)| json!({ "role": role, "content": content });
     body["messages"] = messages.into_iter().map(in_wire_form).collect();
     if !thinking.is_on() {
-        set(&mut body, "temperature", terms.temperature());
-        set(&mut body, "top_p", terms.top_p());
+        set(&mut body, "temperature", policy.temperature());
+        set(&mut body, "top_p", policy.top_p());
     }
     thinking.write(&mut body);
     body
@@ -57,16 +57,16 @@ fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
     }
 }
 
-fn messages(request: &ModelRequest, terms: &Terms) -> Vec<(&'static str, Vec<Value>)> {
+fn messages(request: &ModelRequest, policy: &RequestPolicy) -> Vec<(&'static str, Vec<Value>)> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
-    for turn in prompt::turns(request, &terms.capabilities) {
+    for turn in prompt::turns(request, &policy.capabilities) {
         let (role, content): (_, Vec<Value>) = match turn {
             Turn::User(parts) | Turn::Shown(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => ("user", results.iter().map(|result| tool_result(result)).collect()),
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };
         match messages.last_mut() {
-            // Results and what a person adds to them form one user turn.
+            // Results and a person's additions form one user turn.
             Some((last, blocks)) if *last == role => blocks.extend(content),
             _ => messages.push((role, content)),
         }

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::signer::Signer;
 use super::{sigv4, stream, wire};
-use crate::capabilities::bare_name;
 use crate::headers;
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Probe};
+use crate::rules::bare_name;
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The Converse API, streamed if the model supports it.
@@ -50,20 +50,20 @@ impl Dialect for Bedrock {
         Framing::Binary
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        let body = wire::body(request, terms);
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        let body = wire::body(request, policy);
         let (operation, accept) = match self.streams(&body) {
             true => ("converse-stream", "application/vnd.amazon.eventstream"),
             false => ("converse", "application/json"),
         };
-        outgoing(&self.service, operation, accept, terms.finish(body))
+        outgoing(&self.service, operation, accept, policy.finish(body))
     }
 
     async fn authorize(&self, outgoing: Outgoing) -> Result<Outgoing, ModelError> {
         self.signer.sign(outgoing).await
     }
 
-    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+    fn decoder(&self, input_tokens: u64, _policy: &RequestPolicy) -> Box<dyn Decoder> {
         Box::new(stream::ConverseDecoder::new(self.service.clone(), input_tokens))
     }
 

@@ -1,6 +1,6 @@
 //! AWS Signature Version 4, with the signature in the `Authorization` header.
 //!
-//! Covers what a JSON service needs: no sorting of query parameters by value, no chunked bodies. The path is taken as
+//! Covers the needs of a JSON service: no sorting of query parameters by value, no chunked bodies. The path is taken as
 //! sent and percent-encoded once more, as every service but S3 expects: `%3A` is signed as `%253A`.
 
 use std::fmt::Write;

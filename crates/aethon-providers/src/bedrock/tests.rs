@@ -11,7 +11,7 @@ use crate::options::{Options, Provider};
 use crate::stream::binary::writing;
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, terms, tool};
+use crate::testing::{call, conversation, message, policy, request, result, service, tool};
 
 const CLAUDE: &str = "global.anthropic.claude-sonnet-4-5-20250929-v1:0";
 
@@ -101,7 +101,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn failures_have_their_class_and_come_after_what_was_said() {
+fn failures_have_their_class_and_come_after_the_text_so_far() {
     let check = |recording, text: &str, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), text);
@@ -128,7 +128,7 @@ fn damage_on_the_way_is_noticed() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let bytes = include_bytes!("../../tests/data/bedrock/aimock_two_tools.bin");
     let outcome = replay(Framing::Binary, &reader, bytes);
     assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
@@ -170,8 +170,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let terms = terms(options);
-    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
+    let policy = policy(options);
+    serde_json::from_slice(&policy.finish(wire::body(request, &policy))).unwrap()
 }
 
 fn cache_point() -> Value {

@@ -9,16 +9,16 @@ use serde_json::{Map, Value, json};
 
 use super::DIALECT;
 use crate::anthropic::thinking;
-use crate::capabilities::bare_name;
+use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
+use crate::rules::bare_name;
 use crate::settings::set;
-use crate::terms::Terms;
 
 /// Builds the body of a request. The model is part of the path.
-pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
-    let rules = &terms.rules;
-    let turns = prompt::turns(request, &terms.capabilities);
-    let mut tools = tools(request, terms, &turns);
+pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
+    let rules = &policy.rules;
+    let turns = prompt::turns(request, &policy.capabilities);
+    let mut tools = tools(request, policy, &turns);
     let mut messages = messages(&turns);
     let mut body = json!({});
     if !request.system.trim().is_empty() {
@@ -30,19 +30,19 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
         mark(&mut tools, rules.tool_cache_points);
         body["toolConfig"] = json!({ "tools": tools });
     }
-    if terms.offers_tools(request) && rules.cache_points {
+    if policy.offers_tools(request) && rules.cache_points {
         mark_newest(&mut messages);
     }
     let in_wire_form = |(role, content)| json!({ "role": role, "content": content });
     body["messages"] = messages.into_iter().map(in_wire_form).collect();
-    let fields = model_fields(request, terms);
+    let fields = model_fields(request, policy);
     let mut inference = json!({});
-    set(&mut inference, "maxTokens", terms.output_limit(request));
+    set(&mut inference, "maxTokens", policy.output_limit(request));
     // Claude accepts neither while it thinks.
     let thinks = fields.get("thinking").is_some_and(|thinking| thinking["type"] != "disabled");
     if !thinks {
-        set(&mut inference, "temperature", terms.temperature());
-        set(&mut inference, "topP", terms.top_p());
+        set(&mut inference, "temperature", policy.temperature());
+        set(&mut inference, "topP", policy.top_p());
     }
     if inference.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["inferenceConfig"] = inference;
@@ -54,13 +54,13 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
 }
 
 /// Returns the fields that the service passes on to the model: how much to think, in its vendor's form.
-fn model_fields(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
-    let name = bare_name(&terms.capabilities.model);
+fn model_fields(request: &ModelRequest, policy: &RequestPolicy) -> Map<String, Value> {
+    let name = bare_name(&policy.capabilities.model);
     let mut fields = json!({});
     if name.starts_with("claude") {
-        thinking::of(request, terms, DIALECT).write(&mut fields);
+        thinking::of(request, policy, DIALECT).write(&mut fields);
     } else if name.starts_with("gpt-oss") {
-        let effort = terms.effort(request).and_then(|effort| terms.rules.effort_word(effort));
+        let effort = policy.effort(request).and_then(|effort| policy.rules.effort_word(effort));
         set(&mut fields, "reasoning_effort", effort);
     }
     if let Value::Object(fields) = fields { fields } else { Map::new() }
@@ -73,7 +73,7 @@ fn mark(blocks: &mut Vec<Value>, takes_it: bool) {
     }
 }
 
-/// Marks the newest content, and what was newest in the previous request, as for Anthropic.
+/// Marks the newest content, and the newest of the previous request, as for Anthropic.
 fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
     let of_the_user = messages.iter_mut().rev().filter(|(role, _)| *role == "user");
     for (_, content) in of_the_user.take(2) {
@@ -81,8 +81,8 @@ fn mark_newest(messages: &mut [(&str, Vec<Value>)]) {
     }
 }
 
-fn tools(request: &ModelRequest, terms: &Terms, turns: &[Turn<'_>]) -> Vec<Value> {
-    if terms.offers_tools(request) {
+fn tools(request: &ModelRequest, policy: &RequestPolicy, turns: &[Turn<'_>]) -> Vec<Value> {
+    if policy.offers_tools(request) {
         return request.tools.iter().map(tool).collect();
     }
     // The service refuses a conversation with calls but no tools, so the called tools are declared again.
@@ -118,7 +118,7 @@ fn messages(turns: &[Turn<'_>]) -> Vec<(&'static str, Vec<Value>)> {
             Turn::Assistant(said) => ("assistant", said.iter().filter_map(said_block).collect()),
         };
         match messages.last_mut() {
-            // Results and what a person adds to them form one user turn.
+            // Results and a person's additions form one user turn.
             Some((last, blocks)) if *last == role => blocks.extend(content),
             _ => messages.push((role, content)),
         }

@@ -41,7 +41,7 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong with the text, none of which is used then.
+    /// A sentence that names the fault of the text, none of which is used then.
     pub fn with_own(text: &str) -> Result<Self, String> {
         own::read(text).map(|models| Self { own: models.into() })
     }
@@ -66,7 +66,7 @@ impl Catalog {
         built_in::SOURCE.trim()
     }
 
-    /// Returns what is known or assumed about a model of this provider at this address (empty for the provider's
+    /// Returns the known or assumed facts about a model of this provider at this address (empty for the provider's
     /// own).
     pub fn facts(&self, provider: Provider, model: &str, host: &str) -> ModelFacts {
         let is_offline = matches!(provider, Provider::Fake | Provider::Echo);

@@ -1,7 +1,7 @@
 //! The facts about one model: sizes, price, abilities, and its retirement date.
 //!
 //! Dialects consult these facts and never a model's name, so that a new model needs a new row of data but no new
-//! code. Vendors' statements are no guarantee: the owner's `model.context_window` and `budget.pricing`, and what the
+//! code. Vendors' statements are no guarantee: the owner's `model.context_window` and `budget.pricing`, and facts that the
 //! service itself reports, override them wherever they are used.
 
 use aethon_core::ledger::Price;

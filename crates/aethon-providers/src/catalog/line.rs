@@ -92,7 +92,7 @@ impl Row {
         }
     }
 
-    /// Returns the row of a transcription model, reduced to what the meter and the owner need.
+    /// Returns the row of a transcription model, reduced to the needs of the meter and the owner.
     pub(super) fn of_speech(facts: &ModelFacts) -> Self {
         Self { speech: true, window: 0, output: 0, ..Self::of(facts) }
     }

@@ -130,7 +130,7 @@ impl Entry {
         Ok(())
     }
 
-    /// Returns what the entry itself says about the model called `name`, without assumptions. An error names the
+    /// Returns the entry's own statements about the model called `name`, without assumptions. An error names the
     /// field.
     pub(crate) fn report(&self, name: &str) -> Result<SelfReport, String> {
         let mut facts = ModelFacts::assumed(true);
@@ -475,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_model_has_is_refused_with_the_field() {
+    fn impossible_figures_are_refused_with_the_field() {
         let check = |fields: Value, field: &str| {
             let refusal = facts("m", fields.clone()).unwrap_err();
             assert!(refusal.contains(field), "{fields}: {refusal}");

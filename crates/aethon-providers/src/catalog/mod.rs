@@ -3,7 +3,7 @@
 //! [`facts`] is what dialects consult. The built-in table is data: `cargo xtask catalog` generates `data/models.json`
 //! from LiteLLM's table (`generate`), and `built_in` looks up its rows. `own` is the owner's `models.json`, in
 //! LiteLLM's terms (`litellm`), which overrides it; [`Catalog`] combines the two. `name` and `vendor` know the many
-//! ids of one model, and whose price applies where. What a service reports about its own model overrides all of this,
+//! ids of one model, and whose price applies where. A service's report about its own model overrides all of this,
 //! in `crate::learned`.
 
 mod built_in;

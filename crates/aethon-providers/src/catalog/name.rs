@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_model_has_one_canonical_name() {
+    fn names_of_the_same_model_share_a_canonical_name() {
         let check = |model: &str, expected: &str| assert_eq!(canonical(model), expected, "{model}");
         check("claude-sonnet-4-5", "claude-sonnet-4-5");
         check("claude-sonnet-4-5-20250929", "claude-sonnet-4-5");

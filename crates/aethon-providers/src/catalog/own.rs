@@ -84,7 +84,7 @@ impl OwnModel {
 ///
 /// # Errors
 ///
-/// A sentence for the owner that says what is wrong with it.
+/// A sentence for the owner that names the fault.
 pub fn trim_models(text: &str) -> Result<String, String> {
     if text.len() > MAX_TABLE_BYTES {
         return Err(format!("it has more than {MAX_TABLE_BYTES} bytes"));

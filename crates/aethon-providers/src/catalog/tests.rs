@@ -67,7 +67,7 @@ fn a_model_that_is_in_no_table_is_assumed_and_has_no_price() {
 }
 
 #[test]
-fn abilities_are_told_apart() {
+fn abilities_are_read_per_model() {
     let of = |provider, model: &str| facts(provider, model, "");
     let efforts =
         |facts: ModelFacts| facts.efforts.words().map(EffortWord::as_str).collect::<Vec<_>>().join(" ");
@@ -107,7 +107,7 @@ fn no_default_model_has_an_end() {
         let model = provider.default_model();
         let found = facts(provider, model, "");
         assert_eq!(found.retires_on, None, "{model} of {provider} ends");
-        // Ollama itself describes what it serves.
+        // Ollama itself describes its models.
         assert!(found.is_known || provider == Provider::Ollama, "{model} of {provider} is in no table");
         assert!(found.tools || provider == Provider::Echo, "{model} of {provider} calls no tools");
         assert!(found.price.is_some(), "{model} of {provider} has no price");

@@ -1,4 +1,4 @@
-//! What a refusal reveals about the model: its context window, or that it does not support tools or pictures.
+//! Reads facts about the model from a refusal: its context window, or that it does not support tools or pictures.
 //!
 //! Self-hosted servers say so only in a message, each in its own words. The phrases here were found in the sources
 //! and issue trackers of Ollama, llama.cpp, vLLM, OpenRouter and the vendors.
@@ -54,7 +54,7 @@ const NO_PICTURES: &[&str] = &[
 /// No model is served with a window outside this range.
 const WINDOWS: std::ops::RangeInclusive<u64> = 256..=100_000_000;
 
-/// Returns what the refusal says about the model.
+/// Returns the facts about the model in a refusal.
 pub(crate) fn of(error: &ModelError) -> SelfReport {
     let words = error.detail().unwrap_or_default().to_lowercase();
     let has_no_tools = NO_TOOLS.iter().any(|sign| words.contains(sign)) && !words.contains("streaming mode");

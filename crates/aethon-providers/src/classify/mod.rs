@@ -1,7 +1,7 @@
 //! Classifies failures of a service and describes each in one sentence for a person.
 //!
-//! `report` extracts what a service says about a failure, in any of the common formats; `kind` decides the class;
-//! `sentence` says what happened and what to do; `wait` reads how long the service asks to wait; `hint` reads what a
+//! `report` extracts a service's account of a failure, in any of the common formats; `kind` decides the class;
+//! `sentence` describes it with a remedy; `wait` reads how long the service asks to wait; `hint` reads what a
 //! refusal reveals about the model, `refusal` what it teaches about the request. The key never appears in any of it.
 
 mod classification;
@@ -15,5 +15,5 @@ mod tests;
 mod wait;
 
 pub(crate) use classification::{body_failure, failure, malformed, reported, status};
-pub(crate) use refusal::lessons;
+pub(crate) use refusal::restrictions;
 pub(crate) use report::Report;

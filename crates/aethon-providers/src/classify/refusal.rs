@@ -1,9 +1,9 @@
-//! What a refusal teaches about the request itself: a parameter that the service does not accept, or something it
+//! Reads from a refusal how the request itself must change: a parameter that the service does not accept, or something it
 //! requires. The phrases are those of the services and of servers that imitate them.
 
 use aethon_core::model::ModelError;
 
-use crate::lessons::{Lesson, Lessons};
+use crate::restrictions::{LearnedRestriction, LearnedRestrictions};
 
 /// Phrases that blame a parameter rather than its value.
 const SIGNS: &[&str] = &[
@@ -31,59 +31,60 @@ const SIGNS: &[&str] = &[
 ];
 
 /// The parameters by the names that services give them.
-const PARAMETERS: &[(&str, Lesson)] = &[
-    ("temperature", Lesson::NoTemperature),
-    ("top_p", Lesson::NoTopP),
-    ("topp", Lesson::NoTopP),
-    ("max_tokens", Lesson::NoMaxTokens),
-    ("max_completion_tokens", Lesson::NoMaxCompletionTokens),
-    ("reasoning.summary", Lesson::NoSummary),
-    ("reasoning summaries", Lesson::NoSummary),
-    ("reasoning_content", Lesson::NoThoughtsBack),
-    ("reasoning_details", Lesson::NoThoughtsBack),
-    ("reasoning_effort", Lesson::NoEffort),
-    ("reasoning.effort", Lesson::NoEffort),
-    ("output_config", Lesson::NoEffort),
-    ("think", Lesson::NoEffort),
-    ("prompt_cache_key", Lesson::NoCacheKey),
-    ("stream_options", Lesson::NoStreamOptions),
+const PARAMETERS: &[(&str, LearnedRestriction)] = &[
+    ("temperature", LearnedRestriction::NoTemperature),
+    ("top_p", LearnedRestriction::NoTopP),
+    ("topp", LearnedRestriction::NoTopP),
+    ("max_tokens", LearnedRestriction::NoMaxTokens),
+    ("max_completion_tokens", LearnedRestriction::NoMaxCompletionTokens),
+    ("reasoning.summary", LearnedRestriction::NoSummary),
+    ("reasoning summaries", LearnedRestriction::NoSummary),
+    ("reasoning_content", LearnedRestriction::NoReasoningEcho),
+    ("reasoning_details", LearnedRestriction::NoReasoningEcho),
+    ("reasoning_effort", LearnedRestriction::NoEffort),
+    ("reasoning.effort", LearnedRestriction::NoEffort),
+    ("output_config", LearnedRestriction::NoEffort),
+    ("think", LearnedRestriction::NoEffort),
+    ("prompt_cache_key", LearnedRestriction::NoCacheKey),
+    ("stream_options", LearnedRestriction::NoStreamOptions),
 ];
 
 /// Phrases of a service that requires the thoughts that led to calls.
 const MISSES: &[&str] =
     &["missing", "must be passed back", "must be provided", "is required", "must include"];
 
-/// Returns the lessons of a refusal.
-pub(crate) fn lessons(error: &ModelError) -> Lessons {
+/// Returns the restrictions of a refusal.
+pub(crate) fn restrictions(error: &ModelError) -> LearnedRestrictions {
     let words = error.detail().unwrap_or_default().to_lowercase();
     let found = match error.status() {
-        Some(500) => Some(Lesson::NoNullContent),
+        Some(500) => Some(LearnedRestriction::NoNullContent),
         Some(400..=499) => of_words(&words),
         _ => None,
     };
     found.into_iter().collect()
 }
 
-fn of_words(words: &str) -> Option<Lesson> {
+fn of_words(words: &str) -> Option<LearnedRestriction> {
     // This sentence also names an effort, so it is checked first.
     if words.contains("v1/responses") {
-        return Some(Lesson::Responses);
+        return Some(LearnedRestriction::NeedsResponses);
     }
     if words.contains("reasoning_content") && MISSES.iter().any(|sign| words.contains(sign)) {
-        return Some(Lesson::ThoughtsBack);
+        return Some(LearnedRestriction::NeedsReasoningEcho);
     }
     if SIGNS.iter().any(|sign| words.contains(sign)) {
         // A suggested remedy may name another parameter after the refused one.
-        let places = PARAMETERS.iter().filter_map(|(name, lesson)| Some((words.find(name)?, *lesson)));
+        let places =
+            PARAMETERS.iter().filter_map(|(name, restriction)| Some((words.find(name)?, *restriction)));
         let both_samplings = words.contains("cannot both be") && words.contains("top_p");
-        let first = places.min_by_key(|(place, _)| *place).map(|(_, lesson)| lesson);
-        return if both_samplings { Some(Lesson::NoTopP) } else { first };
+        let first = places.min_by_key(|(place, _)| *place).map(|(_, restriction)| restriction);
+        return if both_samplings { Some(LearnedRestriction::NoTopP) } else { first };
     }
     let is_content = words.contains("content") || words.contains("messages");
     let is_null = ["null", "none", "valid string", "expected str", "field required"]
         .iter()
         .any(|sign| words.contains(sign));
-    (is_content && is_null).then_some(Lesson::NoNullContent)
+    (is_content && is_null).then_some(LearnedRestriction::NoNullContent)
 }
 
 #[cfg(test)]
@@ -94,12 +95,12 @@ mod tests {
 
     #[test]
     fn every_refusal_teaches_what_it_names() {
-        let check = |status: u16, detail: &str, expected: Option<Lesson>| {
+        let check = |status: u16, detail: &str, expected: Option<LearnedRestriction>| {
             let error =
                 ModelError::new(ModelErrorKind::InvalidRequest, "no").with_status(status).with_detail(detail);
-            assert_eq!(lessons(&error), expected.into_iter().collect(), "{detail}");
+            assert_eq!(restrictions(&error), expected.into_iter().collect(), "{detail}");
         };
-        use Lesson::*;
+        use LearnedRestriction::*;
         check(
             400,
             "unsupported_parameter invalid_request_error max_tokens Unsupported parameter: 'max_tokens' is not supported \
@@ -126,12 +127,12 @@ mod tests {
             400,
             "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use \
              /v1/responses instead.",
-            Some(Responses),
+            Some(NeedsResponses),
         );
         check(
             404,
             "This model is only supported in v1/responses and not in v1/chat/completions.",
-            Some(Responses),
+            Some(NeedsResponses),
         );
         check(400, "Your organization must be verified to generate reasoning summaries.", Some(NoSummary));
         check(400, "\"llama3.2\" does not support thinking", Some(NoEffort));
@@ -140,17 +141,17 @@ mod tests {
         check(
             400,
             "Missing `reasoning_content` field in the assistant message at message index 2.",
-            Some(ThoughtsBack),
+            Some(NeedsReasoningEcho),
         );
         check(
             400,
             "The `reasoning_content` in the thinking mode must be passed back to the API.",
-            Some(ThoughtsBack),
+            Some(NeedsReasoningEcho),
         );
         check(
             422,
             "extra_forbidden messages.2.reasoning_content: Extra inputs are not permitted",
-            Some(NoThoughtsBack),
+            Some(NoReasoningEcho),
         );
         check(
             500,

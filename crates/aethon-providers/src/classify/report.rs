@@ -1,4 +1,4 @@
-//! What a service says about a failure: a code and a message, in any of the formats that services use.
+//! A service's account of a failure: a code and a message, in any of the formats that services use.
 //!
 //! OpenAI, Anthropic and Google nest an `error` object, Ollama and some proxies put a string there, Mistral and AWS
 //! have a top-level `message`, FastAPI servers `detail`. Google adds `details` with the wait and the exhausted quota.

@@ -1,4 +1,4 @@
-//! Describes a failure in one sentence for a person: who failed, what happened, what to do.
+//! Describes a failure in one sentence for a person: who failed, how, and the remedy.
 
 use std::time::Duration;
 

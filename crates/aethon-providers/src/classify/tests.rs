@@ -296,7 +296,7 @@ fn failures_of_gemini_are_understood() {
 }
 
 #[test]
-fn a_limit_of_the_minute_is_told_from_an_empty_account() {
+fn rate_limits_differ_from_an_empty_account() {
     let of = |quota: &str, delay: Option<&str>| {
         let mut details = vec![json!({"violations": [{"quotaMetric": "requests", "quotaId": quota}]})];
         details.extend(delay.map(|delay| json!({"retryDelay": delay})));
@@ -374,7 +374,7 @@ fn a_litellm_proxy_that_hides_a_wrong_key_is_seen_through() {
 }
 
 #[test]
-fn the_wait_that_is_asked_for_is_told() {
+fn the_requested_wait_is_reported() {
     let mut headers = HeaderMap::new();
     headers.insert("retry-after", "90".parse().unwrap());
     let error = status(&service(Provider::OpenAi, "", KEY), 429, &headers, b"{}");
@@ -399,7 +399,7 @@ fn failures_within_an_answer_are_understood() {
 }
 
 #[test]
-fn failures_below_http_are_told_with_their_address() {
+fn failures_below_http_name_the_address() {
     let check = |provider, host: &str, below: Failure, kind: ModelErrorKind, words: &str| {
         let error = failure(&service(provider, host, KEY), &below);
         assert_eq!(error.kind(), kind, "{error}");

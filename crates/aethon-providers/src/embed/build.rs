@@ -1,4 +1,4 @@
-//! Chooses the embedder for given options, and what is reported if there is none.
+//! Chooses the embedder for given options, and reports the reason if there is none.
 
 use std::sync::Arc;
 
@@ -11,11 +11,8 @@ use super::form::Form;
 use super::remote::RemoteEmbedder;
 use crate::bedrock::Signer;
 use crate::options::{Options, Provider};
-use crate::registry;
-use crate::section::in_section;
-
-/// The configuration section of embedders.
-pub(super) const SECTION: &str = "memory.embedding";
+use crate::registry::{self, Obstacle};
+use crate::section::{EMBEDDING, in_section};
 
 /// Creates the embedder. An empty model id selects the provider's default embedding model; `dimensions` shortens the
 /// vectors if the model supports it. Never fails: errors in the options are reported on first use.
@@ -29,21 +26,17 @@ pub fn embedder(mut options: Options, dimensions: Option<u32>) -> Arc<dyn Embedd
     }
     match remote(&options, &name, dimensions) {
         Ok(remote) => Arc::new(remote),
-        Err((kind, reason)) => {
-            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason), SECTION) })
+        Err(Obstacle { kind, reason }) => {
+            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason), EMBEDDING) })
         }
     }
 }
 
-fn remote(
-    options: &Options,
-    name: &str,
-    dimensions: Option<u32>,
-) -> Result<RemoteEmbedder, (ModelErrorKind, String)> {
+fn remote(options: &Options, name: &str, dimensions: Option<u32>) -> Result<RemoteEmbedder, Obstacle> {
     let Some(form) = Form::of(options.provider, &options.model_id) else {
         let title = options.provider.title();
         let reason = format!("{title} offers no embeddings; set memory.embedding.provider to another one.");
-        return Err((ModelErrorKind::InvalidRequest, reason));
+        return Err(Obstacle { kind: ModelErrorKind::InvalidRequest, reason });
     };
     let (options, service) = registry::reach(options)?;
     let signer = (options.provider == Provider::Bedrock).then(|| {

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::batch::Limits;
 use crate::bedrock;
-use crate::capabilities::bare_name;
 use crate::gemini;
 use crate::headers;
 use crate::options::Provider;
+use crate::rules::bare_name;
 use crate::service::Service;
 use crate::transport::{Method, Outgoing};
 

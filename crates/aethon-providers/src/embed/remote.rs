@@ -1,4 +1,4 @@
-//! An embedder over HTTP: sends batches, receives vectors, and validates what it receives.
+//! An embedder over HTTP: sends batches, receives vectors, and validates them.
 
 use std::sync::Arc;
 
@@ -8,12 +8,11 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::batch::batches;
-use super::build::SECTION;
 use super::form::Form;
 use crate::bedrock::Signer;
 use crate::classify;
 use crate::remote::exchange;
-use crate::section::in_section;
+use crate::section::{EMBEDDING, in_section};
 use crate::service::Service;
 use crate::transport::Client;
 
@@ -81,11 +80,11 @@ impl Embedder for RemoteEmbedder {
         let mut vectors: Vec<Vec<f32>> = Vec::with_capacity(texts.len());
         // Sequentially, since parallel requests would only hit the service's rate limit.
         for batch in batches(texts, self.form.limits()) {
-            vectors.extend(self.batch(batch).await.map_err(|error| in_section(error, SECTION))?);
+            vectors.extend(self.batch(batch).await.map_err(|error| in_section(error, EMBEDDING))?);
         }
         let length = vectors.first().map_or(0, Vec::len);
         if vectors.iter().any(|vector| vector.len() != length) {
-            return Err(in_section(self.malformed("vectors of different lengths"), SECTION));
+            return Err(in_section(self.malformed("vectors of different lengths"), EMBEDDING));
         }
         Ok(vectors)
     }

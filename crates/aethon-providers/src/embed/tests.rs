@@ -88,7 +88,7 @@ fn vectors_are_found_in_every_answer() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_told_in_the_words_of_its_section() {
+async fn missing_settings_are_named_by_the_keys_of_their_section() {
     let refused = async |provider| {
         let options = Options::new(provider, "");
         embedder(options, None).embed(&["a"]).await.unwrap_err()
@@ -104,7 +104,7 @@ async fn what_is_missing_is_told_in_the_words_of_its_section() {
 }
 
 #[test]
-fn whoever_offers_vectors_has_a_form_for_them() {
+fn each_provider_of_embeddings_has_a_request_format() {
     for &provider in Provider::ALL {
         let model = provider.embedding_model();
         let is_remote = model.is_some() && provider != Provider::Fake;

@@ -1,4 +1,4 @@
-//! The model `fake`: a script in the message decides what it does.
+//! The model `fake`: a script in the message decides its response.
 //!
 //! It is stateless. The directives are read again from the message that started the turn. The number of responses the
 //! turn has had determines which part of the script is next, and the number of failed attempts of this request

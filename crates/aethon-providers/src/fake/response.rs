@@ -54,7 +54,7 @@ impl Step {
     }
 }
 
-/// Returns what the script of this turn prescribes for this request.
+/// Returns the script's response to this request of the turn.
 pub(crate) fn answer(request: &ModelRequest) -> ScriptedResponse {
     let turn = request.messages.get(request.turn_start..).unwrap_or_default();
     let started_by = turn.iter().find(|message| message.role == Role::User);
@@ -156,7 +156,7 @@ fn quote(result: &ToolResult) -> String {
 }
 
 /// The reply to a message without directives. Most people who see it have just started Aethon for the first time; it
-/// also shows what a reply can look like.
+/// also shows how a reply can look.
 const FIXED_REPLY: &str = "\
 # Hello, this is Aethon
 

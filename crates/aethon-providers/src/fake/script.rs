@@ -5,7 +5,7 @@ use std::time::Duration;
 use aethon_core::model::ModelErrorKind;
 use serde_json::Value;
 
-/// What a message tells the model to do.
+/// The script in a message.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Script {
     /// The parts between the `!then` lines; never empty.
@@ -22,7 +22,7 @@ pub(crate) struct Part {
     pub(crate) sleep: Duration,
     /// Failures before the response, in order.
     pub(crate) errors: Vec<Failures>,
-    /// Invalid directives, each with what is wrong with it.
+    /// Invalid directives, each with its fault.
     pub(crate) mistakes: Vec<String>,
 }
 

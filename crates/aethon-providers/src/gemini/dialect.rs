@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{stream, wire};
 use crate::headers;
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The streamed `generateContent` API.
@@ -52,13 +52,13 @@ impl Dialect for Gemini {
         Framing::Events
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        let body = terms.finish(wire::body(request, terms));
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        let body = policy.finish(wire::body(request, policy));
         let path = method_path(&self.service, "streamGenerateContent?alt=sse");
         outgoing(&self.service, Method::Post, &path, "text/event-stream", body)
     }
 
-    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+    fn decoder(&self, input_tokens: u64, _policy: &RequestPolicy) -> Box<dyn Decoder> {
         Box::new(stream::GenerateContentDecoder::new(self.service.clone(), input_tokens))
     }
 

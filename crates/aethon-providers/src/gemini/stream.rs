@@ -95,7 +95,7 @@ struct Feedback {
     block_reason: Option<String>,
 }
 
-/// Every response repeats what is known so far; the last figures count.
+/// Every response repeats the figures so far; the last figures count.
 #[derive(Deserialize, Default, Clone, Copy)]
 #[serde(rename_all = "camelCase")]
 struct UsageWire {

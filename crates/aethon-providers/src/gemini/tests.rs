@@ -9,7 +9,7 @@ use super::{DIALECT, stream, wire};
 use crate::options::{Options, Provider};
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{call, conversation, message, request, result, service, terms, tool, two_steps};
+use crate::testing::{call, conversation, message, policy, request, result, service, tool, two_steps};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::Gemini, "gemini-2.5-flash");
@@ -105,7 +105,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn failures_have_their_class_and_come_after_what_was_said() {
+fn failures_have_their_class_and_come_after_the_text_so_far() {
     let check = |recording, text: &str, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), text);
@@ -144,8 +144,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let terms = terms(options);
-    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
+    let policy = policy(options);
+    serde_json::from_slice(&policy.finish(wire::body(request, &policy))).unwrap()
 }
 
 #[test]

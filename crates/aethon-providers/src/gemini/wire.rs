@@ -8,10 +8,10 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use crate::lessons::Lesson;
+use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
+use crate::restrictions::LearnedRestriction;
 use crate::settings::set;
-use crate::terms::Terms;
 
 /// The signature that Gemini 3 accepts for another model's call; without any, it refuses the conversation.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -20,20 +20,20 @@ const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 const MIN_BUDGET: u64 = 128;
 
 /// Builds the body of a request. The model is part of the path.
-pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
-    let mut body = json!({ "contents": contents(request, terms) });
+pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
+    let mut body = json!({ "contents": contents(request, policy) });
     if !request.system.trim().is_empty() {
         body["systemInstruction"] = json!({ "parts": [{ "text": &*request.system }] });
     }
-    if terms.offers_tools(request) {
+    if policy.offers_tools(request) {
         let declarations: Vec<Value> = request.tools.iter().map(declaration).collect();
         body["tools"] = json!([{ "functionDeclarations": declarations }]);
     }
     let mut generation = Value::Object(Map::new());
-    set(&mut generation, "maxOutputTokens", terms.output_limit(request));
-    set(&mut generation, "temperature", terms.temperature());
-    set(&mut generation, "topP", terms.top_p());
-    set(&mut generation, "thinkingConfig", thinking(request, terms));
+    set(&mut generation, "maxOutputTokens", policy.output_limit(request));
+    set(&mut generation, "temperature", policy.temperature());
+    set(&mut generation, "topP", policy.top_p());
+    set(&mut generation, "thinkingConfig", thinking(request, policy));
     if generation.as_object().is_some_and(|settings| !settings.is_empty()) {
         body["generationConfig"] = generation;
     }
@@ -41,32 +41,36 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
 }
 
 /// Returns how much the model should think: a level for newer generations, a budget for older ones.
-fn thinking(request: &ModelRequest, terms: &Terms) -> Option<Value> {
-    if !terms.rules.tells_thoughts || terms.learnt(Lesson::NoEffort) {
+fn thinking(request: &ModelRequest, policy: &RequestPolicy) -> Option<Value> {
+    if !policy.rules.tells_thoughts || policy.has_learnt(LearnedRestriction::NoEffort) {
         return None;
     }
     let mut config = json!({ "includeThoughts": true });
-    match terms.effort(request) {
-        Some(effort) if terms.rules.insists_on_signatures => {
-            let level = terms.rules.effort_word(effort).map(str::to_uppercase);
+    match policy.effort(request) {
+        Some(effort) if policy.rules.insists_on_signatures => {
+            let level = policy.rules.effort_word(effort).map(str::to_uppercase);
             set(&mut config, "thinkingLevel", level);
         }
-        Some(Effort::None) if terms.rules.thinking_always_on => config["thinkingBudget"] = MIN_BUDGET.into(),
+        Some(Effort::None) if policy.rules.thinking_always_on => config["thinkingBudget"] = MIN_BUDGET.into(),
         Some(Effort::None) => config = json!({ "thinkingBudget": 0 }),
         Some(effort) => {
-            set(&mut config, "thinkingBudget", Terms::thinking_budget(effort, terms.output_room(request)));
+            set(
+                &mut config,
+                "thinkingBudget",
+                RequestPolicy::thinking_budget(effort, policy.output_room(request)),
+            );
         }
         None => {}
     }
     Some(config)
 }
 
-fn contents(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
-    let insists_on_signatures = terms.rules.insists_on_signatures;
+fn contents(request: &ModelRequest, policy: &RequestPolicy) -> Vec<Value> {
+    let insists_on_signatures = policy.rules.insists_on_signatures;
     // Calls that Gemini named itself are answered by that id; foreign ids mean nothing to it.
     let mut own_ids = HashSet::new();
     let mut contents: Vec<(&str, Vec<Value>)> = Vec::with_capacity(request.messages.len());
-    for turn in prompt::turns(request, &terms.capabilities) {
+    for turn in prompt::turns(request, &policy.capabilities) {
         let (role, parts) = match turn {
             Turn::User(parts) | Turn::Shown(parts) => ("user", parts.iter().map(part).collect()),
             Turn::Results(results) => {
@@ -75,7 +79,7 @@ fn contents(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
             Turn::Assistant(said) => ("model", self::said(&said, insists_on_signatures, &mut own_ids)),
         };
         match contents.last_mut() {
-            // Results and what a person adds to them form one user turn.
+            // Results and a person's additions form one user turn.
             Some((last, present)) if *last == role => present.extend(parts),
             _ => contents.push((role, parts)),
         }

@@ -1,14 +1,14 @@
-//! What a LiteLLM proxy says about a model at `/model/info`: its own table, overridden by the owner's `model_info`.
+//! A LiteLLM proxy's description of a model at `/model/info`: its own table, overridden by the owner's `model_info`.
 //! Format: `{data: [{model_name, litellm_params: {model}, model_info: {…}}]}`, where `null` means unknown.
 
 use aethon_core::ledger::Price;
 use aethon_core::model::{ModelError, SelfReport};
 use serde_json::{Map, Value};
 
-use crate::capabilities::bare_name;
 use crate::catalog::LiteLlmEntry;
 use crate::classify;
 use crate::learned::Description;
+use crate::rules::bare_name;
 use crate::service::Service;
 
 /// Combines the deployments with the model's name: any of them may respond, so only what all of them can do is
@@ -19,7 +19,7 @@ pub(super) fn description(service: &Service, list: &Value) -> Result<Description
     let mut report = SelfReport::default();
     for deployment in deployments.iter().filter(is_named) {
         let told = told(deployment).map_err(|why| {
-            classify::malformed(service, &format!("what the proxy says of the model: {why}"))
+            classify::malformed(service, &format!("the proxy's description of the model: {why}"))
         })?;
         report = joined(report, told);
     }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_model_has_is_refused_with_the_field() {
+    fn impossible_figures_are_refused_with_the_field() {
         for (info, field) in [
             (json!({"max_input_tokens": -1}), "max_input_tokens"),
             (json!({"max_input_tokens": 1e300}), "max_input_tokens"),

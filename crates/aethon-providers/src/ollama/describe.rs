@@ -1,5 +1,5 @@
 //! What Ollama says about a model. `/api/ps` states the context window of a loaded model, which depends on the
-//! machine and on how the server was started; `/api/show` states what the model was built for and can do. Formats:
+//! machine and on how the server was started; `/api/show` states the model's design and abilities. Formats:
 //! Ollama's `docs/api.md`.
 
 use aethon_core::model::SelfReport;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::learned::Description;
 
-/// Combines the two responses. What a model was built for is only an upper bound, because servers usually allow less.
+/// Combines the two responses. The design of a model is only an upper bound, because servers usually allow less.
 pub(super) fn description(model: &str, running: &Value, shown: &Value, known_window: u64) -> Description {
     let loaded = entry(running, model);
     let in_force =
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_force_counts_more_than_what_the_model_was_made_for() {
+    fn the_running_context_overrides_the_designed_one() {
         let check = |running: Value, shown: Value, expected, is_open| {
             let found = description("m", &running, &shown, 32_768);
             assert_eq!(

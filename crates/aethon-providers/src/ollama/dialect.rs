@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::{describe, stream, wire};
 use crate::headers;
 use crate::learned::Description;
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Discovery, Probe, Query};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The chat API.
@@ -37,12 +37,12 @@ impl Dialect for Ollama {
         Framing::Lines
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        let body = terms.finish(wire::body(request, terms));
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        let body = policy.finish(wire::body(request, policy));
         self.outgoing(Method::Post, "/api/chat", "application/x-ndjson", body)
     }
 
-    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+    fn decoder(&self, input_tokens: u64, _policy: &RequestPolicy) -> Box<dyn Decoder> {
         Box::new(stream::OllamaDecoder::new(self.service.clone(), input_tokens))
     }
 

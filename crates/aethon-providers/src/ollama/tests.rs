@@ -9,7 +9,7 @@ use super::{stream, wire};
 use crate::options::{Options, Overrides, Provider};
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::testing::{conversation, message, request, service, terms, tool};
+use crate::testing::{conversation, message, policy, request, service, tool};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::Ollama, "llama3.2");
@@ -66,7 +66,7 @@ fn calls_come_in_any_line_and_get_ids() {
 }
 
 #[test]
-fn an_error_or_a_cut_comes_after_what_was_said() {
+fn errors_and_cuts_come_after_the_text_so_far() {
     let check = |recording, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), "Part");
@@ -93,8 +93,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let terms = terms(options);
-    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
+    let policy = policy(options);
+    serde_json::from_slice(&policy.finish(wire::body(request, &policy))).unwrap()
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_request_is_written_as_ollama_wants_it() {
 }
 
 #[test]
-fn what_is_not_set_is_not_sent() {
+fn unset_options_are_not_sent() {
     let mut request = request(vec![message(Role::User, vec![Block::text("hi")])]);
     request.system = "".into();
     assert_eq!(
@@ -141,7 +141,7 @@ fn what_is_not_set_is_not_sent() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let events = ended(play(recording!("aimock_two_tools.ndjson")), StopReason::ToolUse, (1000, 12));
     assert_eq!(
         events,

@@ -4,23 +4,23 @@ use aethon_core::model::{Effort, ModelRequest};
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
-use crate::capabilities::bare_name;
+use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
+use crate::rules::bare_name;
 use crate::settings::set;
-use crate::terms::Terms;
 
 /// Builds the body of a request.
-pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
+pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     let mut body = json!({
-        "model": terms.capabilities.model,
-        "messages": messages(request, terms),
+        "model": policy.capabilities.model,
+        "messages": messages(request, policy),
         "stream": true,
     });
-    if terms.offers_tools(request) {
+    if policy.offers_tools(request) {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    set(&mut body, "think", terms.effort(request).map(|effort| think(effort, terms)));
-    let options = options(request, terms);
+    set(&mut body, "think", policy.effort(request).map(|effort| think(effort, policy)));
+    let options = options(request, policy);
     if !options.is_empty() {
         body["options"] = options.into();
     }
@@ -29,8 +29,8 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
 
 /// Returns a boolean, which every thinking model accepts. Only gpt-oss gets a level, and its thinking cannot be
 /// disabled.
-fn think(effort: Effort, terms: &Terms) -> Value {
-    let is_told_a_level = bare_name(&terms.capabilities.model).starts_with("gpt-oss");
+fn think(effort: Effort, policy: &RequestPolicy) -> Value {
+    let is_told_a_level = bare_name(&policy.capabilities.model).starts_with("gpt-oss");
     match (is_told_a_level, effort) {
         (true, Effort::None) => Effort::Low.as_str().into(),
         (true, effort) => effort.as_str().into(),
@@ -38,22 +38,22 @@ fn think(effort: Effort, terms: &Terms) -> Value {
     }
 }
 
-fn options(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
+fn options(request: &ModelRequest, policy: &RequestPolicy) -> Map<String, Value> {
     let all: [(&str, Option<Value>); 4] = [
-        ("num_predict", terms.output_limit(request).map(Value::from)),
-        ("num_ctx", terms.settings.context_window.map(Value::from)),
-        ("temperature", terms.temperature().map(Value::from)),
-        ("top_p", terms.top_p().map(Value::from)),
+        ("num_predict", policy.output_limit(request).map(Value::from)),
+        ("num_ctx", policy.settings.context_window.map(Value::from)),
+        ("temperature", policy.temperature().map(Value::from)),
+        ("top_p", policy.top_p().map(Value::from)),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
-fn messages(request: &ModelRequest, terms: &Terms) -> Vec<Value> {
+fn messages(request: &ModelRequest, policy: &RequestPolicy) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": &*request.system }));
     }
-    for turn in prompt::turns(request, &terms.capabilities) {
+    for turn in prompt::turns(request, &policy.capabilities) {
         match turn {
             Turn::User(parts) | Turn::Shown(parts) => messages.push(user(&parts)),
             Turn::Assistant(said) => messages.push(assistant(&said)),

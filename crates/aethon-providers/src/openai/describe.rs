@@ -21,7 +21,7 @@ pub(super) fn is_llama_cpp(entry: &Value) -> bool {
     entry.get("owned_by").and_then(Value::as_str) == Some("llamacpp")
 }
 
-/// Combines the entry with llama.cpp's properties, if there are any. What a model was trained for is only an upper
+/// Combines the entry with llama.cpp's properties, if there are any. The training length of a model is only an upper
 /// bound.
 pub(super) fn description(entry: &Value, properties: Option<&Value>, known_window: u64) -> Description {
     let number = |place: &Value, path: &str| place.pointer(path).and_then(Value::as_u64);

@@ -10,10 +10,10 @@ use super::profile::Profile;
 use super::{describe, stream, wire};
 use crate::headers;
 use crate::learned::Description;
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Discovery, Probe, Query};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The chat completions of one service.
@@ -30,7 +30,9 @@ impl OpenAi {
 
     /// Creates the dialect for a service with differences.
     pub(crate) fn with_profile(service: Arc<Service>, profile: Profile) -> Self {
-        Self { service, profile }
+        // OpenAI itself never sends thoughts, and accepts none from others.
+        let echoes_reasoning = profile.echoes_reasoning && !service.is_openai();
+        Self { service, profile: Profile { echoes_reasoning, ..profile } }
     }
 
     fn outgoing(&self, method: Method, path: &str, accept: &'static str, body: Vec<u8>) -> Outgoing {
@@ -57,12 +59,12 @@ impl Dialect for OpenAi {
         Framing::Events
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        let body = wire::body(request, terms, &self.profile, self.service.is_openai());
-        self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", terms.finish(body))
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        let body = wire::body(request, policy, &self.profile);
+        self.outgoing(Method::Post, self.profile.chat_path, "text/event-stream", policy.finish(body))
     }
 
-    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+    fn decoder(&self, input_tokens: u64, _policy: &RequestPolicy) -> Box<dyn Decoder> {
         Box::new(stream::ChatDecoder::new(self.service.clone(), input_tokens))
     }
 

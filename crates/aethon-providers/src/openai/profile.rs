@@ -22,7 +22,7 @@ pub(crate) struct Profile {
     /// How an effort is expressed.
     pub(crate) effort: EffortForm,
     /// Whether thoughts that came with calls may be sent back.
-    pub(crate) takes_thoughts_back: bool,
+    pub(crate) echoes_reasoning: bool,
 }
 
 /// OpenAI itself and compatible services.
@@ -35,7 +35,7 @@ pub(crate) const OPENAI: Profile = Profile {
     user_may_follow_tool: true,
     knows_completion_tokens: true,
     effort: EffortForm::Words,
-    takes_thoughts_back: true,
+    echoes_reasoning: true,
 };
 
 /// How an effort is expressed.

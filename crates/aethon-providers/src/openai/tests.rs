@@ -6,16 +6,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::profile::{CallIdForm, OPENAI, Profile};
-use super::{stream, thoughts, wire};
-use crate::lessons::Lesson;
+use super::{OpenAi, stream, thoughts, wire};
 use crate::mistral;
 use crate::options::{Options, Provider};
+use crate::policy::RequestPolicy;
 use crate::prompt;
+use crate::remote::Dialect;
+use crate::restrictions::LearnedRestriction;
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::terms::Terms;
 use crate::testing::{
-    call, conversation, message, request, result, service, terms, terms_of, tool, two_steps,
+    call, conversation, message, policy, policy_of, request, result, service, tool, two_steps,
 };
 
 fn reader() -> Box<dyn Decoder> {
@@ -37,7 +38,7 @@ fn tool_call(id: &str, name: &str, input: Value) -> ModelEvent {
     ModelEvent::ToolCall(ToolCall { id: id.into(), name: name.into(), input, opaque: None })
 }
 
-/// Asserts the end, and returns what came before it.
+/// Asserts the end, and returns the events before it.
 fn ended(outcome: Outcome, stop: StopReason, usage: (u64, u64, u64), model: &str) -> Vec<ModelEvent> {
     assert!(outcome.error.is_none(), "{outcome:?}");
     let (input_tokens, output_tokens, cached_tokens) = usage;
@@ -90,7 +91,7 @@ fn thoughts_end_before_the_answer() {
 }
 
 #[test]
-fn refusals_and_limits_are_told_apart() {
+fn refusals_and_limits_are_distinguished() {
     let refused = play(recording!("refusal.sse"));
     assert_eq!(refused.text(), "I cannot help with that.");
     ended(refused, StopReason::Refusal, (12, 6, 0), GPT);
@@ -101,7 +102,7 @@ fn refusals_and_limits_are_told_apart() {
 }
 
 #[test]
-fn an_error_or_a_cut_comes_after_what_was_said() {
+fn errors_and_cuts_come_after_the_text_so_far() {
     let check = |recording, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), "Part of");
@@ -177,11 +178,11 @@ proptest! {
 }
 
 fn body(options: &Options, profile: &Profile, request: &ModelRequest) -> Value {
-    body_on(&terms(options), profile, request)
+    body_on(&policy(options), profile, request)
 }
 
-fn body_on(terms: &Terms, profile: &Profile, request: &ModelRequest) -> Value {
-    serde_json::from_slice(&terms.finish(wire::body(request, terms, profile, false))).unwrap()
+fn body_on(policy: &RequestPolicy, profile: &Profile, request: &ModelRequest) -> Value {
+    serde_json::from_slice(&policy.finish(wire::body(request, policy, profile))).unwrap()
 }
 
 #[test]
@@ -248,7 +249,7 @@ fn reasoning_models_take_other_limits() {
 }
 
 #[test]
-fn what_is_not_set_is_not_sent() {
+fn unset_options_are_not_sent() {
     let mut request = request(vec![message(Role::User, vec![Block::text("hi")])]);
     request.system = "".into();
     assert_eq!(
@@ -324,7 +325,7 @@ fn invalid_arguments_and_foreign_thoughts_go_back_in_a_form_that_is_taken() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let outcome = play(recording!("aimock_two_tools.sse"));
     assert_eq!(outcome.text(), "Both.");
     let events = ended(outcome, StopReason::ToolUse, (4, 11, 0), "gpt-4o");
@@ -338,11 +339,11 @@ fn what_another_implementation_sends_is_understood() {
 }
 
 #[test]
-fn an_effort_is_told_where_it_is_taken() {
+fn efforts_are_sent_where_they_are_accepted() {
     let check = |provider, model: &str, profile: &Profile, effort, expected: Option<&str>| {
         let mut request = conversation();
         request.effort = effort;
-        let body = body_on(&terms_of(provider, model), profile, &request);
+        let body = body_on(&policy_of(provider, model), profile, &request);
         assert_eq!(body.get("reasoning_effort").and_then(Value::as_str), expected, "{model} {effort:?}");
     };
     check(Provider::OpenAi, "gpt-5.4", &OPENAI, None, None);
@@ -358,19 +359,20 @@ fn an_effort_is_told_where_it_is_taken() {
 
 #[test]
 fn the_limit_is_the_least_and_has_the_name_that_is_taken() {
-    let check = |model: &str, set, asked, lessons: &[Lesson], expected: Value| {
+    let check = |model: &str, set, asked, restrictions: &[LearnedRestriction], expected: Value| {
         let options = Options { max_tokens: set, ..Options::new(Provider::OpenAi, model) };
-        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms(&options) };
+        let policy =
+            RequestPolicy { restrictions: restrictions.iter().copied().collect(), ..policy(&options) };
         let mut request = conversation();
         request.max_output = asked;
-        let body = body_on(&terms, &OPENAI, &request);
+        let body = body_on(&policy, &OPENAI, &request);
         assert_eq!(
             json!([body["max_completion_tokens"], body["max_tokens"]]),
             expected,
-            "{model} {lessons:?}"
+            "{model} {restrictions:?}"
         );
     };
-    use Lesson::{NoMaxCompletionTokens, NoMaxTokens};
+    use LearnedRestriction::{NoMaxCompletionTokens, NoMaxTokens};
     check("gpt-5.4", None, None, &[], json!([null, null]));
     check("gpt-5.4", Some(500), None, &[], json!([500, null]));
     check("gpt-5.4", Some(500), Some(300), &[], json!([300, null]));
@@ -383,28 +385,31 @@ fn the_limit_is_the_least_and_has_the_name_that_is_taken() {
 
 #[test]
 fn thoughts_that_led_to_calls_go_back_where_they_came_from() {
-    let written = |request: &ModelRequest, profile: &Profile, is_openai: bool, lessons: &[Lesson]| {
-        let terms = Terms {
-            lessons: lessons.iter().copied().collect(),
-            ..terms_of(Provider::OpenAi, "deepseek-reasoner")
+    let written = |request: &ModelRequest, profile: &Profile, restrictions: &[LearnedRestriction]| {
+        let policy = RequestPolicy {
+            restrictions: restrictions.iter().copied().collect(),
+            ..policy_of(Provider::OpenAi, "deepseek-reasoner")
         };
-        let body = wire::body(request, &terms, profile, is_openai);
+        let body = wire::body(request, &policy, profile);
         json!([2, 4].map(|place: usize| body["messages"][place]["reasoning_content"].clone()))
     };
     let thoughts = || [Some(thoughts::keep_content("First.")), None];
     let steps = two_steps(thoughts());
-    assert_eq!(written(&steps, &OPENAI, false, &[]), json!(["First.", null]));
-    assert_eq!(written(&steps, &OPENAI, false, &[Lesson::ThoughtsBack]), json!(["First.", ""]));
-    assert_eq!(written(&steps, &OPENAI, false, &[Lesson::NoThoughtsBack]), json!([null, null]));
-    assert_eq!(written(&steps, &OPENAI, true, &[]), json!([null, null]), "OpenAI itself takes none");
-    assert_eq!(written(&steps, &mistral::PROFILE, false, &[]), json!([null, null]));
+    assert_eq!(written(&steps, &OPENAI, &[]), json!(["First.", null]));
+    assert_eq!(written(&steps, &OPENAI, &[LearnedRestriction::NeedsReasoningEcho]), json!(["First.", ""]));
+    assert_eq!(written(&steps, &OPENAI, &[LearnedRestriction::NoReasoningEcho]), json!([null, null]));
+    let itself = OpenAi::new(service(Provider::OpenAi, "deepseek-reasoner"));
+    let policy = policy_of(Provider::OpenAi, "deepseek-reasoner");
+    let body: Value = serde_json::from_slice(&itself.build_request(&steps, &policy).body).unwrap();
+    assert_eq!(body["messages"][2]["reasoning_content"], Value::Null, "OpenAI itself takes none");
+    assert_eq!(written(&steps, &mistral::PROFILE, &[]), json!([null, null]));
     let mut later = two_steps(thoughts());
     let mut messages = later.messages.to_vec();
     messages.push(message(Role::Assistant, vec![Block::text("Equal.")]));
     messages.push(message(Role::User, vec![Block::text("Sure?")]));
     later.messages = std::sync::Arc::new(messages);
-    assert_eq!(written(&later, &OPENAI, false, &[]), json!([null, null]), "an earlier turn's stay");
-    assert_eq!(written(&later, &OPENAI, false, &[Lesson::ThoughtsBack]), json!(["First.", ""]));
+    assert_eq!(written(&later, &OPENAI, &[]), json!([null, null]), "an earlier turn's stay");
+    assert_eq!(written(&later, &OPENAI, &[LearnedRestriction::NeedsReasoningEcho]), json!(["First.", ""]));
 }
 
 #[test]
@@ -439,12 +444,15 @@ fn details_of_thoughts_are_kept_whole_and_go_back_unchanged() {
 
 #[test]
 fn content_beside_calls_is_empty_where_null_is_refused() {
-    let content = |lessons: &[Lesson]| {
-        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms_of(Provider::OpenAi, "m") };
-        wire::body(&two_steps([None, None]), &terms, &OPENAI, false)["messages"][2]["content"].take()
+    let content = |restrictions: &[LearnedRestriction]| {
+        let policy = RequestPolicy {
+            restrictions: restrictions.iter().copied().collect(),
+            ..policy_of(Provider::OpenAi, "m")
+        };
+        wire::body(&two_steps([None, None]), &policy, &OPENAI)["messages"][2]["content"].take()
     };
     assert_eq!(content(&[]), Value::Null);
-    assert_eq!(content(&[Lesson::NoNullContent]), json!(""));
+    assert_eq!(content(&[LearnedRestriction::NoNullContent]), json!(""));
 }
 
 aethon_core::fuzz_targets! {

@@ -7,34 +7,41 @@ use serde_json::{Value, json};
 
 use super::profile::{EffortForm, Profile};
 use super::thoughts;
-use crate::lessons::Lesson;
+use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
+use crate::restrictions::LearnedRestriction;
 use crate::settings::set;
-use crate::terms::Terms;
 
 /// Separates a tool message from a user message where a service does not accept them in sequence.
 const INTERRUPTED: &str = "(The turn was interrupted here.)";
 
-/// Builds the body of a request. `is_openai` means that it goes to OpenAI itself.
-pub(super) fn body(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai: bool) -> Value {
+/// Builds the body of a request.
+pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy, profile: &Profile) -> Value {
     let mut body = json!({
-        "model": terms.capabilities.model,
-        "messages": messages(request, terms, profile, is_openai),
+        "model": policy.capabilities.model,
+        "messages": messages(request, policy, profile),
         "stream": true,
     });
-    if profile.asks_for_usage && !terms.learnt(Lesson::NoStreamOptions) {
+    if profile.asks_for_usage && !policy.has_learnt(LearnedRestriction::NoStreamOptions) {
         body["stream_options"] = json!({ "include_usage": true });
     }
-    if terms.offers_tools(request) {
+    if policy.offers_tools(request) {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    if let (Some(limit), Some(key)) = (terms.output_limit(request), limit_key(terms, profile)) {
+    if let (Some(limit), Some(key)) = (policy.output_limit(request), limit_key(policy, profile)) {
         body[key] = limit.into();
     }
-    set(&mut body, "temperature", terms.temperature());
-    set(&mut body, "top_p", terms.top_p());
-    set(&mut body, "reasoning_effort", terms.effort(request).and_then(|it| effort_word(it, terms, profile)));
-    if terms.rules.is_openai && profile.knows_completion_tokens && !terms.learnt(Lesson::NoCacheKey) {
+    set(&mut body, "temperature", policy.temperature());
+    set(&mut body, "top_p", policy.top_p());
+    set(
+        &mut body,
+        "reasoning_effort",
+        policy.effort(request).and_then(|it| effort_word(it, policy, profile)),
+    );
+    if policy.rules.is_openai
+        && profile.knows_completion_tokens
+        && !policy.has_learnt(LearnedRestriction::NoCacheKey)
+    {
         // Servers of other models may not know it.
         body["prompt_cache_key"] = prompt::cache_key(request).into();
     }
@@ -42,20 +49,20 @@ pub(super) fn body(request: &ModelRequest, terms: &Terms, profile: &Profile, is_
 }
 
 /// Returns the name of the response limit. Models that reason count their thoughts towards it, under another name.
-fn limit_key(terms: &Terms, profile: &Profile) -> Option<&'static str> {
-    let plain = ("max_tokens", Lesson::NoMaxTokens);
-    let completion = ("max_completion_tokens", Lesson::NoMaxCompletionTokens);
-    let names = match profile.knows_completion_tokens && terms.rules.counts_completion_tokens {
+fn limit_key(policy: &RequestPolicy, profile: &Profile) -> Option<&'static str> {
+    let plain = ("max_tokens", LearnedRestriction::NoMaxTokens);
+    let completion = ("max_completion_tokens", LearnedRestriction::NoMaxCompletionTokens);
+    let names = match profile.knows_completion_tokens && policy.rules.counts_completion_tokens {
         true => [completion, plain],
         false => [plain, completion],
     };
-    names.into_iter().find(|(_, refused)| !terms.learnt(*refused)).map(|(name, _)| name)
+    names.into_iter().find(|(_, refused)| !policy.has_learnt(*refused)).map(|(name, _)| name)
 }
 
-fn effort_word(effort: Effort, terms: &Terms, profile: &Profile) -> Option<&'static str> {
+fn effort_word(effort: Effort, policy: &RequestPolicy, profile: &Profile) -> Option<&'static str> {
     let word = match profile.effort {
-        EffortForm::AnyWord => terms.rules.effort_word(effort).unwrap_or(effort.as_str()),
-        EffortForm::Words | EffortForm::NoneOrHigh => terms.rules.effort_word(effort)?,
+        EffortForm::AnyWord => policy.rules.effort_word(effort).unwrap_or(effort.as_str()),
+        EffortForm::Words | EffortForm::NoneOrHigh => policy.rules.effort_word(effort)?,
     };
     match profile.effort {
         EffortForm::NoneOrHigh if word != "none" => Some("high"),
@@ -63,13 +70,13 @@ fn effort_word(effort: Effort, terms: &Terms, profile: &Profile) -> Option<&'sta
     }
 }
 
-fn messages(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai: bool) -> Vec<Value> {
+fn messages(request: &ModelRequest, policy: &RequestPolicy, profile: &Profile) -> Vec<Value> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(json!({ "role": "system", "content": &*request.system }));
     }
-    let turns = prompt::turns(request, &terms.capabilities);
-    let thoughts = ThoughtsBack::of(terms, profile, is_openai);
+    let turns = prompt::turns(request, &policy.capabilities);
+    let thoughts = ReasoningEcho::of(policy, profile);
     let last_user = turns.iter().rposition(|turn| matches!(turn, Turn::User(_)));
     let mut after_tool = false;
     for (place, turn) in turns.iter().enumerate() {
@@ -87,7 +94,7 @@ fn messages(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai:
             Turn::Shown(_) => continue,
             Turn::Assistant(said) => {
                 let is_current = last_user.is_none_or(|user| place > user);
-                let mut message = assistant(said, terms, profile);
+                let mut message = assistant(said, policy, profile);
                 thoughts.put_back(&mut message, said, is_current);
                 messages.push(message);
             }
@@ -102,7 +109,7 @@ fn messages(request: &ModelRequest, terms: &Terms, profile: &Profile, is_openai:
 
 /// Which thoughts that led to calls are sent back.
 #[derive(Clone, Copy, PartialEq)]
-enum ThoughtsBack {
+enum ReasoningEcho {
     /// None.
     Never,
     /// Those of the current turn, where the service sent them.
@@ -111,12 +118,11 @@ enum ThoughtsBack {
     Always,
 }
 
-impl ThoughtsBack {
-    fn of(terms: &Terms, profile: &Profile, is_openai: bool) -> Self {
-        // OpenAI itself never sends any, and accepts none from others.
-        if !profile.takes_thoughts_back || is_openai || terms.learnt(Lesson::NoThoughtsBack) {
+impl ReasoningEcho {
+    fn of(policy: &RequestPolicy, profile: &Profile) -> Self {
+        if !profile.echoes_reasoning || policy.has_learnt(LearnedRestriction::NoReasoningEcho) {
             Self::Never
-        } else if terms.learnt(Lesson::ThoughtsBack) {
+        } else if policy.has_learnt(LearnedRestriction::NeedsReasoningEcho) {
             Self::Always
         } else {
             Self::OfThisTurn
@@ -153,7 +159,7 @@ fn user_content(parts: &[Part<'_>]) -> Value {
     parts.iter().map(part).collect()
 }
 
-fn assistant(said: &[Said<'_>], terms: &Terms, profile: &Profile) -> Value {
+fn assistant(said: &[Said<'_>], policy: &RequestPolicy, profile: &Profile) -> Value {
     let mut texts = Vec::new();
     let mut calls = Vec::new();
     for part in said {
@@ -167,7 +173,7 @@ fn assistant(said: &[Said<'_>], terms: &Terms, profile: &Profile) -> Value {
             Said::Opaque(_) => {}
         }
     }
-    let content = match texts.is_empty() && !terms.learnt(Lesson::NoNullContent) {
+    let content = match texts.is_empty() && !policy.has_learnt(LearnedRestriction::NoNullContent) {
         true => Value::Null,
         false => texts.join("\n\n").into(),
     };

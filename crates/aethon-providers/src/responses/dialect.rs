@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::{stream, wire};
 use crate::headers;
 use crate::openai::OpenAi;
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Probe};
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::{Method, Outgoing};
 
 /// The responses API.
@@ -39,11 +39,11 @@ impl Dialect for Responses {
         Framing::Events
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        self.outgoing("text/event-stream", terms.finish(wire::body(request, terms)))
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        self.outgoing("text/event-stream", policy.finish(wire::body(request, policy)))
     }
 
-    fn decoder(&self, input_tokens: u64, _terms: &Terms) -> Box<dyn Decoder> {
+    fn decoder(&self, input_tokens: u64, _policy: &RequestPolicy) -> Box<dyn Decoder> {
         Box::new(stream::ResponsesDecoder::new(self.service.clone(), input_tokens))
     }
 

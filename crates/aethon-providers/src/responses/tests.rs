@@ -6,14 +6,14 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{DIALECT, stream, wire};
-use crate::lessons::Lesson;
 use crate::options::{Options, Provider};
+use crate::policy::RequestPolicy;
 use crate::prompt;
 use crate::remote::Dialect;
+use crate::restrictions::LearnedRestriction;
 use crate::stream::replay::{Outcome, replay, survive, survive_damage};
 use crate::stream::{CallIds, Decoder, Framing};
-use crate::terms::Terms;
-use crate::testing::{call, conversation, message, request, result, service, terms, terms_of, tool};
+use crate::testing::{call, conversation, message, policy, policy_of, request, result, service, tool};
 
 fn reader() -> Box<dyn Decoder> {
     let service = service(Provider::OpenAi, "gpt-5");
@@ -112,7 +112,7 @@ fn every_end_is_understood() {
 }
 
 #[test]
-fn failures_have_their_class_and_come_after_what_was_said() {
+fn failures_have_their_class_and_come_after_the_text_so_far() {
     let check = |recording, text: &str, kind| {
         let outcome = play(recording);
         assert_eq!(outcome.text(), text);
@@ -127,7 +127,7 @@ fn failures_have_their_class_and_come_after_what_was_said() {
 }
 
 #[test]
-fn what_another_implementation_sends_is_understood() {
+fn responses_of_another_implementation_are_understood() {
     let outcome = play(recording!("aimock_two_tools.sse"));
     assert!(outcome.error.is_none() && outcome.text() == "Both.", "{outcome:?}");
     let calls = outcome.events.iter().filter(|event| matches!(event, ModelEvent::ToolCall(_))).count();
@@ -174,8 +174,8 @@ proptest! {
 }
 
 fn body(options: &Options, request: &ModelRequest) -> Value {
-    let terms = terms(options);
-    serde_json::from_slice(&terms.finish(wire::body(request, &terms))).unwrap()
+    let policy = policy(options);
+    serde_json::from_slice(&policy.finish(wire::body(request, &policy))).unwrap()
 }
 
 #[test]
@@ -249,11 +249,14 @@ fn thoughts_go_back_unchanged() {
 
 #[test]
 fn reasoning_is_asked_for_in_the_words_of_the_model() {
-    let check = |model: &str, effort, lessons: &[Lesson], expected: Value| {
-        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms_of(Provider::OpenAi, model) };
+    let check = |model: &str, effort, restrictions: &[LearnedRestriction], expected: Value| {
+        let policy = RequestPolicy {
+            restrictions: restrictions.iter().copied().collect(),
+            ..policy_of(Provider::OpenAi, model)
+        };
         let mut request = conversation();
         request.effort = effort;
-        let body = wire::body(&request, &terms);
+        let body = wire::body(&request, &policy);
         assert_eq!((&body["reasoning"], &body["store"]), (&expected, &json!(false)), "{model} {effort:?}");
         assert_eq!(body.get("include").is_some(), model != "gpt-4o", "{model}");
     };
@@ -262,8 +265,8 @@ fn reasoning_is_asked_for_in_the_words_of_the_model() {
     check("gpt-5.4", Some(Effort::None), &[], json!({"effort": "none"}));
     check("gpt-5", Some(Effort::None), &[], json!({"effort": "minimal", "summary": "auto"}));
     check("o4-mini", Some(Effort::High), &[], json!({"effort": "high", "summary": "auto"}));
-    check("o4-mini", Some(Effort::High), &[Lesson::NoSummary], json!({"effort": "high"}));
-    check("o4-mini", Some(Effort::High), &[Lesson::NoEffort], auto());
+    check("o4-mini", Some(Effort::High), &[LearnedRestriction::NoSummary], json!({"effort": "high"}));
+    check("o4-mini", Some(Effort::High), &[LearnedRestriction::NoEffort], auto());
     check("gpt-4o", Some(Effort::High), &[], Value::Null);
 }
 
@@ -271,7 +274,7 @@ fn reasoning_is_asked_for_in_the_words_of_the_model() {
 fn limits_and_cache_keys_are_what_the_service_takes() {
     let mut request = conversation();
     request.max_output = Some(5);
-    let body = wire::body(&request, &terms_of(Provider::OpenAi, "gpt-5.4"));
+    let body = wire::body(&request, &policy_of(Provider::OpenAi, "gpt-5.4"));
     assert_eq!(body["max_output_tokens"], 16, "less is refused");
     let key = body["prompt_cache_key"].as_str().unwrap();
     assert!(key.len() == 32 && !key.contains("default"), "{key}");
@@ -293,14 +296,15 @@ fn a_thought_that_led_to_nothing_stays() {
 
 #[test]
 fn the_interface_is_chosen_by_host_and_model_and_by_what_the_service_asks_for() {
-    let check = |host: &str, model: &str, lessons: &[Lesson], path: &str| {
+    let check = |host: &str, model: &str, restrictions: &[LearnedRestriction], path: &str| {
         let mut options = Options::new(Provider::OpenAi, model);
         options.host = host.into();
         let endpoint = crate::endpoint::Endpoint::of(&options).unwrap();
         let service = std::sync::Arc::new(crate::service::Service::new(&options, endpoint));
-        let terms = Terms { lessons: lessons.iter().copied().collect(), ..terms(&options) };
+        let policy =
+            RequestPolicy { restrictions: restrictions.iter().copied().collect(), ..policy(&options) };
         let outgoing =
-            super::EitherApi::new(service, crate::openai::OPENAI).build_request(&conversation(), &terms);
+            super::AutoApi::new(service, crate::openai::OPENAI).build_request(&conversation(), &policy);
         assert!(outgoing.url.ends_with(path), "{host} {model}: {}", outgoing.url);
     };
     let (chat, responses) = ("/chat/completions", "/responses");
@@ -309,7 +313,7 @@ fn the_interface_is_chosen_by_host_and_model_and_by_what_the_service_asks_for() 
     check("", "o4-mini", &[], responses);
     check("", "gpt-4.1", &[], chat);
     check("https://example.com/v1", "gpt-5.4", &[], chat);
-    check("https://example.com/v1", "gpt-5.4", &[Lesson::Responses], responses);
+    check("https://example.com/v1", "gpt-5.4", &[LearnedRestriction::NeedsResponses], responses);
 }
 
 aethon_core::fuzz_targets! {

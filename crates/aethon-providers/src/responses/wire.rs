@@ -5,49 +5,50 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value, json};
 
 use super::DIALECT;
-use crate::lessons::Lesson;
+use crate::policy::RequestPolicy;
 use crate::prompt::{self, Part, Said, Turn};
+use crate::restrictions::LearnedRestriction;
 use crate::settings::set;
-use crate::terms::Terms;
 
 /// The minimum response limit that the service accepts.
 const MIN_OUTPUT: u64 = 16;
 
 /// Builds the body of a request.
-pub(super) fn body(request: &ModelRequest, terms: &Terms) -> Value {
+pub(super) fn body(request: &ModelRequest, policy: &RequestPolicy) -> Value {
     let mut body = json!({
-        "model": terms.capabilities.model,
-        "input": input(request, &terms.capabilities),
+        "model": policy.capabilities.model,
+        "input": input(request, &policy.capabilities),
         "stream": true,
         "store": false,
     });
     if !request.system.trim().is_empty() {
         body["instructions"] = (&*request.system).into();
     }
-    if terms.offers_tools(request) {
+    if policy.offers_tools(request) {
         body["tools"] = request.tools.iter().map(tool).collect();
     }
-    set(&mut body, "max_output_tokens", terms.output_limit(request).map(|limit| limit.max(MIN_OUTPUT)));
-    set(&mut body, "temperature", terms.temperature());
-    set(&mut body, "top_p", terms.top_p());
-    if terms.rules.reasons {
+    set(&mut body, "max_output_tokens", policy.output_limit(request).map(|limit| limit.max(MIN_OUTPUT)));
+    set(&mut body, "temperature", policy.temperature());
+    set(&mut body, "top_p", policy.top_p());
+    if policy.rules.reasons {
         // The service stores nothing, so its thoughts are requested in encrypted form and sent back later. Models that
         // do not reason refuse this parameter.
         body["include"] = json!(["reasoning.encrypted_content"]);
     }
-    let reasoning = reasoning(request, terms);
+    let reasoning = reasoning(request, policy);
     if !reasoning.is_empty() {
         body["reasoning"] = reasoning.into();
     }
-    if !terms.learnt(Lesson::NoCacheKey) {
+    if !policy.has_learnt(LearnedRestriction::NoCacheKey) {
         body["prompt_cache_key"] = prompt::cache_key(request).into();
     }
     body
 }
 
-fn reasoning(request: &ModelRequest, terms: &Terms) -> Map<String, Value> {
-    let effort = terms.effort(request).and_then(|effort| terms.rules.effort_word(effort));
-    let shows = terms.rules.reasons && effort != Some("none") && !terms.learnt(Lesson::NoSummary);
+fn reasoning(request: &ModelRequest, policy: &RequestPolicy) -> Map<String, Value> {
+    let effort = policy.effort(request).and_then(|effort| policy.rules.effort_word(effort));
+    let shows =
+        policy.rules.reasons && effort != Some("none") && !policy.has_learnt(LearnedRestriction::NoSummary);
     let all = [("effort", effort), ("summary", shows.then_some("auto"))];
     all.into_iter().filter_map(|(key, word)| Some((key.to_owned(), word?.into()))).collect()
 }
@@ -60,7 +61,7 @@ fn input(request: &ModelRequest, capabilities: &Capabilities) -> Vec<Value> {
                 items.push(json!({ "role": "user", "content": user_content(&parts) }));
             }
             Turn::Assistant(said) => {
-                // A thought is accepted back only together with what it led to.
+                // A thought is accepted back only together with its text or call.
                 let end = said.iter().rposition(|piece| !matches!(piece, Said::Opaque(_)));
                 items.extend(said.iter().take(end.map_or(0, |last| last + 1)).filter_map(said_item));
             }

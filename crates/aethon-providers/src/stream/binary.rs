@@ -4,8 +4,7 @@
 //! eight bytes, the headers, the payload, and a CRC-32 of everything before. The lengths are used only after their
 //! checksum was verified, so that corruption cannot make this wait for, or buffer, more than the longest message.
 
-use super::decoding::FAILURE;
-use super::sse::Event;
+use super::frame::{Event, FAILURE};
 
 /// The longest message and the longest headers in bytes, as limited by AWS.
 const MAX_LEN: usize = 16 * 1024 * 1024;
@@ -310,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_nobody_means_are_refused() {
+    fn absurd_lengths_are_refused() {
         let prelude = |total: u32, headers: u32| {
             let mut bytes = total.to_be_bytes().to_vec();
             bytes.extend(headers.to_be_bytes());

@@ -5,14 +5,12 @@ use std::collections::VecDeque;
 use aethon_core::model::{ModelError, ModelErrorKind, ModelEvent};
 
 use super::binary::{FrameError, Messages};
+use super::frame::Event;
 use super::lines::Lines;
-use super::sse::{self, Parser};
+use super::sse::Parser;
 
 /// The longest response in wire bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
-
-/// The prefix of the name of a binary message that reports a failure. The service's error name follows.
-pub(crate) const FAILURE: &str = "failure:";
 
 /// The queue to which events are added.
 pub(crate) type Events = VecDeque<ModelEvent>;
@@ -20,13 +18,13 @@ pub(crate) type Events = VecDeque<ModelEvent>;
 /// Decodes the frames of one response in one dialect.
 pub(crate) trait Decoder: Send {
     /// Handles a frame: the data of one server-sent event or message, or one line. The name of a message that reports
-    /// a failure begins with [`FAILURE`].
+    /// a failure begins with [`super::FAILURE`].
     fn frame(&mut self, name: Option<&str>, data: &str, events: &mut Events) -> Result<(), ModelError>;
 
     /// Returns the progress of the response.
     fn progress(&self) -> Progress;
 
-    /// Adds what is still held back, and the end event. Called once, when the body has ended or nothing more is
+    /// Adds the events still held back, and the end event. Called once, when the body has ended or nothing more is
     /// awaited, and only if [`Decoder::progress`] is not [`Progress::Running`].
     fn end(&mut self, events: &mut Events);
 }
@@ -101,7 +99,7 @@ impl Decoding {
             Frames::Events(parser) => {
                 let mut found = Vec::new();
                 let outcome = parser.push(bytes, &mut found);
-                for sse::Event { name, data } in found {
+                for Event { name, data } in found {
                     self.frame(name.as_deref(), &data, events)?;
                 }
                 outcome.map_err(|_| self.too_long())
@@ -109,7 +107,7 @@ impl Decoding {
             Frames::Binary(messages) => {
                 let mut found = Vec::new();
                 let outcome = messages.push(bytes, &mut found);
-                for sse::Event { name, data } in found {
+                for Event { name, data } in found {
                     self.frame(name.as_deref(), &data, events)?;
                 }
                 outcome.map_err(|error| match error {

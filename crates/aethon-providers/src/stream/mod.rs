@@ -7,10 +7,12 @@
 pub(crate) mod binary;
 mod calls;
 mod decoding;
+mod frame;
 mod lines;
 #[cfg(test)]
 pub(crate) mod replay;
 mod sse;
 
 pub(crate) use calls::{CallIds, arguments};
-pub(crate) use decoding::{Decoder, Decoding, Events, FAILURE, Framing, Progress};
+pub(crate) use decoding::{Decoder, Decoding, Events, Framing, Progress};
+pub(crate) use frame::FAILURE;

@@ -4,15 +4,10 @@
 //! more lenient in one respect: an event at the end of the stream counts even without its blank line, because some
 //! servers omit it.
 
+use super::frame::Event;
+
 /// The longest event in bytes. A picture or a whole file in one event fits; an endless line does not.
 const LIMIT: usize = 8 * 1024 * 1024;
-
-/// An event's name and data.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) name: Option<String>,
-    pub(super) data: String,
-}
 
 /// The event exceeds the limit.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! A model's response stream in which calls that were written as text become real calls.
+//! A model's response, as a stream or as a whole, in which calls that were written as text become real calls.
 //!
 //! Held text reaches the engine late or not at all, so its running estimate of the output lags by at most
 //! `scanner::MAX_LEN` bytes. A call counts when it is passed on, and the figures at the end of the response are the
@@ -6,11 +6,14 @@
 
 use std::collections::VecDeque;
 
+use aethon_core::message::ToolCall;
 use aethon_core::model::{ModelError, ModelEvent, ModelStream, StopReason};
+use aethon_core::tool::ToolSpec;
 use futures_util::{StreamExt, stream};
 
+use super::call::Output;
 use super::reading::{Reading, tool_call};
-use super::scanner::{Output, Scanner};
+use super::scanner::Scanner;
 
 /// Returns the stream with calls in its text converted to real calls.
 pub(crate) fn read(events: ModelStream, reading: Reading) -> ModelStream {
@@ -24,6 +27,20 @@ pub(crate) fn read(events: ModelStream, reading: Reading) -> ModelStream {
     Box::pin(stream::unfold(adapter, |mut adapter| async {
         adapter.next().await.map(|event| (event, adapter))
     }))
+}
+
+/// Returns the calls that a response would be read as under the lenient rules, or `None` if it is plain text. For
+/// finding out how a model makes its calls.
+pub fn calls_in_words(answer: &str, tools: &[ToolSpec]) -> Option<Vec<ToolCall>> {
+    let (mut scanner, mut output) = (Scanner::new(Reading::lenient(tools)), Vec::new());
+    scanner.push(answer, &mut output);
+    scanner.finish(&mut output);
+    let calls = output.into_iter().filter_map(|output| match output {
+        Output::Call(call) => Some(tool_call(call)),
+        Output::Text(_) | Output::Thought(_) => None,
+    });
+    let calls: Vec<_> = calls.collect();
+    (!calls.is_empty()).then_some(calls)
 }
 
 type Event = Result<ModelEvent, ModelError>;
@@ -43,7 +60,7 @@ impl Adapter {
                 return Some(event);
             }
             let Some(event) = self.events.next().await else {
-                self.tell(Scanner::abort);
+                self.advance(Scanner::abort);
                 return self.ready.pop_front();
             };
             self.take(event);
@@ -52,24 +69,24 @@ impl Adapter {
 
     fn take(&mut self, event: Event) {
         match event {
-            Ok(ModelEvent::Text(text)) => self.tell(|scanner, output| scanner.push(&text, output)),
+            Ok(ModelEvent::Text(text)) => self.advance(|scanner, output| scanner.push(&text, output)),
             Ok(ModelEvent::Finished { stop, usage, model }) => {
-                self.tell(Scanner::finish);
+                self.advance(Scanner::finish);
                 self.ready.push_back(Ok(ModelEvent::Finished { stop: self.stop(stop), usage, model }));
             }
             Ok(call @ ModelEvent::ToolCall(_)) => {
-                self.tell(Scanner::give_up);
+                self.advance(Scanner::give_up);
                 self.ready.push_back(Ok(call));
             }
             Ok(other) => self.ready.push_back(Ok(other)),
             Err(error) => {
-                self.tell(Scanner::abort);
+                self.advance(Scanner::abort);
                 self.ready.push_back(Err(error));
             }
         }
     }
 
-    fn tell(&mut self, advance: impl FnOnce(&mut Scanner, &mut Vec<Output>)) {
+    fn advance(&mut self, advance: impl FnOnce(&mut Scanner, &mut Vec<Output>)) {
         let mut output = Vec::new();
         advance(&mut self.scanner, &mut output);
         for output in output {

@@ -1,23 +1,16 @@
-//! How a family of models writes tool calls: as data for finding calls in a stream, and as a function that parses a
+//! How a family of models writes tool calls: as data for finding calls in a stream, and as the bodies that parse a
 //! complete one.
 
 use aethon_core::tool::ToolSpec;
-use serde_json::Value;
 
-use super::families::{command, deepseek, harmony, hermes, kimi, llama, minimax, mistral, plain, qwen_coder};
+use super::call::{MAX_CALLS, TextCall};
+use super::values::Cursor;
 
-/// More calls than any real response has; further ones are dropped.
-pub(super) const MAX_CALLS: usize = 64;
+/// What may separate calls: ends of code blocks and lists, and a superfluous bracket.
+const GLUE: [char; 6] = [';', ',', '`', '}', ']', ')'];
 
-/// One call, as written.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct TextCall {
-    pub(super) name: String,
-    /// An object. For a broken call, the text that should have been one, which the toolbox answers with an error.
-    pub(super) input: Value,
-    /// The text that names the tool and its arguments, for recognising quotations.
-    pub(super) source: String,
-}
+/// Parses the text after an opener: the calls, or `None` if it is in another format.
+pub(super) type Body = fn(&mut Cursor<'_>, &[ToolSpec], &Family) -> Option<Vec<TextCall>>;
 
 /// How a family writes calls.
 #[derive(Debug)]
@@ -34,73 +27,40 @@ pub(super) struct Family {
     pub(super) has_bare_names: bool,
     /// Whether objects may follow each other without a new opener.
     pub(super) is_sequence: bool,
+    /// The formats between opener and closer, in the order in which they are tried.
+    pub(super) bodies: &'static [Body],
+}
+
+impl Family {
+    /// A family without any tokens, to be completed.
+    pub(super) const EMPTY: Self = Self {
+        openers: &[],
+        inner: &[],
+        closers: &[],
+        markup: &[],
+        has_bare_names: false,
+        is_sequence: false,
+        bodies: &[],
+    };
+
     /// Parses a complete text that begins with an opener; returns `None` if it is no call after all.
-    pub(super) parse: fn(&str, &[ToolSpec]) -> Option<Vec<TextCall>>,
-}
-
-/// All families with special tokens.
-pub(super) static FAMILIES: [&Family; 10] = [
-    &hermes::FAMILY,
-    &hermes::GRANITE,
-    &qwen_coder::FAMILY,
-    &mistral::FAMILY,
-    &llama::FAMILY,
-    &deepseek::FAMILY,
-    &deepseek::MARKUP,
-    &kimi::FAMILY,
-    &minimax::FAMILY,
-    &command::FAMILY,
-];
-
-/// Tokens after the end of a response. Some models continue and invent the result.
-pub(super) const ENDS: [&str; 14] = [
-    "<|im_end|>",
-    "<|im_start|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "</s>",
-    "<|end_of_text|>",
-    "<|endoftext|>",
-    "<｜end▁of▁sentence｜>",
-    "<|END_OF_TURN_TOKEN|>",
-    "<end_of_turn>",
-    "<tool_response>",
-    "<|observation|>",
-    "<|user|>",
-    "<|end|>",
-];
-
-/// What a text begins with.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Opening {
-    Family(&'static Family),
-    /// Harmony, which puts text and thoughts between tokens as well.
-    Harmony,
-    /// The beginning of an opener; more input is needed.
-    Partial,
-    Nothing,
-}
-
-/// Returns what this text begins with.
-pub(super) fn opening(text: &str) -> Opening {
-    let mut is_partial = false;
-    for family in FAMILIES {
-        match begins_with(text, family.openers) {
-            Beginning::With(_) => return Opening::Family(family),
-            Beginning::Partly => is_partial = true,
-            Beginning::Not => {}
+    pub(super) fn calls(&self, text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
+        let (mut cursor, mut calls) = (Cursor::new(text), Vec::new());
+        while calls.len() < MAX_CALLS {
+            cursor.skip(&GLUE);
+            // The tag of some markup is the opener at the same time, and belongs to the body.
+            let is_markup = self.markup.iter().any(|(begin, _)| cursor.rest.starts_with(begin));
+            if !is_markup && (cursor.eat_any(self.openers) || cursor.eat_any(self.closers)) {
+                continue;
+            }
+            match self.bodies.iter().find_map(|body| body(&mut cursor, tools, self)) {
+                Some(found) => calls.extend(found),
+                None => break,
+            }
         }
-    }
-    match begins_with(text, &harmony::OPENERS) {
-        Beginning::With(_) => Opening::Harmony,
-        Beginning::Partly => Opening::Partial,
-        Beginning::Not if is_partial => Opening::Partial,
-        Beginning::Not => Opening::Nothing,
+        (!calls.is_empty()).then_some(calls)
     }
 }
-
-/// The family of calls without special tokens.
-pub(super) static PLAIN: &Family = &plain::FAMILY;
 
 /// Whether a text begins with one of several tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

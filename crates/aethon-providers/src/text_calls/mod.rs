@@ -3,11 +3,12 @@
 //!
 //! `adapter` is the stream; `reading` decides from the request whether and how strictly to read; `scanner` processes
 //! the text as it arrives and holds back only what may still become a call; `prose` tracks code and quotations,
-//! `region` finds the end of a call, `quoted` detects mere repetition. `families` has one file for each format, and
-//! `values` what they share. All but `adapter` is pure, takes linear time and never holds more than
-//! `scanner::MAX_LEN` bytes.
+//! `region` finds the end of a call, `quoted` detects mere repetition. `families` has the formats as data, `family` says
+//! how a row is read, `values` has the parts that formats share, and `call` is the result. All but `adapter` is pure, takes
+//! linear time and never holds more than `call::MAX_LEN` bytes.
 
 mod adapter;
+mod call;
 #[cfg(test)]
 mod corpus;
 mod families;
@@ -21,6 +22,7 @@ mod scanner;
 mod tests;
 mod values;
 
+pub use adapter::calls_in_words;
 pub(crate) use adapter::read;
+pub use reading::is_text_call;
 pub(crate) use reading::{Reading, are_read};
-pub use reading::{calls_in_words, is_text_call};

@@ -1,11 +1,11 @@
-//! Detects calls that merely repeat what a tool, a document or a person said. Someone who can put words into a
+//! Detects calls that merely repeat words of a tool, a document or a person. Someone who can put words into a
 //! model's mouth must not be able to have them run.
 
 use std::sync::Arc;
 
 use aethon_core::message::{Block, Message, Role};
 
-use super::family::TextCall;
+use super::call::TextCall;
 
 /// Returns whether the text of one of the calls occurs in a message that the model did not write. Whitespace and
 /// backslashes are ignored, so that neither reformatting nor JSON inside JSON hides a quotation.

@@ -11,11 +11,11 @@ use aethon_core::message::{Block, Message, Role, ToolCall};
 use aethon_core::model::ModelRequest;
 use aethon_core::tool::ToolSpec;
 
-use super::family::{FAMILIES, TextCall};
+use super::call::TextCall;
+use super::families::table::FAMILIES;
 use super::quoted::is_quotation;
-use super::scanner::{Output, Scanner};
-use crate::catalog::ModelFacts;
 use crate::options::Provider;
+use crate::service::Service;
 
 /// The prefix of ids of calls that were written as text. Stored conversations contain it, so it must not change.
 const TEXT_CALL: &str = "said_";
@@ -40,13 +40,11 @@ pub(super) enum Strictness {
     Whole,
 }
 
-/// Returns whether a model with these facts, served this way, may write calls as text.
-pub(crate) fn are_read(provider: Provider, has_own_host: bool, facts: &ModelFacts) -> bool {
-    match provider {
-        Provider::Ollama => true,
-        Provider::OpenAi | Provider::LiteLlm if has_own_host => !facts.is_known || !facts.tools,
-        _ => false,
-    }
+/// Returns whether the model of this service may write calls as text.
+pub(crate) fn are_read(service: &Service) -> bool {
+    let Service { provider, facts, endpoint, .. } = service;
+    let is_compatible = endpoint.is_own && provider.has_compatible_servers();
+    *provider == Provider::Ollama || is_compatible && !(facts.is_known && facts.tools)
 }
 
 /// How the response to one request is read.
@@ -72,6 +70,11 @@ impl Reading {
         let asked = asked.filter(|message| message.role == Role::User);
         let strictness = asked.map_or(Strictness::Lenient, |asked| strictness(asked));
         Some(Self { tools: request.tools.clone(), strictness, messages: request.messages.clone() })
+    }
+
+    /// Returns the reading that accepts every form of a call to these tools.
+    pub(super) fn lenient(tools: &[ToolSpec]) -> Self {
+        Self { tools: tools.into(), strictness: Strictness::Lenient, messages: Arc::default() }
     }
 
     /// Returns whether one of the calls merely quotes something in the conversation.
@@ -117,21 +120,6 @@ pub(super) fn tool_call(call: TextCall) -> ToolCall {
 /// Returns whether a model wrote the call with this id into its text.
 pub fn is_text_call(id: &str) -> bool {
     id.starts_with(TEXT_CALL)
-}
-
-/// Returns the calls that a response would be read as under the lenient rules, or `None` if it is plain text. For
-/// finding out how a model makes its calls.
-pub fn calls_in_words(answer: &str, tools: &[ToolSpec]) -> Option<Vec<ToolCall>> {
-    let reading = Reading { tools: tools.into(), strictness: Strictness::Lenient, messages: Arc::default() };
-    let (mut scanner, mut output) = (Scanner::new(reading), Vec::new());
-    scanner.push(answer, &mut output);
-    scanner.finish(&mut output);
-    let calls = output.into_iter().filter_map(|output| match output {
-        Output::Call(call) => Some(tool_call(call)),
-        Output::Text(_) | Output::Thought(_) => None,
-    });
-    let calls: Vec<_> = calls.collect();
-    (!calls.is_empty()).then_some(calls)
 }
 
 #[cfg(test)]

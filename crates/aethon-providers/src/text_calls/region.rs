@@ -4,7 +4,8 @@
 //! It finds the end of the arguments but does not interpret them; the family does that once they are complete. Every
 //! byte is examined once.
 
-use super::family::{Beginning, ENDS, Family, begins_with};
+use super::families::table::ENDS;
+use super::family::{Beginning, Family, begins_with};
 
 /// Longer than any name and id.
 const MAX_HEADER: usize = 512;
@@ -50,7 +51,7 @@ enum Word {
     Complete,
 }
 
-/// What is known about a text that began like a call.
+/// The verdict on a text that began like a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It may be a call.

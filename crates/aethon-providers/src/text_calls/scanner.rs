@@ -5,15 +5,15 @@
 //! tokens stays a call, with arguments that are not an object: the toolbox answers it and the model can repair it,
 //! while the person never sees the tokens.
 
+use super::call::{MAX_LEN, Output};
 use super::families::harmony::Harmony;
 use super::families::plain::{self, Start};
-use super::family::{Beginning, Opening, PLAIN, TextCall, begins_with, opening};
+use super::families::table::{Opening, PLAIN, opening};
+use super::family::{Beginning, begins_with};
 use super::prose::Prose;
 use super::reading::{Reading, Strictness};
 use super::region::{Region, Verdict};
 
-/// The most text that is held back. The excess of a longer call is dropped, so that it counts as broken.
-pub(super) const MAX_LEN: usize = 256 * 1024;
 /// Longer pieces are processed in parts.
 pub(super) const PIECE: usize = 8 * 1024;
 /// More whitespace than a response begins with.
@@ -24,14 +24,6 @@ const THOUGHTS: [(&str, &str); 3] =
     [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<|START_THINKING|>", "<|END_THINKING|>")];
 /// What ends thoughts; their beginning may have been part of the prompt.
 const THOUGHT_ENDS: [&str; 3] = ["</think>", "</thinking>", "<|END_THINKING|>"];
-
-/// Output of a model, once its kind is clear.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Output {
-    Text(String),
-    Thought(String),
-    Call(TextCall),
-}
 
 /// The reading position in one response.
 #[derive(Debug)]
@@ -81,7 +73,7 @@ impl Scanner {
             let (piece, behind) = rest.split_at(rest.ceil_char_boundary(PIECE));
             rest = behind;
             match &mut self.state {
-                ScanState::Off => tell(piece.to_owned(), output),
+                ScanState::Off => emit(piece.to_owned(), output),
                 ScanState::Full(_) => {}
                 ScanState::Harmony(harmony) => harmony.push(piece, output),
                 _ => {
@@ -98,7 +90,7 @@ impl Scanner {
         match std::mem::replace(&mut self.state, ScanState::Off) {
             ScanState::Region(region) | ScanState::Full(region) => self.conclude(&region, held, output),
             ScanState::Harmony(mut harmony) => harmony.finish(output),
-            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, output),
+            ScanState::Start | ScanState::Prose | ScanState::Off => emit(held, output),
         }
     }
 
@@ -107,15 +99,15 @@ impl Scanner {
     pub(super) fn abort(&mut self, output: &mut Vec<Output>) {
         let held = std::mem::take(&mut self.held);
         match std::mem::replace(&mut self.state, ScanState::Off) {
-            ScanState::Region(region) if std::ptr::eq(region.family, PLAIN) => tell(held, output),
-            ScanState::Start | ScanState::Prose | ScanState::Off => tell(held, output),
+            ScanState::Region(region) if is_plain(&region) => emit(held, output),
+            ScanState::Start | ScanState::Prose | ScanState::Off => emit(held, output),
             ScanState::Region(_) | ScanState::Full(_) | ScanState::Harmony(_) => {}
         }
     }
 
     /// The model makes proper calls, so everything held and everything that follows is text.
     pub(super) fn give_up(&mut self, output: &mut Vec<Output>) {
-        tell(std::mem::take(&mut self.held), output);
+        emit(std::mem::take(&mut self.held), output);
         self.state = ScanState::Off;
     }
 
@@ -158,7 +150,7 @@ impl Scanner {
         match plain::start(text, &self.reading.tools) {
             Start::Unclear if is_plain => return true,
             Start::Call(at) if is_plain => {
-                self.state = ScanState::Region(Region::at_brackets(PLAIN, blanks + at));
+                self.state = ScanState::Region(Region::at_brackets(&PLAIN, blanks + at));
             }
             _ => self.state = ScanState::Prose,
         }
@@ -212,7 +204,7 @@ impl Scanner {
         true
     }
 
-    /// Returns what is at an opening bracket.
+    /// Returns the token at an opening bracket.
     fn token(&mut self, at: usize) -> Token {
         let text = &self.held[at..];
         let ends: &[&str] = match &self.thoughts_end {
@@ -266,9 +258,9 @@ impl Scanner {
                 self.state = ScanState::Region(region);
                 true
             }
-            Verdict::Hold if std::ptr::eq(region.family, PLAIN) => {
+            Verdict::Hold if is_plain(&region) => {
                 self.state = ScanState::Off;
-                tell(std::mem::take(&mut self.held), output);
+                emit(std::mem::take(&mut self.held), output);
                 true
             }
             Verdict::Hold => {
@@ -289,17 +281,20 @@ impl Scanner {
         if region.is_bare() && region.is_at_line_start {
             return;
         }
-        match (region.family.parse)(held.trim_start(), &self.reading.tools) {
+        let (text, tools) = (held.trim_start(), &self.reading.tools);
+        let calls =
+            if is_plain(region) { plain::parse(text, tools) } else { region.family.calls(text, tools) };
+        match calls {
             Some(calls) if !self.reading.is_quotation(&calls) => {
                 output.extend(calls.into_iter().map(Output::Call));
             }
-            _ => tell(held, output),
+            _ => emit(held, output),
         }
     }
 
     fn release(&mut self, length: usize, output: &mut Vec<Output>) {
         let rest = self.held.split_off(length);
-        tell(std::mem::replace(&mut self.held, rest), output);
+        emit(std::mem::replace(&mut self.held, rest), output);
         self.no_call_before = self.no_call_before.saturating_sub(length);
     }
 }
@@ -312,7 +307,11 @@ enum Token {
     Other,
 }
 
-fn tell(text: String, output: &mut Vec<Output>) {
+fn is_plain(region: &Region) -> bool {
+    std::ptr::eq(region.family, &raw const PLAIN)
+}
+
+fn emit(text: String, output: &mut Vec<Output>) {
     if !text.is_empty() {
         output.push(Output::Text(text));
     }

@@ -7,12 +7,16 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::json;
 
+use super::adapter::calls_in_words;
+use super::call::{MAX_LEN, Output};
 use super::corpus::{read, tools};
-use super::family::{ENDS, FAMILIES, Family};
-use super::reading::{Reading, are_read, calls_in_words, is_text_call};
-use super::scanner::{MAX_LEN, Output, PIECE, Scanner};
-use crate::catalog::Catalog;
-use crate::options::Provider;
+use super::families::table::{ENDS, FAMILIES};
+use super::family::Family;
+use super::reading::{Reading, are_read, is_text_call};
+use super::scanner::{PIECE, Scanner};
+use crate::endpoint::Endpoint;
+use crate::options::{AwsEnvironment, Options, Provider};
+use crate::service::Service;
 use crate::testing::{call, message, request};
 
 fn asked(question: &str) -> Reading {
@@ -27,7 +31,7 @@ fn is_bare(text: &str) -> bool {
     };
     let headers = FAMILIES.iter().flat_map(|family| family.openers.iter().chain(family.inner));
     let rest = headers.fold(text.to_owned(), |text, token| text.replace(token, ""));
-    FAMILIES.into_iter().flat_map(all).any(|token| token.starts_with(rest.trim()))
+    FAMILIES.iter().flat_map(all).any(|token| token.starts_with(rest.trim()))
 }
 
 /// Text that is likely to contain partial tokens of some family.
@@ -114,18 +118,18 @@ proptest! {
     #[test]
     fn nothing_makes_it_panic(answer in ".{0,200}") {
         let _ = read(&asked("json"), [answer.as_str()]);
-        for family in FAMILIES {
+        for family in &FAMILIES {
             for opener in family.openers {
                 let _ = read(&asked(""), [*opener, answer.as_str()]);
-                let _ = (family.parse)(&format!("{opener}{answer}"), &tools());
-                let _ = (family.parse)(&answer, &tools());
+                let _ = family.calls(&format!("{opener}{answer}"), &tools());
+                let _ = family.calls(&answer, &tools());
             }
         }
     }
 }
 
 #[test]
-fn what_is_held_is_bounded_and_a_call_that_is_longer_counts_as_broken() {
+fn held_text_is_bounded_and_longer_calls_count_as_broken() {
     let check = |opening: &str, expects_call: bool| {
         let (mut scanner, mut output) = (Scanner::new(asked("Write a file.")), Vec::new());
         scanner.push(opening, &mut output);
@@ -254,7 +258,7 @@ async fn the_stream_makes_the_calls_and_says_so() {
 }
 
 #[test]
-fn who_calls_properly_or_has_no_tools_is_not_read() {
+fn text_is_not_searched_without_tools_or_after_a_proper_call() {
     let asked = |id: &str| {
         let said = vec![call(id, "clock", json!({}))];
         let messages =
@@ -272,11 +276,14 @@ fn who_calls_properly_or_has_no_tools_is_not_read() {
 }
 
 #[test]
-fn only_models_that_need_it_are_read() {
+fn text_calls_are_read_for_local_and_unknown_models() {
     let check = |provider, model: &str, has_own_host, expected| {
         let host = if has_own_host { "http://127.0.0.1:8080/v1" } else { "" };
-        let facts = Catalog::built_in().facts(provider, model, host);
-        assert_eq!(are_read(provider, has_own_host, &facts), expected, "{provider:?} {model} {has_own_host}");
+        let region = Some("eu-central-1".into());
+        let aws = AwsEnvironment { region, ..AwsEnvironment::default() };
+        let options = Options { host: host.into(), aws, ..Options::new(provider, model) };
+        let service = Service::new(&options, Endpoint::of(&options).unwrap());
+        assert_eq!(are_read(&service), expected, "{provider:?} {model} {has_own_host}");
     };
     check(Provider::Ollama, "llama3.1", false, true);
     check(Provider::Ollama, "gpt-oss:20b", true, true);
@@ -291,7 +298,7 @@ fn only_models_that_need_it_are_read() {
 }
 
 #[test]
-fn whoever_tests_a_model_sees_how_it_calls() {
+fn calls_in_a_whole_response_are_found() {
     let calls = calls_in_words("{\"name\": \"clock\", \"arguments\": {}}", &tools()).unwrap();
     assert!(calls.len() == 1 && is_text_call(&calls[0].id));
     assert_eq!(calls_in_words("It is noon.", &tools()), None);

@@ -1,14 +1,20 @@
-//! What the families share: a text cursor, calls in JSON, and arguments in markup.
+//! Shared by the families: a text cursor, calls in JSON, and arguments in markup.
 
 use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};
 
+use super::call::TextCall;
 use super::families::python;
-use super::family::TextCall;
 use crate::stream::arguments;
 
 /// The name of a call too broken to have one. No tool has this name, so the toolbox lists those that exist.
 const NAMELESS: &str = "unknown";
+
+/// A value that was read, if it is one, and its text.
+pub(super) struct Read<'t> {
+    pub(super) value: Option<Value>,
+    pub(super) source: &'t str,
+}
 
 /// A position in a text.
 #[derive(Debug, Clone, Copy)]
@@ -54,34 +60,31 @@ impl<'t> Cursor<'t> {
     }
 
     /// Returns the next value with its text, or the text up to one of the closers if it is not a value.
-    pub(super) fn value(&mut self, closers: &[&str]) -> (Result<Value, ()>, &'t str) {
+    pub(super) fn value(&mut self, closers: &[&str]) -> Read<'t> {
         let mut values = serde_json::Deserializer::from_str(self.rest).into_iter::<Value>();
         if let Some(Ok(value)) = values.next() {
-            let (text, rest) = self.rest.split_at(values.byte_offset());
-            self.rest = rest;
-            return (Ok(value), text);
+            return self.read(Some(value), values.byte_offset());
         }
         if let Some((value, length)) = python::literal(self.rest) {
-            let (text, rest) = self.rest.split_at(length);
-            self.rest = rest;
-            return (Ok(value), text);
+            return self.read(Some(value), length);
         }
         let at = closers.iter().filter_map(|closer| self.rest.find(closer)).min();
-        let (text, rest) = self.rest.split_at(at.unwrap_or(self.rest.len()));
+        self.read(None, at.unwrap_or(self.rest.len()))
+    }
+
+    fn read(&mut self, value: Option<Value>, length: usize) -> Read<'t> {
+        let (source, rest) = self.rest.split_at(length);
         self.rest = rest;
-        (Err(()), text)
+        Read { value, source }
     }
 }
 
 /// Converts a value to calls, one or a list. Anything else is a broken call.
-pub(super) fn calls_of(value: (Result<Value, ()>, &str), calls: &mut Vec<TextCall>) {
-    let (value, source) = value;
+pub(super) fn calls_of(Read { value, source }: Read<'_>) -> Vec<TextCall> {
     match value {
-        Ok(Value::Array(_)) => {
-            calls.extend(elements(source).map(|(value, source)| call_of(value, source)));
-        }
-        Ok(value) => calls.push(call_of(value, source)),
-        Err(()) => calls.push(broken(name_in(source).unwrap_or(NAMELESS), source)),
+        Some(Value::Array(_)) => elements(source).map(|(value, source)| call_of(value, source)).collect(),
+        Some(value) => vec![call_of(value, source)],
+        None => vec![TextCall::broken(name_in(source).unwrap_or(NAMELESS), source)],
     }
 }
 
@@ -92,10 +95,8 @@ pub(super) fn elements(list: &str) -> impl Iterator<Item = (Value, &str)> {
     cursor.eat("[");
     std::iter::from_fn(move || {
         cursor.skip(&[',']);
-        match cursor.value(&[]) {
-            (Ok(value), text) => Some((value, text)),
-            (Err(()), _) => None,
-        }
+        let Read { value, source } = cursor.value(&[]);
+        Some((value?, source))
     })
 }
 
@@ -111,7 +112,7 @@ fn call_of(value: Value, source: &str) -> TextCall {
         let input = take(&["arguments", "parameters", "args", "input"]).unwrap_or(Value::Null);
         Some(TextCall { name, input: input_of(input), source: source.to_owned() })
     };
-    taken().unwrap_or_else(|| broken(NAMELESS, source))
+    taken().unwrap_or_else(|| TextCall::broken(NAMELESS, source))
 }
 
 /// Returns the arguments as an object, or as the text that should have been one.
@@ -124,11 +125,6 @@ pub(super) fn input_of(value: Value) -> Value {
     }
 }
 
-/// Creates a call whose arguments cannot be read.
-pub(super) fn broken(name: &str, source: &str) -> TextCall {
-    TextCall { name: name.to_owned(), input: Value::String(source.to_owned()), source: source.to_owned() }
-}
-
 /// Returns the name in an incomplete call.
 fn name_in(source: &str) -> Option<&str> {
     let behind = ["\"name\"", "\"tool_name\""].iter().find_map(|key| source.split_once(key))?.1;
@@ -138,16 +134,10 @@ fn name_in(source: &str) -> Option<&str> {
 
 /// Creates a call by name with the arguments that come next.
 pub(super) fn named(name: &str, start: &str, cursor: &mut Cursor<'_>, closers: &[&str]) -> TextCall {
-    let (value, text) = cursor.value(closers);
-    let source = start.get(..start.len() - cursor.rest.len()).unwrap_or(text);
-    match value {
-        Ok(value) => TextCall { name: name.to_owned(), input: input_of(value), source: source.to_owned() },
-        Err(()) => TextCall {
-            name: name.to_owned(),
-            input: Value::String(text.to_owned()),
-            source: source.to_owned(),
-        },
-    }
+    let Read { value, source: text } = cursor.value(closers);
+    let source = start.get(..start.len() - cursor.rest.len()).unwrap_or(text).to_owned();
+    let input = value.map_or_else(|| Value::String(text.to_owned()), input_of);
+    TextCall { name: name.to_owned(), input, source }
 }
 
 /// Parses the arguments of `<parameter=KEY>VALUE</parameter>` and `<parameter name="KEY">VALUE</parameter>`.

@@ -1,4 +1,4 @@
-//! The client of a transcription service, and what is reported if there is none.
+//! The client of a transcription service, and reports the reason if there is none.
 
 use std::sync::Arc;
 
@@ -9,15 +9,12 @@ use async_trait::async_trait;
 use super::form;
 use crate::classify;
 use crate::options::Options;
-use crate::registry;
+use crate::registry::{self, Obstacle};
 use crate::remote::exchange;
 use crate::request_id;
-use crate::section::in_section;
+use crate::section::{TRANSCRIPTION, in_section};
 use crate::service::Service;
 use crate::transport::Client;
-
-/// Its configuration section.
-const SECTION: &str = "transcription";
 
 /// The most that is read of a response: the words of many hours.
 const MAX_LEN: usize = 4 * 1024 * 1024;
@@ -35,15 +32,15 @@ pub fn transcriber(mut options: Options, language: &str) -> Arc<dyn Transcriber>
     } else {
         let title = options.provider.title();
         let reason = format!("{title} writes down nothing; set transcription.provider.");
-        Err((ModelErrorKind::InvalidRequest, reason))
+        Err(Obstacle { kind: ModelErrorKind::InvalidRequest, reason })
     };
     match reached {
         Ok((_, service)) => {
             let client = Client::new(service.timeout, service.endpoint.is_loopback);
             Arc::new(Remote { name, service, client, language })
         }
-        Err((kind, reason)) => {
-            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason), SECTION) })
+        Err(Obstacle { kind, reason }) => {
+            Arc::new(Unavailable { name, error: in_section(ModelError::new(kind, reason), TRANSCRIPTION) })
         }
     }
 }
@@ -88,7 +85,7 @@ impl Transcriber for Remote {
         let asked = self.ask(&speech).await;
         asked
             .inspect_err(|error| request_id::log_failure(&self.service, error))
-            .map_err(|error| in_section(error, SECTION))
+            .map_err(|error| in_section(error, TRANSCRIPTION))
     }
 }
 

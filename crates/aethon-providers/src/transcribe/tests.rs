@@ -1,4 +1,4 @@
-//! Requests and responses, and what is reported about a service that is not configured.
+//! Requests and responses, and the reports about a service that is not configured.
 
 use aethon_core::model::ModelErrorKind;
 use aethon_core::transcribe::Speech;
@@ -61,7 +61,7 @@ fn words_and_what_they_cost_are_found() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_told_in_the_words_of_its_section() {
+async fn missing_settings_are_named_by_the_keys_of_their_section() {
     let refused = async |provider| {
         let made = transcriber(Options::new(provider, ""), "");
         made.transcribe(speech("", "audio/ogg")).await.unwrap_err()

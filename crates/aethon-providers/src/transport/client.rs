@@ -120,7 +120,7 @@ impl Exchange {
         let response = match self.ask(outgoing) {
             Ok(response) => response,
             Err(error) => {
-                // If the caller has given up, nobody waits for this, which is fine.
+                // If the caller has given up, the receiver is gone, which is fine.
                 let _ = head.send(Err(Failure::of(error, self.limits)));
                 return;
             }

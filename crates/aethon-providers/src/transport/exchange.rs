@@ -37,7 +37,11 @@ impl Exchange for Transport {
             exchange::Method::Patch => Method::Patch,
             exchange::Method::Delete => Method::Delete,
         };
-        let headers = request.headers.into_iter().map(header).collect::<io::Result<_>>()?;
+        let headers = request
+            .headers
+            .into_iter()
+            .map(|(name, value)| header(&name, &value))
+            .collect::<io::Result<_>>()?;
         let outgoing = Outgoing { method, url: request.url, headers, body: request.body };
         let incoming = self.0.send(outgoing).await.map_err(broken)?;
         let text = |(name, value): (&HeaderName, &HeaderValue)| {
@@ -56,11 +60,11 @@ impl Exchange for Transport {
 }
 
 /// A header's value may be a secret, so errors name only the header.
-fn header((name, value): (String, String)) -> io::Result<(HeaderName, HeaderValue)> {
+fn header(name: &str, value: &str) -> io::Result<(HeaderName, HeaderValue)> {
     let invalid = |what: &str| {
         io::Error::new(io::ErrorKind::InvalidInput, format!("the {what} of the header {name:?} is not valid"))
     };
-    let value = HeaderValue::from_str(&value).map_err(|_| invalid("value"))?;
+    let value = HeaderValue::from_str(value).map_err(|_| invalid("value"))?;
     Ok((HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("name"))?, value))
 }
 

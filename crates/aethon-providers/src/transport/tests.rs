@@ -163,7 +163,7 @@ async fn a_slow_reader_stops_the_sender() {
     });
     let incoming = client(PATIENT).send(post(&url)).await.unwrap();
     let written = tokio::task::spawn_blocking(move || counts.recv_timeout(PATIENT).unwrap()).await.unwrap();
-    // Only what the sockets' own buffers hold.
+    // Only the content of the sockets' own buffers.
     assert!(written < 64 * 1024 * 1024, "{written}");
     drop(incoming);
 }

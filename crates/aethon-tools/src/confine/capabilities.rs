@@ -1,7 +1,7 @@
 //! Drops capabilities of root inside the walls. Landlock applies to root as well, but some capabilities bypass it:
 //! reading the memory of processes for profiling, opening files by handle, raw sockets, devices, kernel modules.
 //!
-//! What remains is what a usual container leaves to root, without raw sockets and device nodes, so that installing
+//! The rest is as in a usual container for root, without raw sockets and device nodes, so that installing
 //! packages works. Root can still write to disks and kernel settings that appear as files; only running as another user
 //! prevents that.
 

@@ -17,7 +17,7 @@ pub(super) fn is_possible() -> bool {
     rustix::process::geteuid().is_root() && thread::spawn(own_view).join().is_ok_and(|tried| tried.is_ok())
 }
 
-/// Gives the calling thread, and what it starts, a view in which these sockets are covered.
+/// Gives the calling thread, and its children, a view in which these sockets are covered.
 pub(super) fn cover(sockets: &ClosedSockets) -> io::Result<()> {
     let closed = sockets.existing();
     if closed.is_empty() {
@@ -46,7 +46,7 @@ pub(super) fn cover(sockets: &ClosedSockets) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the calling thread a view of its own, which follows what is mounted outside.
+/// Gives the calling thread a view of its own, which follows later mounts outside.
 #[expect(
     deprecated,
     reason = "its rule is about threads that share descriptors; a view of the file system is the thread's own"

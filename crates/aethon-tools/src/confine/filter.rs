@@ -118,17 +118,17 @@ pub(super) fn is_accepted() -> bool {
     *ACCEPTED.get_or_init(|| std::thread::spawn(|| apply().is_ok()).join().unwrap_or(false))
 }
 
-/// Applies the filter to the calling thread and what it starts.
+/// Applies the filter to the calling thread and its children.
 pub(super) fn apply() -> io::Result<()> {
     put_in_force(&program())
 }
 
-/// Forbids local sockets to the calling thread and what it starts, apart from pairs, which lead nowhere else.
+/// Forbids local sockets to the calling thread and its children, apart from pairs, which lead nowhere else.
 pub(super) fn forbid_local_sockets() -> io::Result<()> {
     put_in_force(&without_local_sockets())
 }
 
-/// Forbids the kernel's keys to the calling thread and what it starts, where `apply` has no use.
+/// Forbids the kernel's keys to the calling thread and its children, where `apply` has no use.
 pub(super) fn forbid_keys() -> io::Result<()> {
     put_in_force(&without_keys())
 }

@@ -1,4 +1,4 @@
-//! Computes what to grant so that everything but a few places can be reached, and a few more can only be read.
+//! Computes the grants with which everything but a few places can be reached, and a few more can only be read.
 //!
 //! Landlock has no exceptions: a grant includes everything below. So the directories on the way to such a place are not
 //! granted, but everything else in them is, entry by entry. Such a directory can be listed and traversed, but nothing
@@ -10,7 +10,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// What a command may do with a granted path and everything below it.
+/// The access of a command to a granted path and everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Access {
     /// Read and execute.
@@ -19,7 +19,7 @@ pub(super) enum Access {
     Full,
 }
 
-/// What is restricted. All paths are real, and need not exist.
+/// The restrictions. All paths are real, and need not exist.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     /// Closed for reading and writing. A file includes its siblings with a longer name.

@@ -22,7 +22,7 @@ const FILES: ABI = ABI::V5;
 /// How a place is opened that is granted.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Returns what the kernel supports: files (with moves between directories), ports, signals.
+/// Returns the abilities of the kernel: files (with moves between directories), ports, signals.
 pub(super) fn abilities() -> (bool, bool, bool) {
     let files = strict().handle_access(AccessFs::Refer).and_then(Ruleset::create).is_ok();
     let ports = strict().handle_access(AccessNet::ConnectTcp).and_then(Ruleset::create).is_ok();
@@ -51,7 +51,7 @@ fn may_move(created: RulesetCreated) -> io::Result<RulesetCreated> {
     grant(created, Path::new("/"), AccessFs::Refer)
 }
 
-/// Rules that allow only some files and what is below them; directories can be listed everywhere.
+/// Rules that allow only some files and directories with their contents; directories can be listed everywhere.
 #[derive(Debug)]
 pub(super) struct FileRules(RulesetCreated);
 
@@ -91,7 +91,7 @@ impl FileRules {
         Ok(Self(self.0.try_clone()?))
     }
 
-    /// Binds the calling thread and what it starts.
+    /// Binds the calling thread and its children.
     pub(super) fn enforce(self) -> io::Result<()> {
         in_force(self.0.restrict_self().map_err(fault)?, RulesetStatus::PartiallyEnforced)
     }
@@ -148,8 +148,8 @@ fn grant_opened(
 pub(super) struct Ports(Mutex<Option<(Vec<u16>, RulesetCreated)>>);
 
 impl Ports {
-    /// Forbids TCP connections to these ports and listening on them, on any address. A browser that tries `[::1]` first would
-    /// take a page that a command serves there for the assistant's.
+    /// Forbids TCP connections to these ports and listening on them, on any address. A browser that tries `[::1]` first
+    /// would take a page that a command serves there for the assistant's.
     pub(super) fn close(&self, ports: &[u16]) -> io::Result<()> {
         let ruleset = {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,10 +3,10 @@
 //! Everything that starts a child for a model (tools and MCP servers) does so through a [`Confinement`]. If the kernel
 //! supports it, the child and all its descendants reach neither the assistant's files (except the workspace) nor its
 //! port, its memory or its process, and cannot leave the walls again. `walls` is how a child gets inside; `support`
-//! knows what the kernel can do and describes what it cannot; `places` says what is closed now, for which `scan` looks
-//! for keys by their names, `mounts` for other paths, and `grants` computes what stays open; `landlock`, `filter`, `cover`
-//! and `capabilities` talk to the kernel. Running as another user, and isolating a command from
-//! the whole machine, is left to the sandbox (`kernel`).
+//! knows the abilities of the kernel and describes the missing ones; `places` says which places are closed now, for
+//! which `scan` looks for keys by their names, `mounts` for other paths, and `grants` computes what stays open;
+//! `landlock`, `filter`, `cover` and `capabilities` talk to the kernel. Running as another user, and isolating a
+//! command from the whole machine, is left to the sandbox (`kernel`).
 
 #[cfg(target_os = "linux")]
 mod capabilities;

@@ -1,6 +1,6 @@
-//! What is closed to children now, and what of it only for writing, in a turn of a given trust.
+//! The places that are closed to children now, some of them only for writing, in a turn of a given trust.
 //!
-//! The result is kept together with the state of every directory that it depends on, and computed anew when one of them
+//! The result is kept together with the state of every directory that it depends on, and computed again when one of them
 //! has changed.
 
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ use crate::sockets::ClosedSockets;
 use crate::stamp::Stamp;
 use crate::strangers::{DEPTH_IN_WORKSPACE, Projects, Root, parts, shaping_places};
 
-/// What a command writes there about a process, such as a control group that is killed, needs no signal.
+/// Writing there acts on processes without a signal: it kills a control group, for example.
 const SYSTEM: &str = "/sys";
 /// What stays writable if no home is known.
 const TEMPORARY: [&str; 4] = ["/tmp", "/var/tmp", "/dev", "/proc"];
@@ -47,7 +47,7 @@ pub(super) struct ClosedPlaces {
     kept: Mutex<Vec<Kept>>,
 }
 
-/// Rules and what they depend on.
+/// Rules and their inputs.
 #[derive(Debug)]
 struct Kept {
     trust: Trust,
@@ -60,13 +60,13 @@ struct Kept {
     rules: FileRules,
 }
 
-/// What a command in the kernel sandbox sees.
+/// The view of a command in the kernel sandbox.
 pub(super) struct View {
     pub(super) workspace: PathBuf,
     pub(super) home: Option<PathBuf>,
     pub(super) hidden: Vec<PathBuf>,
     pub(super) kept: Vec<PathBuf>,
-    /// What of the workspace may be changed, if not all.
+    /// The parts of the workspace that may be changed, if not all.
     pub(super) parts: Option<Vec<PathBuf>>,
 }
 
@@ -148,7 +148,7 @@ impl ClosedPlaces {
         self.other_homes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns what a command in the kernel sandbox sees.
+    /// Returns the view of a command in the kernel sandbox.
     pub(super) fn view(&self, trust: Trust) -> View {
         let mut hidden = self.closed(&self.find(trust), &Mounts::read());
         hidden.extend(
@@ -233,7 +233,7 @@ impl ClosedPlaces {
         places
     }
 
-    /// Returns what is closed now, by its real path and by every other path that a mount gives it.
+    /// Returns the places that are closed now, by their real paths and by every other path that a mount gives them.
     fn closed(&self, found: &Found, mounts: &Mounts) -> Vec<PathBuf> {
         let places = self.protected.paths().iter().filter_map(|place| place.canonicalize().ok());
         let places = places.filter(|place| !self.is_whole(place));

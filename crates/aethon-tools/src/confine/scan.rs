@@ -1,11 +1,11 @@
-//! Finds what is closed by its name or its contents, not by its place: key files and copies of an assistant's home.
+//! Finds secrets by their names or contents, not by their place: key files and copies of an assistant's home.
 //!
-//! The kernel knows no patterns, so the files have to be found before a command starts. The search covers the home and two
-//! levels below it, and for copies of a home also the neighbours of the home. In the owner's turns it leaves out what lies in a
-//! project: there the project's own programs read such files, and closing one forbids them to make anything beside it. In
-//! other turns it leaves out nothing, and what it does not get to the end of is closed as a whole: otherwise a command could
-//! make a folder a project, or fill one, to read the keys in it with the next command. Directories that did not change are not
-//! read again.
+//! The kernel knows no patterns, so the files have to be found before a command starts. The search covers the home and
+//! two levels below it, and for copies of a home also the neighbours of the home. In the owner's turns it leaves out
+//! what lies in a project: there the project's own programs read such files, and closing one forbids them to make
+//! anything beside it. In other turns it leaves out nothing, and a folder that it cannot finish is closed as a whole:
+//! otherwise a command could make a folder a project, or fill one, to read the keys in it with the next command.
+//! Directories that did not change are not read again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
@@ -17,8 +17,8 @@ use aethon_core::turn::Trust;
 use crate::protected_paths::{ProtectedPaths, is_assistants_home};
 use crate::stamp::Stamp;
 
-/// Maximum number of directories searched in the owner's turns, and in others. There the rest is closed, so it has to be more
-/// than an ordinary home has.
+/// Maximum number of directories searched in the owner's turns, and in others. There the rest is closed, so it has to
+/// be more than an ordinary home has.
 const MAX_DIRECTORIES: usize = 600;
 const MAX_DIRECTORIES_OF_STRANGERS: usize = 4_000;
 /// Maximum number of entries read of a directory.
@@ -53,7 +53,7 @@ const PROJECT: [&str; 23] = [
     "compose.yml",
 ];
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     /// Files whose names say that they are keys.
@@ -64,7 +64,7 @@ pub(super) struct Found {
     pub(super) unsearched: Vec<PathBuf>,
 }
 
-/// A search, and what it remembers of the directories that it has read.
+/// A search, with its memory of directories that it has read.
 #[derive(Debug, Default)]
 pub(super) struct Scan(HashMap<PathBuf, Seen>);
 
@@ -144,7 +144,7 @@ impl Scan {
         found
     }
 
-    /// Returns what is directly in a directory; `None` if it cannot be read.
+    /// Returns the direct entries of a directory; `None` if it cannot be read.
     fn read(&mut self, directory: &Path, protected: &ProtectedPaths) -> Option<Seen> {
         // Taken before reading, so that a change meanwhile is noticed the next time.
         let stamp = Stamp::of(directory)?;
@@ -236,7 +236,7 @@ mod tests {
         assert!(files.contains(&"ada/keys/work/new.pem".into()) && !files.contains(&"ada/.env".into()));
         assert_eq!(homes, ["ada/.aethon.old", "ada/backups/monday"]);
     }
-    /// What is closed in a home with the key `stuff/server.pem` after a change, in a turn of this trust.
+    /// The closed places in a home with the key `stuff/server.pem` after a change, in a turn of this trust.
     fn closed_after(trust: Trust, change: impl FnOnce(&Path)) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_search_for_a_stranger_does_not_finish_is_closed_as_a_whole() {
+    fn unfinished_folders_are_closed_as_a_whole_to_strangers() {
         let fill = |folder: PathBuf, count: usize| {
             (0..count).for_each(|n| fs::create_dir_all(folder.join(format!("x{n}"))).unwrap());
         };

@@ -1,4 +1,4 @@
-//! What this machine's kernel can isolate, and a plain description of what it cannot.
+//! The kinds of isolation that this machine's kernel supports, and a plain description of those that it lacks.
 
 /// Which walls this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Protection {
         Self { files, ports, signals, is_root }
     }
 
-    /// Returns what a command could do here, one phrase each. Empty if every wall stands.
+    /// Returns the ways out that a command has here, one phrase each. Empty if every wall stands.
     pub fn missing(&self) -> Vec<&'static str> {
         let gaps = [
             (self.files, "open the assistant's own files and memory (Linux 5.19 with Landlock keeps it out)"),
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_said_in_words() {
+    fn missing_kernel_features_are_described() {
         let whole = Protection { files: true, ports: true, signals: true, is_root: false };
         assert!(whole.missing().is_empty());
         assert!(!whole.describe().contains("could"), "{}", whole.describe());

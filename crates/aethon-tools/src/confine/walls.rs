@@ -1,6 +1,6 @@
 //! The walls of one assistant: how a child gets inside, in a turn of a given trust.
 //!
-//! What is closed is determined for every child, because places come and go; `places` does that. The neighbouring files
+//! The closed places are determined for every child, because places come and go; `places` does that. The neighbouring files
 //! tell it to the kernel.
 
 use std::io;
@@ -67,7 +67,7 @@ impl Confinement {
     }
 
     /// Binds the calling thread and everything it starts from now on, so that it can signal all of that at once and
-    /// nothing else. Returns whether the kernel supports it. Meant for the thread that looks after a child; the child
+    /// nothing else. Returns whether the kernel supports it. Meant for the thread that supervises a child; the child
     /// itself gets more walls. Sockets that are covered are covered for the thread, too: inside the walls nothing can be
     /// mounted any more.
     pub(crate) fn bind_thread(&self) -> io::Result<bool> {
@@ -97,7 +97,7 @@ impl Confinement {
         child
     }
 
-    /// Describes what a command of a turn of this trust gets in the kernel sandbox.
+    /// Describes the kernel sandbox for a command of a turn of this trust.
     #[cfg(target_os = "linux")]
     pub(crate) fn plan(&self, directory: PathBuf, limits: &SandboxLimits, trust: Trust) -> kernel::Plan {
         let walls = self.walls();
@@ -173,8 +173,8 @@ impl Walls {
     }
 
     /// Returns the ports of the assistant: the configured one, and the one that a daemon of this home listens on now.
-    /// They differ if the system chose the port, or if a terminal runs an assistant of its own. The ports of other assistants
-    /// of this person are among them, as far as their homes are found: each would do what a command asks of it.
+    /// They differ if the system chose the port, or if a terminal runs an assistant of its own. The ports of other
+    /// assistants of this person are among them, as far as their homes are found: each would obey a command.
     #[cfg(target_os = "linux")]
     fn own_ports(&self) -> Vec<u16> {
         let published = self.address_file.as_deref().and_then(port_in);

@@ -1,4 +1,4 @@
-//! What a model can look up in its own conversation.
+//! Tools with which a model searches and changes its own conversation.
 
 mod manage_messages;
 mod search_history;

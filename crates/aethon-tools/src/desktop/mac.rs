@@ -1,6 +1,6 @@
 //! `calendar`, `reminders`, `notes`, `mail_draft` and `shortcuts`: macOS applications, controlled through `osascript`.
 //!
-//! Each tool is a row of a table: its arguments, and a script that is a constant of this program. What a model sends is
+//! Each tool is a row of a table: its arguments, and a script that is a constant of this program. Input from a model is
 //! passed as `argv`, in a fixed order, and never becomes part of a script. Mails are only drafted: the person sends
 //! them.
 

@@ -1,6 +1,6 @@
 //! The person's desktop: clipboard, notifications, opening things, and on a Mac calendar and similar applications.
-//! `program` finds and runs the programs that do it, inside the walls like every child; the other modules define what a
-//! model can ask for. What the machine lacks is not offered: [`crate::set`] says why.
+//! `program` finds and runs the programs that do it, inside the walls like every child; the other modules define the
+//! tools that a model can call. A tool that the machine cannot run is not offered: [`crate::set`] says why.
 
 mod clipboard;
 mod mac;

@@ -29,7 +29,7 @@ pub(crate) struct Notify {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// What it is about, in a few words.
+    /// The subject, in a few words.
     title: String,
     /// The message.
     text: Option<String>,

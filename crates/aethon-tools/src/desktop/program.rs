@@ -2,7 +2,7 @@
 //!
 //! Each starts inside the walls, in a process group of its own, with an environment that gives access to the desktop
 //! and contains nothing of the assistant's. Arguments are passed directly, without a shell. Every program has a
-//! deadline, and its output is bounded. A program that keeps serving (whoever sets a clipboard has to serve it) is left
+//! deadline, and its output is bounded. A program that keeps serving (the owner of a clipboard has to serve it) is left
 //! running unless it fails at once.
 
 use std::ffi::{OsStr, OsString};
@@ -36,7 +36,7 @@ pub(crate) struct Programs {
     confinement: Arc<Confinement>,
 }
 
-/// What to wait for when running a program.
+/// The event that ends the wait for a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
     /// Its answer.
@@ -86,7 +86,7 @@ impl Programs {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let pid = Pid::from_child(&running.child);
         let watcher = thread::Builder::new().name("desktop".into()).spawn(move || {
-            // Nobody listens if the call was given up; the process must be reaped all the same.
+            // The receiver is gone if the call was given up; the process must be reaped all the same.
             let _ = sender.send(running.end());
         });
         watcher.map_err(|error| ToolError::failed(format!("{name} could not be watched: {error}")))?;
@@ -155,7 +155,7 @@ impl Running {
 
 fn read(from: impl Read) -> String {
     let mut bytes = Vec::new();
-    // On an error, what was read so far counts.
+    // On an error, the bytes read so far count.
     let _ = from.take(MAX_SAID).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn output_is_told_from_errors_wherever_frames_are_cut() {
+    async fn output_and_errors_are_separated_wherever_frames_are_cut() {
         let bytes = b"\x01\0\0\0\0\0\0\x05hello\x02\0\0\0\0\0\0\x03bad\x01\0\0\0\0\0\0\x01!";
         for at in 0..bytes.len() {
             let (first, rest) = bytes.split_at(at);

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use aethon_core::program::Program;
-use aethon_core::sandbox::NOBODY;
 use serde_json::{Value, json};
 
 use super::covers;
+use crate::run_as::RunAs;
 use crate::sandbox_limits::{MAX_FILE, SandboxLimits};
 
 /// Labels by which leftover containers are found.
@@ -20,30 +20,32 @@ const TEMPORARY_SHARE: u64 = 2;
 /// The same for `/dev/shm`.
 const SHARED_SHARE: u64 = 8;
 
-/// Returns the user of commands in the container: the one that runs the service, but never root.
-pub(super) fn user() -> (u32, u32) {
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    if user == 0 { (NOBODY, NOBODY) } else { (user, group) }
+/// By what a container is recognised.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Labels<'p> {
+    /// The home of the assistant.
+    pub(super) home: &'p str,
+    /// The process that owns the container.
+    pub(super) owner: &'p str,
 }
 
-/// Whose container it is, and what it shows of the machine.
+/// The conversation of a container, and its view of the machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'p> {
     /// The workspace. `None` for a trial before there is one.
     pub(super) workspace: Option<&'p Path>,
-    /// The home of the assistant, and the process that owns the container.
-    pub(super) labels: (&'p str, &'p str),
+    pub(super) labels: Labels<'p>,
     /// The user and group of its processes.
-    pub(super) user: (u32, u32),
+    pub(super) user: RunAs,
     /// Whether the daemon would map its users to others, and must not.
     pub(super) is_remapped: bool,
-    /// What of the workspace can be changed, if not all.
+    /// The parts of the workspace that can be changed, if not all.
     pub(super) parts: Option<&'p [PathBuf]>,
 }
 
 /// Returns the document that creates a container.
 pub(super) fn document(limits: &SandboxLimits, place: Place<'_>) -> Value {
-    let Place { labels: (home, owner), user: (user, group), .. } = place;
+    let Place { labels: Labels { home, owner }, user: RunAs { user, group }, .. } = place;
     let directory = place.workspace.map_or("/".to_owned(), |path| path.display().to_string());
     let mounts = match (place.workspace, place.parts) {
         (None, _) => Vec::new(),
@@ -115,7 +117,13 @@ mod tests {
 
     fn place() -> Place<'static> {
         let workspace = Some(Path::new("/home/ada/.aethon/workspace"));
-        Place { workspace, labels: ("h", "1"), user: (1000, 1000), is_remapped: false, parts: None }
+        Place {
+            workspace,
+            labels: Labels { home: "h", owner: "1" },
+            user: RunAs { user: 1000, group: 1000 },
+            is_remapped: false,
+            parts: None,
+        }
     }
 
     #[test]

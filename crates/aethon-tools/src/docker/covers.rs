@@ -1,11 +1,13 @@
-//! Keeps what acts later as it is in a container whose commands somebody else may have asked for: the workspace is mounted for
-//! reading only, and the parts of it that may be changed are mounted over it for writing.
+//! Protects files that act later from a container whose commands a stranger may have asked for: the workspace is
+//! mounted for reading only, and the parts of it that may be changed are mounted over it for writing.
 //!
-//! It is that way round because a mount hangs on the file that it covers: a page that is replaced by renaming, as editors do,
-//! would lose a cover of its own while a command runs. What loses its mount this way can only be read.
+//! It is that way round because a mount hangs on the file that it covers: a page that is replaced by renaming, as
+//! editors do, would lose a cover of its own while a command runs. A part that loses its mount this way can only be
+//! read.
 //!
-//! What is mounted in the workspace on the machine does not come along: it would be writable in a part, and also in a workspace
-//! that older daemons mount for reading. It lies in no part, so its place is an empty folder in which nothing can be lost.
+//! Mounts in the workspace on the machine do not come along: they would be writable in a part, and also in a workspace
+//! that older daemons mount for reading. They lie in no part, so their places are empty folders in which nothing can be
+//! lost.
 //!
 //! The daemon follows links when it mounts, and a command of another conversation may be at work in the workspace. So the
 //! result is verified before a command runs, in the container's own list of mounts: each part has to show exactly the place
@@ -15,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Prints what of the list of mounts is about the workspace, `$1`, with nothing but the shell. Not with `echo`, which in some
-/// shells reads the kernel's escape for a blank as one.
+/// Prints the lines of the list of mounts that concern the workspace, `$1`, with nothing but the shell. Not with
+/// `echo`, which in some shells reads the kernel's escape for a blank as one.
 pub(super) const LIST_MOUNTS: &str = concat!(
     r#"while read -r line; do case $line in *" $1"[/\ ]*) printf '%s\n' "$line";; esac; done "#,
     "< /proc/self/mountinfo"
@@ -39,7 +41,7 @@ pub(super) fn mounts(workspace: &Path, parts: &[PathBuf]) -> Vec<Value> {
 /// A line of the list of mounts.
 struct Mount {
     device: String,
-    /// What is mounted, as a path in its file system.
+    /// The mounted folder, as a path in its file system.
     root: PathBuf,
     point: PathBuf,
     is_read_only: bool,
@@ -58,8 +60,8 @@ impl Mount {
     }
 }
 
-/// Verifies in the list of mounts of a container that these parts of the workspace can be changed and nothing else of it. The
-/// error says what is not as it should be.
+/// Verifies in the list of mounts of a container that these parts of the workspace can be changed and nothing else of
+/// it. The error names the fault.
 pub(super) fn verify(workspace: &Path, parts: &[PathBuf], list: &str) -> Result<(), String> {
     let mounts: Vec<Mount> = list.lines().filter_map(Mount::parse).collect();
     // The last mount at a place covers those before.
@@ -160,7 +162,7 @@ mod tests {
             assert!(error.contains(expected), "{expected}: {error}");
         }
         assert_eq!(as_listed(workspace), "/w\\040s");
-        // What has lost its mount can only be read.
+        // A part that has lost its mount can only be read.
         assert_eq!(verify(workspace, &[], &whole), Ok(()));
     }
 }

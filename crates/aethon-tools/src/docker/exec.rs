@@ -2,7 +2,7 @@
 //!
 //! The end of a stream proves nothing: the daemon closes it when the command ends, when the command closes its output, when
 //! the container dies and when the command never began; in the last case it even writes an explanation where output would
-//! be. So a command first writes a word of its own, by which its output is told from the daemon's; its status counts as
+//! be. So a command first writes a word of its own, which separates its output from the daemon's; its status counts as
 //! known only when the daemon reports it; and the sweep between two commands has to say that it came to its end.
 
 use std::path::Path;
@@ -66,10 +66,11 @@ pub(super) struct Room<'r> {
 }
 
 impl Room<'_> {
-    /// Runs a command until it ends or the deadline passes, and passes on what it writes.
+    /// Runs a command until it ends or the deadline passes, and passes on its output.
     pub(super) async fn run(
         self,
-        (words, directory): (&[String], &Path),
+        words: &[String],
+        directory: &Path,
         deadline: Instant,
         take: &mut (impl FnMut(&[u8]) + Send),
     ) -> Ended {
@@ -95,10 +96,11 @@ impl Room<'_> {
         }
     }
 
-    /// Runs a short script of our own and returns what it wrote, its errors apart. The error says why it did not succeed.
+    /// Runs a short script of our own and returns its output, with errors apart. The error says why it did not succeed.
     pub(super) async fn probe(
         self,
-        (script, arguments): (&str, &[&str]),
+        script: &str,
+        arguments: &[&str],
         directory: &Path,
         limit: Duration,
     ) -> Result<(String, String), String> {
@@ -124,9 +126,10 @@ impl Room<'_> {
         Err(format!("{} (exit status {status})", text(&explanation).trim()))
     }
 
-    /// Ends what a command has left behind. `None` if that is not proved; the container is then no longer usable.
+    /// Ends the processes that a command has left behind. `None` if that is not proved; the container is then no longer
+    /// usable.
     pub(super) async fn sweep(self, directory: &Path) -> Option<Swept> {
-        let (said, _) = self.probe((SWEEP_SCRIPT, &[]), directory, SWEEP).await.ok()?;
+        let (said, _) = self.probe(SWEEP_SCRIPT, &[], directory, SWEEP).await.ok()?;
         let mut lines: Vec<&str> = said.lines().collect();
         if lines.pop() != Some("swept") {
             return None;
@@ -219,7 +222,7 @@ struct Running {
 #[derive(Default)]
 struct Opening {
     has_begun: bool,
-    /// What came before the command's own word.
+    /// The output before the command's own word.
     before: Vec<u8>,
 }
 

@@ -1,6 +1,6 @@
 //! The containers that wait for the next command of their conversation: how many may wait, and for how long.
 //!
-//! Each holds processes and what was left in its `/tmp`. Conversations of strangers are many and short, so theirs wait for
+//! Each holds processes and the files in its `/tmp`. Conversations of strangers are many and short, so theirs wait for
 //! less time, are fewer, and go first.
 
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl IdleContainers {
 
     /// Adds a container, and returns those for which there is no more room. One is enough for a conversation: another
     /// command of it may have returned one first.
-    pub(super) fn put(&mut self, (session, trust): (&SessionId, Trust), idle: Idle) -> Vec<Idle> {
+    pub(super) fn put(&mut self, session: &SessionId, trust: Trust, idle: Idle) -> Vec<Idle> {
         let mut surplus: Vec<Idle> = self.take(session, trust).into_iter().collect();
         self.0.push((session.clone(), trust, idle));
         if self.0.iter().filter(|(_, trust, _)| !trust.is_owner()).count() > MAX_IDLE_OF_OTHERS {
@@ -98,7 +98,7 @@ mod tests {
     fn idle_containers_are_capped_and_those_of_strangers_go_first() {
         let mut all = IdleContainers::default();
         let mut put = |number: usize, trust: Trust| -> Vec<String> {
-            all.put((&session(number), trust), idle(number)).into_iter().map(|one| one.id).collect()
+            all.put(&session(number), trust, idle(number)).into_iter().map(|one| one.id).collect()
         };
         assert!(put(0, Trust::Owner).is_empty() && put(1, Trust::Outside).is_empty());
         assert!(put(2, Trust::Guest).is_empty());
@@ -115,19 +115,19 @@ mod tests {
     #[test]
     fn a_conversation_has_a_container_for_each_trust() {
         let mut all = IdleContainers::default();
-        all.put((&session(1), Trust::Owner), idle(1));
-        all.put((&session(1), Trust::Outside), idle(2));
+        all.put(&session(1), Trust::Owner, idle(1));
+        all.put(&session(1), Trust::Outside, idle(2));
         assert_eq!(all.take(&session(1), Trust::Guest).map(|one| one.id), None);
         assert_eq!(all.take(&session(1), Trust::Outside).map(|one| one.id).as_deref(), Some("2"));
-        all.put((&session(1), Trust::Outside), idle(2));
+        all.put(&session(1), Trust::Outside, idle(2));
         assert_eq!(all.take_session(&session(1)).len(), 2);
     }
 
     #[tokio::test(start_paused = true)]
     async fn those_of_strangers_wait_for_less_time() {
         let mut all = IdleContainers::default();
-        all.put((&session(1), Trust::Owner), idle(1));
-        all.put((&session(2), Trust::Outside), idle(2));
+        all.put(&session(1), Trust::Owner, idle(1));
+        all.put(&session(2), Trust::Outside, idle(2));
         assert!(all.take_old().is_empty());
         tokio::time::advance(MAX_OF_OTHERS + Duration::from_secs(1)).await;
         assert_eq!(all.take_old().len(), 1);

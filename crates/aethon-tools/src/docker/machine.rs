@@ -1,16 +1,16 @@
-//! What the daemon says of itself and its machine (`GET /info`): whether it can enforce the limits, and as which user a
+//! The daemon's description of itself and its machine (`GET /info`): whether it can enforce the limits, and as which user a
 //! container has to run so that it can write to the workspace.
 
 use serde_json::Value;
 
-use super::container;
+use crate::run_as::RunAs;
 use crate::sandbox_limits::{SandboxLimits, amount};
 
 /// The least memory that docker accepts.
 const MIN_MEMORY: u64 = 6 << 20;
 /// The smallest share of a processor that docker accepts.
 const MIN_CPUS: f64 = 0.01;
-/// The shell that keeps the container up, what it waits for, the command's own shell and a few programs.
+/// The shell that keeps the container up, its child, the command's own shell and a few programs.
 const MIN_PROCESSES: u32 = 8;
 
 /// The daemon's machine.
@@ -31,7 +31,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Reads what the daemon says. The error says that it is no docker daemon.
+    /// Reads the description. The error says that it is no docker daemon.
     pub(super) fn read(info: &Value) -> Result<Self, String> {
         let text = |key: &str| info[key].as_str().unwrap_or_default().to_owned();
         if text("ServerVersion").is_empty() {
@@ -63,8 +63,8 @@ impl Machine {
 
     /// Returns the user and group of commands: the service's own, but never root, except where root in a container is an
     /// ordinary user outside.
-    pub(super) fn user(&self) -> (u32, u32) {
-        if self.is_rootless { (0, 0) } else { container::user() }
+    pub(super) fn user(&self) -> RunAs {
+        if self.is_rootless { RunAs::ROOT } else { RunAs::service_or_nobody() }
     }
 
     /// Returns whether files have to be given to the user of commands first.
@@ -115,7 +115,7 @@ impl Machine {
         problems
     }
 
-    /// Returns what the owner should know and what does not keep the sandbox from working.
+    /// Returns notes for the owner on faults with which the sandbox still works.
     pub(super) fn concerns(&self) -> Vec<String> {
         let no_swap_limit =
             "the docker daemon cannot limit swap, so a command may use swap beyond security.sandbox_memory";
@@ -123,7 +123,7 @@ impl Machine {
     }
 }
 
-/// Says that these limits do not act, and what to do about it. `None` if there are none.
+/// Says that these limits do not act, with a remedy. `None` if there are none.
 pub(super) fn not_in_force(keys: &[&str]) -> Option<String> {
     (!keys.is_empty()).then(|| {
         format!(
@@ -187,14 +187,14 @@ mod tests {
     #[test]
     fn root_of_a_rootless_daemon_is_the_user_who_runs_it() {
         let rootless = with("SecurityOptions", json!(["name=seccomp,profile=default", "name=rootless"]));
-        assert_eq!((rootless.user(), rootless.needs_hand_over()), ((0, 0), false));
+        assert_eq!((rootless.user(), rootless.needs_hand_over()), (RunAs::ROOT, false));
         let usual = Machine::read(&info()).unwrap();
-        assert_ne!(usual.user().0, 0);
+        assert_ne!(usual.user().user, 0);
         assert!(with("SecurityOptions", json!(["name=userns"])).is_remapped && !usual.is_remapped);
     }
 
     #[test]
-    fn what_is_no_daemon_is_told_as_that() {
+    fn another_server_is_not_mistaken_for_a_daemon() {
         for answer in [json!(null), json!("OK"), json!({}), json!({"ServerVersion": ""})] {
             assert!(Machine::read(&answer).is_err(), "{answer}");
         }

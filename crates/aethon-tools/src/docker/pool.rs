@@ -11,22 +11,17 @@ use std::time::Duration;
 
 use aethon_core::ids::SessionId;
 use aethon_core::turn::Trust;
-use serde_json::{Value, json};
-use tokio::sync::OnceCell;
+use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::client::{Client, DockerAnswer, TIMEOUT};
-use super::container::{self, Place};
+use super::container::{self, Labels, Place};
+use super::containers::{Containers, Created, Listed};
 use super::covers;
 use super::exec::{Ended, Room};
 use super::idle::{Idle, IdleContainers};
-use super::machine::Machine;
+use super::owner::{is_alive, owner};
 use crate::sandbox_limits::{SandboxLimits, amount};
 
-/// Timeout for pulling an image.
-const PULL: Duration = Duration::from_secs(600);
-/// Timeout for asking the daemon what it is.
-const SURVEY: Duration = Duration::from_secs(5);
 /// Timeout for looking at the mounts of a new container.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -35,17 +30,14 @@ const LOOK: Duration = Duration::from_secs(10);
 pub struct DockerSandbox(pub(super) Arc<Pool>);
 
 pub(super) struct Pool {
-    pub(super) client: Client,
+    pub(super) containers: Containers,
     pub(super) limits: SandboxLimits,
     workspace: PathBuf,
     find_parts: Box<FindParts>,
-    /// Identifies the home, so that two assistants on one machine leave each other alone.
-    home: String,
-    machine: OnceCell<Machine>,
     idle: Mutex<IdleContainers>,
 }
 
-/// Finds what of the workspace with this real path strangers' turns may change now. Blocks.
+/// Finds the parts of the workspace with this real path that strangers' turns may change now. Blocks.
 pub(super) type FindParts = dyn Fn(&Path) -> Vec<PathBuf> + Send + Sync;
 
 /// The folders of an assistant.
@@ -53,15 +45,6 @@ pub(super) struct Folders<'f> {
     pub(super) home: &'f Path,
     pub(super) workspace: &'f Path,
     pub(super) find_parts: Box<FindParts>,
-}
-
-/// Whether a missing image may be pulled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PullPolicy {
-    /// It is pulled.
-    Missing,
-    /// It is only reported.
-    Never,
 }
 
 /// How a command ended: its status, or `None` if it timed out.
@@ -86,7 +69,7 @@ pub(crate) struct ContainerCommand<'c> {
 
 impl std::fmt::Debug for DockerSandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DockerSandbox").field("home", &self.0.home).finish_non_exhaustive()
+        f.debug_struct("DockerSandbox").field("home", &self.0.containers.home).finish_non_exhaustive()
     }
 }
 
@@ -94,38 +77,35 @@ impl DockerSandbox {
     /// Creates the sandbox for a daemon's address. Contacts nothing yet.
     pub(super) fn at(host: &str, limits: SandboxLimits, folders: Folders<'_>) -> Self {
         Self(Arc::new(Pool {
-            client: Client::new(host),
+            containers: Containers::new(host, real(folders.home).display().to_string()),
             limits,
             workspace: folders.workspace.to_path_buf(),
             find_parts: folders.find_parts,
-            home: real(folders.home).display().to_string(),
-            machine: OnceCell::new(),
             idle: Mutex::default(),
         }))
     }
 
     /// Returns the address of the daemon.
     pub fn host(&self) -> &str {
-        self.0.client.host()
+        self.0.containers.client.host()
     }
 
     /// Returns why the daemon did not answer the last request; `None` if it did.
     pub fn fault(&self) -> Option<String> {
-        self.0.client.fault()
+        self.0.containers.client.fault()
     }
 
     /// Asks whether the daemon is still there, so that [`Self::fault`] is up to date.
     pub async fn ping(&self) {
-        // The client remembers the outcome.
-        let _ = self.0.client.ask("GET", "/_ping", None, SURVEY).await;
+        self.0.containers.ping().await;
     }
 
     /// Removes the containers of this home whose program is gone. Returns how many.
     pub async fn reap(&self) -> Result<usize, String> {
         let mut removed = 0;
-        for (id, owner) in self.0.list().await? {
+        for Listed { id, owner } in self.0.containers.list().await? {
             if !is_alive(&owner) {
-                self.0.remove(&id).await;
+                self.0.containers.remove(&id).await;
                 removed += 1;
             }
         }
@@ -147,14 +127,14 @@ impl DockerSandbox {
     /// Removes every container of this program.
     pub async fn close(&self) {
         let ours = owner();
-        for (id, owner) in self.0.list().await.unwrap_or_default() {
+        for Listed { id, owner } in self.0.containers.list().await.unwrap_or_default() {
             if owner == ours {
-                self.0.remove(&id).await;
+                self.0.containers.remove(&id).await;
             }
         }
     }
 
-    /// Runs a command and passes on what it writes. Dropping the future ends the command. Whatever the daemon does, the
+    /// Runs a command and passes on its output. Dropping the future ends the command. Whatever the daemon does, the
     /// call is over soon after the command's limit.
     pub(crate) async fn run(
         &self,
@@ -170,8 +150,8 @@ impl DockerSandbox {
                 Ok(leased) => leased?,
                 Err(_) => return Ok(Done::late()),
             };
-            let what = (command.words, command.directory);
-            match leased.room().run(what, deadline, &mut take).await {
+            let room = leased.room();
+            match room.run(command.words, command.directory, deadline, &mut take).await {
                 Ended::NotBegun(why) => explanation = why,
                 Ended::TimedOut => return Ok(Done { status: None, note: None }),
                 Ended::Status(status) => return Ok(self.finish(leased, command, status).await),
@@ -204,7 +184,7 @@ impl DockerSandbox {
     }
 
     /// Returns a container for a command. A new one is created in a task of its own, so that a call that is cut off
-    /// interrupts neither a pull nor the removal of what it leaves.
+    /// interrupts neither a pull nor the cleanup after it.
     async fn lease(&self, command: ContainerCommand<'_>, attempt: Attempt) -> Result<ContainerLease, String> {
         self.hand_over().await?;
         let pool = self.0.clone();
@@ -234,7 +214,7 @@ impl DockerSandbox {
     pub(super) async fn hand_over(&self) -> Result<(), String> {
         #[cfg(target_os = "linux")]
         if rustix::process::geteuid().is_root() {
-            let machine = self.0.machine().await?;
+            let machine = self.0.containers.machine().await?;
             if !machine.needs_hand_over() {
                 return Ok(());
             }
@@ -270,18 +250,6 @@ impl Pool {
         act(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns what the daemon says of itself; asks once.
-    pub(super) async fn machine(&self) -> Result<Machine, String> {
-        let asked = self.machine.get_or_try_init(|| async {
-            let info = self.client.ask("GET", "/info", None, SURVEY).await?;
-            if info.status != 200 {
-                return Err("what answers there is no docker daemon".to_owned());
-            }
-            Machine::read(&info.json())
-        });
-        asked.await.cloned()
-    }
-
     /// Returns the workspace by its real path.
     pub(super) fn workspace(&self) -> Option<PathBuf> {
         Some(real(&self.workspace)).filter(|path| path.is_absolute())
@@ -302,17 +270,17 @@ impl Pool {
     async fn make_with(self: &Arc<Self>, parts: Option<Vec<PathBuf>>) -> Result<ContainerLease, String> {
         let workspace = real(&self.workspace);
         let document = self.document(&self.limits, Some(&workspace), parts.as_deref()).await?;
-        let (id, _) = self.create(&document).await?;
+        let Created { id, .. } = self.containers.create(&document).await?;
         // From here on, any early exit removes the container.
         let lease = ContainerLease::new(self, id);
-        self.begin(lease.id()).await?;
+        self.containers.begin(lease.id()).await?;
         if let Some(parts) = parts {
             lease.verify(&workspace, &parts).await?;
         }
         Ok(lease)
     }
 
-    /// Returns what of the workspace strangers' turns may change now.
+    /// Returns the parts of the workspace that strangers' turns may change now.
     async fn parts(self: &Arc<Self>) -> Result<Vec<PathBuf>, String> {
         let pool = self.clone();
         let found = tokio::task::spawn_blocking(move || (pool.find_parts)(&real(&pool.workspace)));
@@ -326,63 +294,15 @@ impl Pool {
         workspace: Option<&Path>,
         parts: Option<&[PathBuf]>,
     ) -> Result<Value, String> {
-        let (machine, owner) = (self.machine().await?, owner());
+        let (machine, owner) = (self.containers.machine().await?, owner());
         let place = Place {
             workspace,
-            labels: (&self.home, &owner),
+            labels: Labels { home: &self.containers.home, owner: &owner },
             user: machine.user(),
             is_remapped: machine.is_remapped,
             parts,
         };
         Ok(container::document(limits, place))
-    }
-
-    /// Creates a container, and returns its id and the daemon's warnings. Pulls the image if it is missing.
-    pub(super) async fn create(&self, document: &Value) -> Result<(String, Vec<String>), String> {
-        let mut made = self.client.ask("POST", "/containers/create", Some(document), TIMEOUT).await?;
-        if made.status == 404 {
-            self.pull(document["Image"].as_str().unwrap_or_default()).await?;
-            made = self.client.ask("POST", "/containers/create", Some(document), TIMEOUT).await?;
-        }
-        let made = made.ok()?.json();
-        let warnings = made["Warnings"].as_array().cloned().unwrap_or_default();
-        let warnings = warnings.iter().filter_map(|one| Some(format!("docker: {}", one.as_str()?)));
-        let id = made["Id"].as_str().ok_or("docker named no container")?;
-        Ok((id.to_owned(), warnings.collect()))
-    }
-
-    /// Starts a created container.
-    pub(super) async fn begin(&self, id: &str) -> Result<(), String> {
-        self.client.ask("POST", &format!("/containers/{id}/start"), None, TIMEOUT).await?.ok().map(drop)
-    }
-
-    /// Makes sure that the image of commands is there. Returns a clause if it is missing and may not be pulled.
-    pub(super) async fn provide_image(&self, policy: PullPolicy) -> Result<Option<String>, String> {
-        let image = &self.limits.image;
-        let found = self.client.ask("GET", &format!("/images/{image}/json"), None, TIMEOUT).await?;
-        match (found.status, policy) {
-            (404, PullPolicy::Missing) => {
-                tracing::info!(image, "the image of the sandbox is pulled");
-                self.pull(image).await.map(|()| None)
-            }
-            (404, PullPolicy::Never) => {
-                Ok(Some(format!("the image {image} is not there yet; the start pulls it, and then tries it")))
-            }
-            _ => found.ok().map(|_| None),
-        }
-    }
-
-    async fn pull(&self, image: &str) -> Result<(), String> {
-        // The registry's name, before the last slash, may contain a port.
-        let has_tag = image.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
-        let tag = if has_tag { "" } else { "&tag=latest" };
-        let path = format!("/images/create?fromImage={}{tag}", escaped(image));
-        self.client.ask("POST", &path, None, PULL).await?.ok().map(drop).map_err(|error| {
-            format!(
-                "the image {image} (`security.sandbox_image`, or `image` of an MCP server) is not there and could not be \
-                 fetched: {error}"
-            )
-        })
     }
 
     /// Says that a command ran out of memory.
@@ -394,31 +314,9 @@ impl Pool {
         )
     }
 
-    /// Lists the containers of this home, each with its owner.
-    async fn list(&self) -> Result<Vec<(String, String)>, String> {
-        let filters = json!({"label": [format!("{}={}", container::HOME, self.home)]}).to_string();
-        let path = format!("/containers/json?all=1&filters={}", escaped(&filters));
-        let listed = self.client.ask("GET", &path, None, TIMEOUT).await?.ok()?.json();
-        let listed = listed.as_array().cloned().unwrap_or_default();
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        Ok(listed.iter().map(|one| (text(&one["Id"]), text(&one["Labels"][container::OWNER]))).collect())
-    }
-
     async fn remove_all(&self, idle: Vec<Idle>) {
         for Idle { id, .. } in idle {
-            self.remove(&id).await;
-        }
-    }
-
-    pub(super) async fn remove(&self, id: &str) {
-        let path = format!("/containers/{id}?force=1&v=1");
-        let removed = match self.client.ask("DELETE", &path, None, TIMEOUT).await {
-            // It is already gone, or being removed.
-            Ok(answer) if matches!(answer.status, 404 | 409) => return,
-            answer => answer.and_then(DockerAnswer::ok),
-        };
-        if let Err(error) = removed {
-            tracing::warn!(id, error, "a container of the sandbox could not be removed");
+            self.containers.remove(&id).await;
         }
     }
 }
@@ -447,7 +345,7 @@ impl ContainerLease {
     /// Verifies that only these parts of the workspace can be changed in the container.
     async fn verify(&self, workspace: &Path, parts: &[PathBuf]) -> Result<(), String> {
         let listed = covers::as_listed(workspace);
-        let (mounts, _) = self.room().probe((covers::LIST_MOUNTS, &[&listed]), Path::new("/"), LOOK).await?;
+        let (mounts, _) = self.room().probe(covers::LIST_MOUNTS, &[&listed], Path::new("/"), LOOK).await?;
         covers::verify(workspace, parts, &mounts)
     }
 
@@ -458,19 +356,19 @@ impl ContainerLease {
     }
 
     fn room(&self) -> Room<'_> {
-        Room { client: &self.pool.client, id: self.id() }
+        Room { client: &self.pool.containers.client, id: self.id() }
     }
 
     /// Removes the container now.
     pub(super) async fn remove(mut self) {
         if let Some(id) = self.id.take() {
-            self.pool.remove(&id).await;
+            self.pool.containers.remove(&id).await;
         }
     }
 
     fn return_to_pool(mut self, session: &SessionId, trust: Trust) {
         let Some(id) = self.id.take() else { return };
-        let surplus = self.pool.with_idle(|idle| idle.put((session, trust), Idle::now(id, self.killed)));
+        let surplus = self.pool.with_idle(|idle| idle.put(session, trust, Idle::now(id, self.killed)));
         for one in surplus {
             drop(Self::reused(&self.pool, one));
         }
@@ -483,72 +381,7 @@ impl Drop for ContainerLease {
         let pool = self.pool.clone();
         // When the program ends there is no runtime any more; `close` and the next start remove the rest.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { pool.remove(&id).await });
+            runtime.spawn(async move { pool.containers.remove(&id).await });
         }
-    }
-}
-
-/// Identifies this process, even after its pid is reused.
-fn owner() -> String {
-    let id = std::process::id();
-    format!("{id}:{}", started_at(id).unwrap_or_default())
-}
-
-fn is_alive(owner: &str) -> bool {
-    let Some((id, started)) = owner.split_once(':') else { return false };
-    id.parse().is_ok_and(|id| {
-        started_at(id).unwrap_or_default() == started && Path::new(&format!("/proc/{id}")).exists()
-    })
-}
-
-/// Returns the start time of a living process.
-fn started_at(id: u32) -> Option<String> {
-    start_of(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
-}
-
-/// Parses the start time of a process: the 22nd field, after a name that may contain spaces. A process that has ended
-/// but was not reaped yet (`Z`, `X`) has none.
-fn start_of(stat: &str) -> Option<String> {
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let lives = !matches!(fields.next()?, "Z" | "X");
-    fields.nth(18).filter(|_| lives).map(str::to_owned)
-}
-
-/// Escapes a value for a query string.
-fn escaped(text: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    text.bytes()
-        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_owner_of_a_container_is_alive_as_long_as_this_very_process() {
-        assert!(is_alive(&owner()));
-        assert!(!is_alive("4294967294:1"));
-        let other = format!("{}:1", std::process::id());
-        assert!(!is_alive(&other), "another process had the number before");
-        assert!(!is_alive(""));
-    }
-
-    #[test]
-    fn a_process_that_only_waits_to_be_collected_is_not_alive() {
-        let stat = |state: &str| {
-            format!(
-                "7 (a ) b) {state} {} 4242 0",
-                (1..=18).map(|n| n.to_string()).collect::<Vec<_>>().join(" ")
-            )
-        };
-        assert_eq!(start_of(&stat("S")).as_deref(), Some("4242"));
-        assert_eq!(start_of(&stat("Z")), None);
-    }
-
-    #[test]
-    fn what_stands_in_a_query_is_escaped() {
-        assert_eq!(escaped(r#"{"a":["b=/c d"]}"#), "%7B%22a%22%3A%5B%22b%3D%2Fc%20d%22%5D%7D");
     }
 }

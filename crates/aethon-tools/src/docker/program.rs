@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::client::{Origin, Output, PendingResponse};
 use super::container::document_of_program;
+use super::containers::Created;
 use super::pool::{ContainerLease, DockerSandbox};
 use crate::sandbox_limits::SandboxLimits;
 
@@ -26,14 +27,19 @@ impl DockerSandbox {
         self.hand_over().await?;
         let limits = limits(&self.0.limits, wish);
         let document = self.0.document(&limits, self.0.workspace().as_deref(), None).await?;
-        let (id, _) = self.0.create(&document_of_program(document, program)).await?;
+        let Created { id, .. } = self.0.containers.create(&document_of_program(document, program)).await?;
         // From here on, any early exit removes the container.
         let container = ContainerLease::new(&self.0, id.clone());
         let path = format!("/containers/{id}/attach?stream=1&stdin=1&stdout=1&stderr=1");
-        let (output, input) = self.0.client.attach(&path, None).await?;
+        let (output, input) = self.0.containers.client.attach(&path, None).await?;
         // Ask before the start, so that the end is not missed.
-        let end = self.0.client.ask_pending(&format!("/containers/{id}/wait?condition=next-exit")).await?;
-        self.0.begin(&id).await.map_err(|error| {
+        let end = self
+            .0
+            .containers
+            .client
+            .ask_pending(&format!("/containers/{id}/wait?condition=next-exit"))
+            .await?;
+        self.0.containers.begin(&id).await.map_err(|error| {
             format!("{error}; in docker it has to be in the image, which is {}", limits.image)
         })?;
         let (said, to_output) = duplex(BUFFER);
@@ -62,7 +68,7 @@ fn limits(usual: &SandboxLimits, wish: &ProgramSandbox) -> SandboxLimits {
     }
 }
 
-/// Demultiplexes the output until it ends or nobody reads it.
+/// Demultiplexes the output until it ends or its reader is gone.
 async fn pump(mut from: Output, mut output: DuplexStream, mut errors: DuplexStream) {
     while let Ok(Some((origin, piece))) = from.next().await {
         let written = match origin {

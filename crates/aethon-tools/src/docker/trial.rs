@@ -1,7 +1,7 @@
 //! The trial of the sandbox: one container, created like every other, in which a script looks at the walls from inside.
 //!
-//! What a daemon accepts it does not always do: a rootless one ignores limits without a word, another machine mounts its
-//! own folder of the workspace's name, a mapped user cannot write. So the trial believes what the container sees.
+//! A daemon does not always do what it accepts: a rootless one ignores limits without a word, another machine mounts its
+//! own folder of the workspace's name, a mapped user cannot write. So the trial believes only the container.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,9 +15,11 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use super::container::nano_cpus;
+use super::containers::{Created, PullPolicy};
 use super::exec::Room;
 use super::machine::{Machine, not_in_force};
-use super::pool::{ContainerLease, DockerSandbox, PullPolicy};
+use super::pool::{ContainerLease, DockerSandbox};
+use crate::run_as::RunAs;
 use crate::sandbox_limits::SandboxLimits;
 use crate::strangers::mounted_below;
 
@@ -26,7 +28,7 @@ const TRIAL: Duration = Duration::from_secs(30);
 /// How long the script may take.
 const PROBE: Duration = Duration::from_secs(15);
 
-/// Writes what a container sees, one fact to a line. `$1` is a file to write in the workspace, `$2` its content.
+/// Writes facts about a container from inside, one to a line. `$1` is a file to write in the workspace, `$2` its content.
 const SCRIPT: &str = r#"one() { if [ -r "$2" ] && read -r value rest < "$2"; then echo "$1 $value $rest"; fi; }
 while read -r key value rest; do
   case $key in Uid:|Gid:|CapBnd:|CapEff:|NoNewPrivs:) echo "$key $value";; esac
@@ -50,17 +52,17 @@ echo done yes"#;
 /// A trial that succeeded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trial {
-    /// What was proved, in a clause.
+    /// The facts that were proved, in a clause.
     pub proved: String,
-    /// What the owner should know all the same.
+    /// Notes for the owner.
     pub concerns: Vec<String>,
 }
 
 impl DockerSandbox {
-    /// Asks the daemon what it and its machine can do, and compares that with the limits. Starts nothing. The error
+    /// Asks the daemon for its abilities and its machine's, and compares them with the limits. Starts nothing. The error
     /// contains every problem, each naming its key and the remedy.
     pub async fn survey(&self) -> Result<(), String> {
-        let machine = self.0.machine().await?;
+        let machine = self.0.containers.machine().await?;
         let problems = machine.problems(&self.0.limits);
         if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
     }
@@ -68,15 +70,15 @@ impl DockerSandbox {
     /// Returns whether a container of this daemon reaches what listens on this machine's loopback addresses, whatever its
     /// network.
     pub async fn reaches_loopback(&self) -> bool {
-        self.0.machine().await.is_ok_and(|machine| machine.reaches_loopback())
+        self.0.containers.machine().await.is_ok_and(|machine| machine.reaches_loopback())
     }
 
     /// Creates one container like those of commands, and proves from inside that every wall and every limit is in force
     /// and that the workspace is this machine's and writable. The error contains every problem.
     pub async fn try_out(&self, pull: PullPolicy) -> Result<Trial, String> {
         self.survey().await?;
-        let machine = self.0.machine().await?;
-        if let Some(absent) = self.0.provide_image(pull).await? {
+        let machine = self.0.containers.machine().await?;
+        if let Some(absent) = self.0.containers.provide_image(&self.0.limits.image, pull).await? {
             return Ok(Trial { proved: absent, concerns: machine.concerns() });
         }
         match timeout(TRIAL, self.tried(&machine)).await {
@@ -92,17 +94,18 @@ impl DockerSandbox {
             self.hand_over().await?;
         }
         let document = pool.document(limits, workspace.as_deref(), None).await?;
-        let (id, warnings) = pool.create(&document).await.map_err(|error| explain(&error, limits))?;
+        let Created { id, warnings } =
+            pool.containers.create(&document).await.map_err(|error| explain(&error, limits))?;
         // From here on, any early exit removes the container.
         let lease = ContainerLease::new(pool, id.clone());
-        pool.begin(&id).await.map_err(|error| explain(&error, limits))?;
-        let room = Room { client: &pool.client, id: &id };
+        pool.containers.begin(&id).await.map_err(|error| explain(&error, limits))?;
+        let room = Room { client: &pool.containers.client, id: &id };
         let directory = workspace.clone().unwrap_or_else(|| "/".into());
         let marker = workspace.as_deref().map(Marker::new);
         let arguments = marker.as_ref().map(|marker| (marker.path.as_str(), marker.content.as_str()));
         let (path, content) = arguments.unwrap_or_default();
         let (said, errors) = room
-            .probe((SCRIPT, &[path, content]), &directory, PROBE)
+            .probe(SCRIPT, &[path, content], &directory, PROBE)
             .await
             .map_err(|error| explain(&error, limits))?;
         let seen = Seen::parse(&said);
@@ -112,8 +115,8 @@ impl DockerSandbox {
             && let Err(problem) = marker.check(&seen, &errors)
         {
             problems.push(problem);
-            // On another machine nobody else would remove it.
-            let _ = room.probe((r#"rm -f "$1""#, &[path]), &directory, PROBE).await;
+            // On another machine it would stay for good.
+            let _ = room.probe(r#"rm -f "$1""#, &[path], &directory, PROBE).await;
         }
         if room.sweep(&directory).await.is_none() {
             problems.push(format!(
@@ -142,7 +145,7 @@ impl DockerSandbox {
 
     async fn inspected(&self, id: &str) -> Result<Value, String> {
         let path = format!("/containers/{id}/json");
-        Ok(self.0.client.ask("GET", &path, None, PROBE).await?.ok()?.json())
+        Ok(self.0.containers.client.ask("GET", &path, None, PROBE).await?.ok()?.json())
     }
 }
 
@@ -242,7 +245,7 @@ impl Drop for Marker<'_> {
     }
 }
 
-/// What the container saw.
+/// The container's report.
 #[derive(Debug, Default)]
 struct Seen {
     facts: BTreeMap<String, String>,
@@ -276,7 +279,7 @@ impl Seen {
     }
 
     /// Returns every wall and limit that does not stand.
-    fn problems(&self, limits: &SandboxLimits, user: (u32, u32), inspected: &Value) -> Vec<String> {
+    fn problems(&self, limits: &SandboxLimits, user: RunAs, inspected: &Value) -> Vec<String> {
         if !self.has("done") {
             return vec!["the trial in the container ended early".to_owned()];
         }
@@ -287,7 +290,7 @@ impl Seen {
         let is_zero = |key: &str| self.get(key).is_none_or(|mask| mask.trim_matches('0').is_empty());
         let is_read_only = |options: &str| options.split(',').any(|option| option == "ro");
         let has_route = self.routes.iter().any(|device| device != "Iface" && device != "lo");
-        let user_is = expects("Uid", &user.0.to_string()) && expects("Gid", &user.1.to_string());
+        let user_is = expects("Uid", &user.user.to_string()) && expects("Gid", &user.group.to_string());
         problems.extend(wall(user_is, "the user of commands"));
         problems.extend(wall(is_zero("CapBnd") && is_zero("CapEff"), "no capabilities"));
         problems.extend(wall(expects("NoNewPrivs", "1"), "no new privileges"));
@@ -358,7 +361,7 @@ mod tests {
     fn problems(change: (&str, &str), network: &str) -> Vec<String> {
         let text = UNIFIED.replace(change.0, change.1);
         let limits = SandboxLimits { network: network.into(), ..SandboxLimits::default() };
-        Seen::parse(&text).problems(&limits, (1000, 1000), &json!({}))
+        Seen::parse(&text).problems(&limits, RunAs { user: 1000, group: 1000 }, &json!({}))
     }
 
     #[test]
@@ -392,7 +395,11 @@ mod tests {
         let check = |memory: i64, expected: usize| {
             let inspected =
                 json!({"HostConfig": {"Memory": memory, "PidsLimit": 256, "NanoCpus": 1_000_000_000}});
-            let found = Seen::parse(&text).problems(&SandboxLimits::default(), (1000, 1000), &inspected);
+            let found = Seen::parse(&text).problems(
+                &SandboxLimits::default(),
+                RunAs { user: 1000, group: 1000 },
+                &inspected,
+            );
             assert_eq!(found.len(), expected, "{found:?}");
         };
         check(512 << 20, 0);

@@ -34,7 +34,7 @@ struct Arguments {
     parameters: Option<Value>,
     /// What runs the program. For `add`, and for `test` of a program that is not added yet.
     interpreter: Option<Interpreter>,
-    /// The program. It gets its arguments as one JSON object on standard input, and what it writes is the result. Leave it
+    /// The program. It gets its arguments as one JSON object on standard input, and its output is the result. Leave it
     /// out to `test` a tool that was added.
     code: Option<String>,
     /// How long a call may take; 60 when absent.

@@ -19,7 +19,7 @@ const MAX_CALL: u64 = 600;
 pub(super) struct Manifest {
     /// Its name.
     pub(super) name: String,
-    /// What it does, for the model.
+    /// Its description, for the model.
     pub(super) description: String,
     /// JSON Schema of its arguments, an object.
     #[serde(default = "anything")]
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_whole_tool_is_taken() {
+    fn incomplete_manifests_are_rejected() {
         assert_eq!(manifest(|_| {}).check("cat"), Ok(()));
         for name in ["", "Add", "../x", "a b", "a/b", "1a", "_a", ".", &"a".repeat(49)] {
             assert!(manifest(|it| it.name = name.to_owned()).check("cat").is_err(), "{name:?}");

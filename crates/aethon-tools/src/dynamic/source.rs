@@ -28,7 +28,9 @@ impl DynamicTools {
         folder: PathBuf,
         options: &Options,
         reserved: Vec<String>,
-        (audit, clock, redactor): (Arc<dyn AuditLog>, Arc<dyn Clock>, Live<Redactor>),
+        audit: Arc<dyn AuditLog>,
+        clock: Arc<dyn Clock>,
+        redactor: Live<Redactor>,
     ) -> Self {
         // They never run directly on the machine, whatever applies to commands.
         let mut options = options.clone();
@@ -40,7 +42,7 @@ impl DynamicTools {
             workspace: options.workspace.clone(),
         };
         let effect = executor.runner.effect();
-        let store = Arc::new(ToolStore::open(folder, executor, reserved, (audit, clock)));
+        let store = Arc::new(ToolStore::open(folder, executor, reserved, audit, clock));
         Self { manage: Arc::new(ManageTools::new(store.clone(), effect)), store }
     }
 }

@@ -46,7 +46,8 @@ impl ToolStore {
         folder: PathBuf,
         executor: Executor,
         reserved: Vec<String>,
-        (audit, clock): (Arc<dyn AuditLog>, Arc<dyn Clock>),
+        audit: Arc<dyn AuditLog>,
+        clock: Arc<dyn Clock>,
     ) -> Self {
         let store = Self { folder, executor, reserved, audit, clock, loaded: RwLock::default() };
         store.read();
@@ -106,7 +107,7 @@ impl ToolStore {
             tracing::warn!(folder = %self.folder.display(), %refusal, "the tools of the home are left out");
             None
         });
-        let names = tools.as_ref().and_then(|tools| tools.names("", (MAX_ENTRIES, MAX_ENTRIES)).ok());
+        let names = tools.as_ref().and_then(|tools| tools.names("", MAX_ENTRIES, MAX_ENTRIES).ok());
         let mut found: Vec<(Manifest, Arc<dyn Tool>)> = Vec::new();
         for (tools, name) in names.into_iter().flatten().filter_map(|name| Some((tools.as_ref()?, name))) {
             let name = name.to_string_lossy().into_owned();

@@ -73,7 +73,7 @@ impl Blocklist {
         existing.any(|found| found.is_dir() && above.contains(&identity(&found)))
     }
 
-    /// Returns what is closed now, for callers that check many files.
+    /// Returns the places that are closed now, for callers that check many files.
     pub(super) fn closed_now(&self) -> ClosedNow {
         let entries: Vec<PathBuf> = self.protected.paths().iter().chain(&self.own).cloned().collect();
         let existing = entries.iter().filter_map(|entry| fs::metadata(entry).ok());
@@ -102,7 +102,7 @@ impl Blocklist {
     }
 }
 
-/// What is closed at one moment, by identity.
+/// The places closed at one moment, by identity.
 pub(super) struct ClosedNow {
     entries: Vec<PathBuf>,
     known: HashSet<Identity>,

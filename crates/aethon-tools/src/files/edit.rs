@@ -115,7 +115,7 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, Tool
         .map_err(|why| ToolError::failed(format!("{path:?} was not changed: {why}")))?;
     let shown = workspace.shown(&place.path);
     let Some(diff) = unified(&shown, &before, &after) else {
-        return Ok(ToolOutput::text(format!("{shown} stays as it is: old and new text are the same"))
+        return Ok(ToolOutput::text(format!("{shown} is unchanged: old and new text are the same"))
             .of_the_owner(true));
     };
     place

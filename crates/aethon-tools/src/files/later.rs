@@ -1,5 +1,5 @@
-//! What acts later: no file tool writes what a program, git or the assistant itself obeys the next time that it starts.
-//! Whoever writes there runs code outside every wall, or speaks to the owner's assistant in the owner's name.
+//! Files that act later: no file tool writes a file that a program, git or the assistant obeys at its next start.
+//! Writing there runs code outside every wall, or instructs the owner's assistant in the owner's name.
 
 use std::path::{Path, PathBuf};
 

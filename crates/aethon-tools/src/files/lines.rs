@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_and_what_is_not_there_is_told() {
+    fn binary_files_and_missing_lines_are_reported() {
         assert!(matches!(read_piece(&b"a\xffb"[..], 1, 9, 9), Err(PieceError::NotText)));
         assert!(matches!(read_piece(&b"a\0b"[..], 1, 9, 9), Err(PieceError::NotText)));
         assert!(matches!(read_piece(&b"a\nb\n"[..], 9, 9, 9), Err(PieceError::BeyondTheEnd(2))));

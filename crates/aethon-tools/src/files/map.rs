@@ -1,7 +1,7 @@
-//! `repo_map`: what the files of a repository define, the most used files first, within a character limit.
+//! `repo_map`: the definitions in the files of a repository, the most used files first, within a character limit.
 //!
 //! A model that sees it knows where to look without reading everything. The rank of a file is how many other files
-//! mention what it defines.
+//! mention its definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! Finds what a file defines, line by line: without grammars, so that any text is harmless and a language costs one row
-//! of a table. It misses definitions in unusual places, which a map can afford.
+//! Finds the definitions in a file, line by line: without grammars, so that any text is harmless and a language costs
+//! one row of a table. It misses definitions in unusual places, which a map can afford.
 
 /// Prefixes of lines that define something, by file extension.
 const LANGUAGES: &[(&[&str], &[&str])] = &[

@@ -61,11 +61,11 @@ struct Arguments {
     /// How many lines to read. Leave it out to read as many as fit.
     #[schemars(range(min = 1))]
     limit: Option<usize>,
-    /// A regular expression: only the lines that match are told, with their numbers. Leave it out to read.
+    /// A regular expression: only the lines that match are returned, with their numbers. Leave it out to read.
     search: Option<String>,
 }
 
-/// What is read: a file of the person's, or kept output.
+/// The source: a file of the person's, or kept output.
 struct Source {
     file: File,
     length: u64,
@@ -121,7 +121,7 @@ impl Tool for FileRead {
     }
 }
 
-/// What a file turned out to be.
+/// The type of a file, by its content.
 enum Found {
     /// Something that is read at once.
     Read(ToolOutput),
@@ -241,7 +241,7 @@ fn piece(file: impl Read, length: u64, arguments: &Arguments, chars: usize) -> R
         text.push_str("[the file is empty]");
     }
     if let Some(next) = piece.next {
-        text.push_str(&format!("[the file goes on ({length} bytes in all): read on with offset {next}]\n"));
+        text.push_str(&format!("[the file continues ({length} bytes in all): read on with offset {next}]\n"));
     }
     Ok(ToolOutput::text(text))
 }
@@ -270,7 +270,7 @@ fn found(
         text.push_str("[no line matches]\n");
     }
     if let Some(why) = ended {
-        let _ = writeln!(text, "[not all matches are told, because {why}]");
+        let _ = writeln!(text, "[not all matches are shown, because {why}]");
     }
     Ok(ToolOutput::text(text))
 }

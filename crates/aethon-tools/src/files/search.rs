@@ -40,7 +40,7 @@ pub(super) struct Line {
     pub(super) is_match: bool,
 }
 
-/// What was found in one text.
+/// The matches in one text.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) lines: Vec<Line>,

@@ -30,7 +30,7 @@ const MAX_LINES: usize = 1_000;
 /// Names of ignore files.
 const RULES: [&str; 2] = [".gitignore", ".ignore"];
 
-/// What a walk includes, and how far it goes.
+/// The scope and the limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
     /// Maximum depth below the start.

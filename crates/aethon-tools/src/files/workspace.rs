@@ -1,9 +1,10 @@
-//! The only way to a file: resolves a path, opens it, and checks what was actually opened.
+//! The only way to a file: resolves a path, opens it, and checks the opened file.
 //!
 //! A path is checked three times. As written: it must be in a directory that is open to tools, so that `/proc` and
 //! `/etc` are not even touched. With symlinks resolved. And after opening: the real path of the open file, its type and
-//! its identity, because between check and use a name can be replaced. Opening goes step by step ([`aethon_files::beneath`])
-//! and never through a symlink. Writing goes through [`super::writable`], which starts with the same checks.
+//! its identity, because between check and use a name can be replaced. Opening goes step by step
+//! ([`aethon_files::beneath`]) and never through a symlink. Writing goes through [`super::writable`], which starts with
+//! the same checks.
 
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, OwnedFd};
@@ -96,7 +97,7 @@ impl Workspace {
     /// Opens a file for reading. Blocks; run it on the blocking pool.
     pub fn open(&self, path: &str) -> Result<Opened, ToolError> {
         let Resolved { base, real } = self.resolve(path)?;
-        // Later checks name what is not a file; a missing name is reported by the directory.
+        // Later checks name anything but a file; a missing name is reported by the directory.
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(ToolError::failed(format!("{path:?} is a directory, not a file")));
         };
@@ -124,7 +125,7 @@ impl Workspace {
         [path, &real(path)].into_iter().filter_map(Path::to_str).any(may)
     }
 
-    /// Returns whether this real path is a page that the owner writes for the assistant. The owner is told of changes
+    /// Returns whether this real path is a page that the owner writes for the assistant. The owner is notified of changes
     /// to one.
     pub(crate) fn is_page(&self, real: &Path) -> bool {
         let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());

@@ -1,4 +1,4 @@
-//! A location that may be written: an open directory, a name in it, and what is there now.
+//! A location that may be written: an open directory, a name in it, and its present content.
 //!
 //! After the same checks as for reading, missing folders are created step by step, and the directory is judged once
 //! open. From then on no path is used any more: the new content is written to a temporary file in the same open
@@ -99,7 +99,7 @@ impl Writable {
         if now == before {
             Ok(())
         } else {
-            Err(io::Error::other("it was changed by somebody else just now; read it again"))
+            Err(io::Error::other("another program changed it just now; read it again"))
         }
     }
 }

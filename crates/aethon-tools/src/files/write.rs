@@ -30,7 +30,7 @@ pub(crate) struct FileWrite {
 struct Arguments {
     /// Path of the file. Relative paths start at the workspace.
     path: String,
-    /// The whole content of the file, or what is added to it with append.
+    /// The whole content of the file, or the text to add to it with append.
     content: String,
     /// Whether to add the content at the end of the file instead of replacing it. Leave it out to replace.
     append: Option<bool>,
@@ -111,9 +111,8 @@ fn write(workspace: &Workspace, arguments: Arguments) -> Result<ToolOutput, Tool
             Some(diff) => ToolOutput::text(format!("replaced {shown} ({size}):\n{diff}")),
             None => ToolOutput::text(format!("{shown} had this content already")).of_the_owner(true),
         },
-        Some(Err(why)) => {
-            ToolOutput::text(format!("replaced {shown} ({size}); what was there {why}")).of_the_owner(true)
-        }
+        Some(Err(why)) => ToolOutput::text(format!("replaced {shown} ({size}); its previous content {why}"))
+            .of_the_owner(true),
     })
 }
 

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_told_first_and_so_many_and_no_more() {
+    fn diagnostics_are_bounded_and_list_errors_first() {
         let one = |line: u64, severity: u64| json!({"range": {"start": {"line": line, "character": 2}}, "severity": severity, "message": "a\n  b"});
         let text = diagnostics(&[one(1, 2), one(8, 1)], "a.rs");
         assert_eq!(text, "a.rs:9:3: error: a b\na.rs:2:3: warning: a b\n");

@@ -32,11 +32,11 @@ struct ConnectionState {
     next: AtomicI64,
     waiting: Mutex<BTreeMap<i64, oneshot::Sender<Result<Value, String>>>>,
     status: Mutex<ServerStatus>,
-    /// Counts what the server has announced.
+    /// Counts the server's announcements.
     news: watch::Sender<u64>,
 }
 
-/// What a server has announced by itself.
+/// An announcement of a server.
 #[derive(Default)]
 struct ServerStatus {
     /// Per document, how often diagnostics were published, and the latest ones.
@@ -107,7 +107,7 @@ impl Connection {
         match timeout(Duration::from_secs(30), sending).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(self.over()),
-            Err(_) => Err("the language server does not read what it is told".into()),
+            Err(_) => Err("the language server does not read its input".into()),
         }
     }
 
@@ -152,7 +152,7 @@ impl Drop for Connection {
     }
 }
 
-/// Forgets a request when dropped, because nobody waits for the answer any more.
+/// Forgets a request when dropped, because its caller is gone.
 struct ForgetOnDrop<'s> {
     state: &'s ConnectionState,
     id: i64,

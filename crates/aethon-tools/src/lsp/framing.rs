@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn messages_come_one_after_the_other_and_nonsense_is_told() {
+    async fn messages_are_framed_and_nonsense_is_rejected() {
         let (first, second) = (json!({"id": 1, "result": "ä"}), json!({"method": "x"}));
         let mut bytes = framed(&first);
         bytes.extend(b"content-length:14\r\nContent-Type: application/x\r\n\r\n{\"method\":\"x\"}");

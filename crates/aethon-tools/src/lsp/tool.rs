@@ -1,4 +1,4 @@
-//! `lsp`: what a language server knows about code.
+//! `lsp`: questions about code for a language server.
 
 use std::sync::Arc;
 use std::time::Duration;

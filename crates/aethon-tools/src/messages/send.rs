@@ -1,7 +1,7 @@
-//! `send_message`: sends a message to somebody on a channel before the turn has ended.
+//! `send_message`: sends a message to a person on a channel before the turn has ended.
 //!
 //! It takes the same durable path as every reply: stored first, then delivered, retried when the channel fails. It also
-//! names the outside sources that the model has seen so far, so that nobody takes strangers' words for the assistant's
+//! names the outside sources that the model has seen so far, so that strangers' words are not taken for the assistant's
 //! own.
 
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl SendMessage {
         .with_role("text", ArgumentRole::Text)
         .with_role("recipient", ArgumentRole::Text)
         .with_effect(Effect::Sends)
-        // What the call has put on its way before counts.
+        // A message that the call has already queued counts.
         .repeatable();
         Self { spec, courier, transcripts, clock }
     }

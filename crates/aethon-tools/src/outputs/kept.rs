@@ -1,10 +1,10 @@
 //! The folder of kept outputs: one file each, readable only by the owner, found by a handle that is valid only in its
 //! session.
 //!
-//! The folder is bounded in bytes, files and age; each new file evicts what exceeds the limits. Outputs of turns that the
-//! owner's words did not begin are marked in their names: they go before the owner's, and a quarter of the folder is kept for
-//! each side. A file name consists of a random number and a digest of the session, so a handle that leaks into another session
-//! opens nothing there.
+//! The folder is bounded in bytes, files and age; each new file evicts what exceeds the limits. Outputs of turns that
+//! the owner's words did not begin are marked in their names: they go before the owner's, and a quarter of the folder
+//! is kept for each side. A file name consists of a random number and a digest of the session, so a handle that leaks
+//! into another session opens nothing there.
 
 use std::cmp::Reverse;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -71,7 +71,7 @@ impl KeptOutputs {
         open(OWNERS).or_else(|_| open(STRANGERS))
     }
 
-    /// Removes what has expired. Blocks.
+    /// Removes expired outputs. Blocks.
     pub fn sweep(&self) {
         sweep(&self.folder, self.now());
     }
@@ -89,7 +89,7 @@ impl KeptOutputs {
         // The end of a version 7 UUID is random; its start is the time.
         let letters = uuid::Uuid::now_v7().simple().to_string().split_off(32 - LETTERS);
         let path = self.path_of(session, &letters, if trust.is_owner() { OWNERS } else { STRANGERS });
-        // A reader learns the handle only after this has returned, so nobody sees half a file under its name.
+        // A reader learns the handle only after this has returned, so no reader sees half a file under its name.
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         for piece in pieces(text) {
             file.write_all(piece.as_bytes())?;
@@ -170,7 +170,7 @@ impl Room {
         Self { bytes: room(MAX_BYTES, owners.bytes), files: room(MAX_FILES, owners.files) }
     }
 
-    /// What the owner's outputs may take beside those of strangers.
+    /// The room for the owner's outputs beside those of strangers.
     fn of_owner(strangers: Self) -> Self {
         let left = |all: u64, taken: u64| all.saturating_sub(taken);
         Self { bytes: left(MAX_BYTES, strangers.bytes), files: left(MAX_FILES, strangers.files) }

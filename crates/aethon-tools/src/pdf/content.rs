@@ -74,7 +74,7 @@ struct Page {
 }
 
 impl Page {
-    /// Returns what the page draws, and its resources.
+    /// Returns the drawing operators of a page, and its resources.
     fn open(&self, document: &mut Document<'_>) -> (Vec<u8>, Dictionary) {
         let content = match document.get(self.number) {
             Object::Dictionary(page) => content(document, &page),
@@ -95,14 +95,15 @@ fn pages(document: &Document<'_>) -> Vec<Page> {
         let entries = object.as_dictionary();
         entries.is_some_and(|entries| document.entry(entries, b"Type").as_name() == Some(name))
     };
-    let mut found = Vec::new();
+    let mut tree = PageTree { document, seen: HashSet::new(), found: Vec::new() };
     let numbers = document.numbers();
     let catalog = numbers.iter().rev().find(|number| of_type(**number, b"Catalog"));
     if let Some(Object::Dictionary(catalog)) = catalog.map(|number| document.get(*number))
         && let Some(Object::Reference(root)) = catalog.get(b"Pages".as_slice())
     {
-        collect(document, (*root, *root), (0, &mut HashSet::new()), &mut found);
+        tree.collect(*root, *root, 0);
     }
+    let mut found = tree.found;
     if found.is_empty() {
         let pages = numbers.into_iter().filter(|number| of_type(*number, b"Page")).take(MAX_PAGES);
         found.extend(pages.map(|number| Page { number, resources: number }));
@@ -110,27 +111,31 @@ fn pages(document: &Document<'_>) -> Vec<Page> {
     found
 }
 
-/// Collects the pages below a node. `inherited`: the node whose resources it has unless it has its own.
-fn collect(
-    document: &Document<'_>,
-    (node, inherited): (u32, u32),
-    (depth, seen): (usize, &mut HashSet<u32>),
-    found: &mut Vec<Page>,
-) {
-    if !seen.insert(node) || depth > MAX_DEPTH || found.len() >= MAX_PAGES {
-        return;
-    }
-    let Object::Dictionary(entries) = document.get(node) else { return };
-    let resources = if entries.contains_key(b"Resources".as_slice()) { node } else { inherited };
-    match document.entry(&entries, b"Kids") {
-        Object::Array(kids) => {
-            for kid in &kids {
-                if let Object::Reference(kid) = kid {
-                    collect(document, (*kid, resources), (depth + 1, seen), found);
+/// A walk through the tree of pages.
+struct PageTree<'d, 'b> {
+    document: &'d Document<'b>,
+    seen: HashSet<u32>,
+    found: Vec<Page>,
+}
+
+impl PageTree<'_, '_> {
+    /// Collects the pages below a node. `inherited`: the node whose resources it has unless it has its own.
+    fn collect(&mut self, node: u32, inherited: u32, depth: usize) {
+        if !self.seen.insert(node) || depth > MAX_DEPTH || self.found.len() >= MAX_PAGES {
+            return;
+        }
+        let Object::Dictionary(entries) = self.document.get(node) else { return };
+        let resources = if entries.contains_key(b"Resources".as_slice()) { node } else { inherited };
+        match self.document.entry(&entries, b"Kids") {
+            Object::Array(kids) => {
+                for kid in &kids {
+                    if let Object::Reference(kid) = kid {
+                        self.collect(*kid, resources, depth + 1);
+                    }
                 }
             }
+            _ => self.found.push(Page { number: node, resources }),
         }
-        _ => found.push(Page { number: node, resources }),
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Document<'b> {
     unpacked: Vec<Vec<u8>>,
     /// How many bytes of streams may still be read, decompressed or not.
     left: usize,
-    /// What is left of the effort; everything not read by then counts as missing.
+    /// The remaining effort; everything not read by then counts as missing.
     pub(super) effort: Effort,
 }
 
@@ -132,7 +132,7 @@ impl<'b> Document<'b> {
         }
         Some(match data {
             Cow::Owned(data) => data,
-            // What is not compressed counts as well: any number of streams may be the same bytes.
+            // Uncompressed streams count as well: any number of streams may be the same bytes.
             Cow::Borrowed(raw) => self.counted(self.allowed(raw).to_vec()),
         })
     }
@@ -173,7 +173,7 @@ impl<'b> Document<'b> {
     fn inflate(&mut self, data: &[u8]) -> Vec<u8> {
         let most = self.left.min(MAX_UNPACKED.0);
         let mut unpacked = Vec::new();
-        // An error leaves what was decompressed before it.
+        // An error leaves the bytes decompressed before it.
         let _ = ZlibDecoder::new(data).take(most as u64).read_to_end(&mut unpacked);
         self.counted(unpacked)
     }

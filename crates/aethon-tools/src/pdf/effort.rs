@@ -1,7 +1,7 @@
 //! How much work a document may be: a number of steps, a time, and whether anybody still waits for it.
 //!
 //! A small document can ask for any amount of work, since whatever it refers to can be referred to again and again. So
-//! every piece of work is charged for, by what it takes and not by what comes of it. Once the effort is spent, everything
+//! every piece of work is charged for, by its cost and not by its result. Once the effort is spent, everything
 //! that is not read yet counts as missing, and the reading comes to its end by itself.
 
 use std::cell::Cell;

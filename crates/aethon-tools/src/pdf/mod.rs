@@ -2,9 +2,9 @@
 //!
 //! A custom implementation, because documents may be hostile and the existing PDF crates do not bound decompression.
 //! `syntax` parses objects, `document` finds them and decompresses streams within a budget, `fonts` maps codes to
-//! characters, `content` follows what a page draws, `effort` ends a document that takes too much, and `reading` bounds how
-//! many are read at once. Broken parts are skipped, so that the rest can be read. Encrypted documents and scanned pages have
-//! no text here.
+//! characters, `content` follows the drawing operators, `effort` ends a document that takes too much, and `reading`
+//! bounds how many are read at once. Broken parts are skipped, so that the rest can be read. Encrypted documents and
+//! scanned pages have no text here.
 
 mod content;
 mod document;

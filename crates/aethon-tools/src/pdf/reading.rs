@@ -1,4 +1,4 @@
-//! How many documents are read at once: each may take the memory of what it decompresses.
+//! How many documents are read at once: each may take as much memory as it decompresses to.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use crate::slots::{SharedSlot, SharedSlots};
 /// How many, for all turns together.
 const MAX_AT_ONCE: usize = 4;
 
-/// Waits until a document may be read, for a turn of this trust. Nobody waits for long, since no document takes long.
+/// Waits until a document may be read, for a turn of this trust. The wait is short, since no document takes long.
 pub(crate) async fn slot(trust: Trust) -> SharedSlot {
     static SLOTS: LazyLock<SharedSlots> = LazyLock::new(|| SharedSlots::of(MAX_AT_ONCE));
     SLOTS.take(trust).await

@@ -1,4 +1,4 @@
-//! Documents as they are, and as somebody who wants to stop the program would make them.
+//! Ordinary documents, and hostile ones that try to stop the program.
 
 use std::io::Write as _;
 
@@ -43,7 +43,7 @@ fn document(content: &[u8], map: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_pages_draw_becomes_lines() {
+fn drawn_text_becomes_lines() {
     let map = b"1 begincodespacerange <0000> <ffff> endcodespacerange\n\
         1 beginbfchar <0003> <0020> endbfchar\n2 beginbfrange <0010> <0012> <0061> <0020> <0021> [<00e4> <d83ddc1d>] endbfrange";
     let content = b"BT /F1 12 Tf 72 700 Td (Invoice \\(March\\)) Tj 0 -14 Td [(To)-300(tal: ) 20 (12)] TJ T* (A and B) Tj ET\n\
@@ -159,7 +159,7 @@ fn a_document_takes_a_bounded_number_of_steps_whatever_it_refers_to() {
 }
 
 #[tokio::test]
-async fn reading_ends_when_nobody_waits_for_it() {
+async fn abandoned_reading_is_cancelled() {
     let map = "<0000> <fffe> <0041> ".repeat(100_000) + "endbfrange";
     let bytes = document(b"BT /F2 1 Tf <0000> Tj ET", map.as_bytes());
     let (ended, has_ended) = tokio::sync::oneshot::channel();

@@ -11,7 +11,7 @@ use crate::options::Options;
 /// Where the accounts of the machine are listed.
 const ACCOUNTS: &str = "/etc/passwd";
 
-/// What the home of an assistant has in it, whatever its name: the database and the folder of credentials.
+/// The contents by which the home of an assistant is known, whatever its name: the database and the folder of credentials.
 const DATABASE: &str = "aethon.db";
 const CREDENTIALS: &str = "credentials";
 
@@ -35,7 +35,7 @@ fn home_of(accounts: &str, user: u32) -> Option<PathBuf> {
     of_user.map(PathBuf::from).filter(|home| is_home(home))
 }
 
-/// Returns whether a path can be somebody's home: services have `/` or nothing there.
+/// Returns whether a path can be a person's home: services have `/` or nothing there.
 fn is_home(path: &Path) -> bool {
     path.is_absolute() && path.parent().is_some()
 }

@@ -1,21 +1,18 @@
-//! What is closed to tools and commands by the place where it lies: credentials for reading and writing, start-up places
+//! Places that are closed to tools and commands: credentials for reading and writing, start-up places
 //! for writing.
 //!
-//! The tables are data (`credentials`, `start_up`), so that they are easy to read and a new place is one line; `homes`
-//! says below which directories they count, and `variables` where people move them; `paths` combines them, and `projects` knows
-//! what acts later by its name in any folder. The owner adds to the credentials
-//! with `security.blocked_paths`, and takes away from both with `security.allowed_paths`. The lists are used twice: by
-//! the guard of the file tools, and by the kernel walls around commands.
+//! `lists` are the places; `homes` says below which directories they count, and `variables` where people move them;
+//! `paths` combines them, and `projects` knows what acts later by its name in any folder. The lists are used twice: by the
+//! guard of the file tools, and by the kernel walls around commands.
 
-mod credentials;
 mod homes;
+mod lists;
 mod names;
 mod paths;
 mod projects;
 mod report;
 mod rule;
 mod sets;
-mod start_up;
 mod variables;
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ fn is_same_name(one: &OsStr, other: &OsStr) -> bool {
 
 /// Folds the case of a name. Goes through upper case, as file systems do, so that `ſ` equals `s` and the kelvin sign
 /// equals `k`. Does not unify composed and decomposed accents: where they are the same name, the file is recognized by
-/// what the path resolves to, and on Linux they are two names.
+/// the path's target, and on Linux they are two names.
 pub(crate) fn folded(name: &str) -> String {
     name.chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }

@@ -1,4 +1,4 @@
-//! The tables combined with the owner's settings, and what they say of a path.
+//! The tables combined with the owner's settings, applied to paths.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,7 +10,7 @@ use super::homes::{homes_of, is_assistants_home};
 use super::names::{file_name, has_name_like, is_like, is_within, place_like};
 use super::rule::PathRule;
 use super::sets::{NameSet, PlaceSet};
-use super::{credentials, start_up, variables};
+use super::{lists, variables};
 use crate::files::{lexical, real};
 use crate::options::{Options, USUAL_PATH};
 
@@ -19,7 +19,7 @@ use crate::options::{Options, USUAL_PATH};
 pub(crate) struct ProtectedPaths {
     homes: Vec<PathBuf>,
     workspace: PathBuf,
-    /// The assistant's home, unless it holds somebody's home or is the workspace.
+    /// The assistant's home, unless it holds a person's home or is the workspace.
     own_home: Option<PathBuf>,
     paths: Vec<PathBuf>,
     closed: PlaceSet,
@@ -51,7 +51,7 @@ impl ProtectedPaths {
             allowed: entries(&options.places.allowed),
             paths: Vec::new(),
             closed: PlaceSet::default(),
-            secret_names: NameSet::new(credentials::NAMES),
+            secret_names: NameSet::new(&lists::SECRET_NAMES),
             start_up: Vec::new(),
             start_up_patterns: Vec::new(),
             programs: Vec::new(),
@@ -59,18 +59,16 @@ impl ProtectedPaths {
         };
         let variables = &options.places.variables;
         let owners = list.blocked.iter().filter_map(PathRule::path).map(Path::to_path_buf);
-        let credentials = table(&credentials::PLACES, &list.homes, variables).into_iter().chain(owners);
+        let credentials = table(&lists::CREDENTIALS, &list.homes, variables).into_iter().chain(owners);
         let paths: Vec<PathBuf> = credentials.filter(|place| !list.is_opened(place)).collect();
-        let start_up = table(&start_up::PLACES, &list.homes, variables).into_iter();
+        let start_up = table(&lists::START_UP, &list.homes, variables).into_iter();
         let start_up = start_up.filter(|place| !list.is_opened(place)).collect();
-        let start_up_patterns = table(start_up::PATTERNS, &list.homes, variables);
+        let start_up_patterns = table(&lists::START_UP_PATTERNS, &list.homes, variables);
         let mut programs = list.search_path(options.shell.path.as_deref().unwrap_or(USUAL_PATH));
-        programs.extend(table(start_up::PROGRAM_FOLDERS, &list.homes, variables).into_iter().filter(
-            |folder| {
-                !list.is_opened(folder)
-                    && !list.homes.iter().chain([&list.workspace]).any(|it| is_within(it, folder))
-            },
-        ));
+        programs.extend(table(lists::PROGRAM_FOLDERS, &list.homes, variables).into_iter().filter(|folder| {
+            !list.is_opened(folder)
+                && !list.homes.iter().chain([&list.workspace]).any(|it| is_within(it, folder))
+        }));
         programs.sort();
         programs.dedup();
         Self { closed: PlaceSet::new(&paths), paths, start_up, start_up_patterns, programs, ..list }
@@ -187,7 +185,7 @@ impl ProtectedPaths {
     }
 
     /// Returns whether a path lies in a copy of an assistant's home, wherever it is. Looks at the disk, at each directory
-    /// from the path up to the workspace or to `base`, where the search up begins to be somebody else's business.
+    /// from the path up to the workspace or to `base`, beyond which the search up must not look.
     pub(crate) fn is_in_copied_home(&self, path: &Path, base: &Path) -> bool {
         let end = if self.is_in_workspace(path) { &self.workspace } else { base };
         let mut below = path.ancestors().take_while(|above| above.starts_with(end) && *above != end);
@@ -229,17 +227,16 @@ impl ProtectedPaths {
     }
 }
 
-/// Returns the places of these lists below each home, and where variables move them.
-pub(super) fn table(lists: &[&[&str]], homes: &[PathBuf], variables: &[(String, String)]) -> Vec<PathBuf> {
-    let names = || lists.iter().flat_map(|list| list.iter());
-    let below = homes.iter().flat_map(|home| names().map(|name| home.join(name)));
-    below.chain(names().flat_map(|name| variables::moved(variables, name))).collect()
+/// Returns the places of a list below each home, and where variables move them.
+pub(super) fn table(list: &[&str], homes: &[PathBuf], variables: &[(String, String)]) -> Vec<PathBuf> {
+    let below = homes.iter().flat_map(|home| list.iter().map(|name| home.join(name)));
+    below.chain(list.iter().flat_map(|name| variables::moved(variables, name))).collect()
 }
 
 /// How many links are followed, as many as Linux follows.
 const MAX_LINKS: u32 = 40;
 
-/// Returns where a link leads, also when there is nothing yet: whoever creates the target writes the place.
+/// Returns where a link leads, also when there is nothing yet: creating the target writes the place.
 fn followed(link: &Path, left: u32) -> PathBuf {
     if let Ok(real) = link.canonicalize() {
         return real;

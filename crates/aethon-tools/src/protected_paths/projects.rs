@@ -1,16 +1,17 @@
 //! Start-up places by their names, in whatever directory: what takes effect when a project is opened or entered.
 //!
-//! In the owner's own turns they count outside the workspace, and for file tools only: people work on projects with commands.
-//! In turns that the owner's words did not begin they are more, and count in the workspace as well, for commands too.
+//! In the owner's own turns they count outside the workspace, and for file tools only: people work on projects with
+//! commands. In turns that the owner's words did not begin they are more, and count in the workspace as well, for
+//! commands too.
 
 use std::path::{Path, PathBuf};
 
 use aethon_core::turn::Trust;
 
 use super::names::{end_of_parts_like, file_name, folded, is_like, is_within};
-use super::{ProtectedPaths, start_up};
+use super::{ProtectedPaths, lists};
 
-/// A name that no entry of a project has: closing it closes the folder for what is not there yet.
+/// A name that no entry of a project has: closing it closes the folder for new entries.
 const NO_ENTRY: &str = ".aethon-closed";
 
 impl ProtectedPaths {
@@ -40,8 +41,9 @@ impl ProtectedPaths {
         first_parts().filter(may_be).any(|pattern| is_like(name, pattern))
     }
 
-    /// Returns what in a project is closed for writing to turns that the owner's words did not begin. `entries` are those of
-    /// its entries that mark it. One of the places does not exist, so that nothing new is made beside the others.
+    /// Returns what in a project is closed for writing to turns that the owner's words did not begin. `entries` are
+    /// those of its entries that mark it. One of the places does not exist, so that nothing new is made beside the
+    /// others.
     pub(crate) fn places_in_project(&self, folder: &Path, entries: &[String]) -> Vec<PathBuf> {
         let mut places: Vec<PathBuf> = vec![folder.join(NO_ENTRY)];
         for pattern in names(Trust::Outside) {
@@ -64,8 +66,8 @@ impl ProtectedPaths {
         (!self.is_place_opened(&folder, &folder)).then_some(folder)
     }
 
-    /// Returns whether the owner has opened a path in a place. In the workspace, a folder with all in it; elsewhere the place
-    /// itself or something in it, because folders are listed there for other reasons.
+    /// Returns whether the owner has opened a path in a place. In the workspace, a folder with all in it; elsewhere the
+    /// place itself or something in it, because folders are listed there for other reasons.
     fn is_place_opened(&self, place: &Path, path: &Path) -> bool {
         let is_opened = match self.is_in_workspace(place) {
             true => self.is_opened(path),
@@ -77,11 +79,11 @@ impl ProtectedPaths {
 
 /// Returns the patterns that count in turns of this trust.
 fn names(trust: Trust) -> impl Iterator<Item = &'static str> {
-    let more = if trust.is_owner() { &[][..] } else { start_up::OF_PROJECTS };
-    start_up::ANYWHERE.iter().chain(more).copied()
+    let more = if trust.is_owner() { &[][..] } else { &lists::PROJECT_NAMES[..] };
+    lists::START_UP_NAMES.iter().chain(more).copied()
 }
 
-/// Returns what a project has directly in it.
+/// Returns the direct entries of a project.
 fn first_parts() -> impl Iterator<Item = &'static str> {
     // These lie in the folders of an environment, which its own files mark.
     let is_of_project = |pattern: &&str| !pattern.contains("-packages/") && !pattern.starts_with("bin/");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::homes::homes_of;
 use super::paths::table;
 use super::rule::PathRule;
-use super::{credentials, is_within, start_up};
+use super::{is_within, lists};
 use crate::options::Options;
 
 /// The places of the tables that the owner has opened to tools and commands.
@@ -28,16 +28,16 @@ pub fn opened_places(options: &Options) -> OpenedPlaces {
         let mut opened = allowed.iter().filter_map(PathRule::path);
         opened.any(|allowed| is_within(place, allowed) || is_within(allowed, place))
     };
-    let opened = |lists: &[&[&str]]| {
-        let mut places = table(lists, &homes, &options.places.variables);
+    let opened = |list: &[&str]| {
+        let mut places = table(list, &homes, &options.places.variables);
         places.retain(|place| is_opened(place) && place.symlink_metadata().is_ok());
         places.sort();
         places.dedup();
         places
     };
     OpenedPlaces {
-        credentials: opened(&credentials::PLACES),
-        start_up: opened(&start_up::PLACES),
+        credentials: opened(&lists::CREDENTIALS),
+        start_up: opened(&lists::START_UP),
         names: allowed.iter().filter_map(PathRule::name).map(str::to_owned).collect(),
     }
 }

@@ -86,7 +86,7 @@ fn the_owner_adds_and_takes_away() {
 }
 
 #[test]
-fn what_holds_the_login_of_a_program_is_closed() {
+fn login_files_of_programs_are_closed() {
     let list = protected_paths(&[], &[]);
     for closed in [
         ".rclone.conf",
@@ -169,7 +169,7 @@ fn start_up_places_are_known_by_place_and_by_name_and_the_owner_opens_them() {
 }
 
 #[test]
-fn both_homes_count_and_so_do_the_places_that_variables_move() {
+fn places_below_each_home_and_moved_places_are_closed() {
     let options = Options {
         user_home: Some("/srv/service".into()),
         places: PlaceOptions::default().with(|places| {

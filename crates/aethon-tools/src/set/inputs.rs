@@ -21,13 +21,13 @@ use crate::outputs::KeptOutputs;
 pub struct Needs {
     /// The source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Search in what was said.
+    /// Search in the conversation.
     pub history: Arc<dyn History>,
     /// The stored conversations.
     pub transcripts: Arc<dyn Transcripts>,
     /// Long-term memory, which refuses secrets; `None` if disabled.
     pub memory: Option<Arc<dyn Memory>>,
-    /// Redacts secrets from what is shown while a tool runs.
+    /// Redacts secrets from the output shown while a tool runs.
     pub redactor: Live<Redactor>,
     /// Store for output that was too long; `None` if it is not kept.
     pub outputs: Option<KeptOutputs>,

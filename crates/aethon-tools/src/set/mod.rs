@@ -1,7 +1,7 @@
 //! Which tools exist, in the order in which models see them.
 //!
 //! Tools come in sets that belong together. Each set is a file in this folder that creates its tools from the
-//! [`ToolInputs`](inputs::ToolInputs) (the options, what the facade passes in, the only way to files) and says which of
+//! [`ToolInputs`](inputs::ToolInputs) (the options, the facade's parts, the only way to files) and says which of
 //! its tools are absent here, and why. To add a set, write its file and add a line to [`sets`] (`all`); `docs/how-to`
 //! shows how to add a tool.
 

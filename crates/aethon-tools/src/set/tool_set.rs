@@ -25,7 +25,7 @@ pub struct ToolSet {
 pub struct Absence {
     /// Their names.
     pub tools: &'static [&'static str],
-    /// A sentence for the owner: what is missing, and how to fix that.
+    /// A sentence for the owner: the missing part, and the remedy.
     pub why: String,
     /// The key that enables them, if the configuration and not the machine is the reason.
     pub config_key: Option<&'static str>,
@@ -44,7 +44,7 @@ impl ToolSet {
         self
     }
 
-    /// Adds a tool, or marks these names as absent because the machine lacks what they need.
+    /// Adds a tool, or marks these names as absent because the machine lacks a requirement.
     #[must_use]
     pub fn with_or(self, tool: Result<impl Tool + 'static, String>, names: &'static [&'static str]) -> Self {
         match tool {

@@ -2,7 +2,7 @@
 //! OOM score, so that the kernel kills the child before the assistant when memory runs out.
 //!
 //! They are set from outside while the child still waits at its gate, and everything that it starts inherits them.
-//! Memory is not limited here, because the only limit available to a user counts what a runtime reserves and never
+//! Memory is not limited here, because the only limit available to a user counts memory that a runtime reserves and never
 //! uses; a sandbox has one.
 
 use std::process::Child;

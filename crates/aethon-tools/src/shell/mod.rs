@@ -1,6 +1,6 @@
 //! Runs commands. `process` starts, watches and ends processes, `run` controls a call, `output` keeps the output,
 //! `progress` shows it meanwhile; `runner` decides where a command runs, `slots` how many run at once, `bounds` what
-//! each may use; `tool` is what a model sees. A hook elsewhere judges which commands are refused.
+//! each may use; `tool` is the tool itself. A hook elsewhere judges which commands are refused.
 
 mod bounds;
 mod output;

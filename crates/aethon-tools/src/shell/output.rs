@@ -32,7 +32,7 @@ pub(super) struct HeadTailBuffer {
 }
 
 impl Default for HeadTailBuffer {
-    /// Keeps the maximum. What is too long for a model is cut later, and kept elsewhere.
+    /// Keeps the maximum. Output that is too long for a model is cut later, and kept elsewhere.
     fn default() -> Self {
         Self::new(MAX_KEPT)
     }
@@ -84,7 +84,7 @@ impl HeadTailBuffer {
         text[line..].to_owned()
     }
 
-    /// Returns the text, with a line that marks what was left out.
+    /// Returns the text, with a line that marks the omission.
     pub(super) fn text(&self) -> String {
         let whole = self.head.len() + self.tail.len();
         if self.total == whole as u64 && whole <= self.head_limit + self.tail_limit {
@@ -269,7 +269,7 @@ mod tests {
         }
 
         #[test]
-        fn what_fits_is_whole(text in "[a-z \n]{0,250}", piece in 1usize..50) {
+        fn short_output_is_kept_whole(text in "[a-z \n]{0,250}", piece in 1usize..50) {
             let mut kept = HeadTailBuffer::new(256);
             text.as_bytes().chunks(piece).for_each(|part| kept.push(part));
             prop_assert_eq!(kept.text(), text);

@@ -6,7 +6,7 @@
 //!   at once. It waits at a gate, a line on its stdin, and becomes the shell when the gate opens; if this program dies before,
 //!   the leader exits.
 //! - The *watcher* is a small shell in another session, whose stdin is a pipe held by this program. When the pipe closes,
-//!   because the call is over or because this program died, however that happened, it kills the group. Then it kills what has
+//!   because the call is over or because this program died, however that happened, it kills the group. Then it kills processes that have
 //!   left the group. If the kernel binds the two together ([`Confinement::bind_thread`]), "everything that I may signal" is
 //!   exactly what the call started, and one signal ends it. Otherwise the watcher searches the environment of all processes
 //!   for the call's mark, which is inherited across `setsid`, `nohup` and double forks; a process that leaves the group *and*
@@ -75,7 +75,7 @@ pub(crate) enum Streams {
     Conversation,
 }
 
-/// What to run.
+/// The command to run.
 #[derive(Debug)]
 pub(crate) struct Launch {
     /// How it is connected.
@@ -143,7 +143,7 @@ impl Drop for Group {
     }
 }
 
-/// Starts a call. Dropping this future, or what it returns, ends the call.
+/// Starts a call. Dropping this future, or its result, ends the call.
 pub(crate) async fn start(launch: Launch) -> io::Result<Running> {
     let (started, starting) = oneshot::channel();
     thread::Builder::new().name("shell".into()).spawn(move || run_call(&launch, started))?;
@@ -155,7 +155,7 @@ fn run_call(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     let Spawned { mut leader, mut watcher, output, errors } = match spawn(launch) {
         Ok(spawned) => spawned,
         Err(error) => {
-            // If nobody waits any more, nobody needs to be told.
+            // If the caller is gone, the result has no reader.
             let _ = started.send(Err(error));
             return;
         }
@@ -166,11 +166,11 @@ fn run_call(launch: &Launch, started: oneshot::Sender<io::Result<Running>>) {
     let mut gate = leader.stdin.take();
     // In a conversation the pipe of the gate is passed on, so write the gate's line first.
     let input = (launch.streams == Streams::Conversation).then(|| open_gate(gate.take())).flatten();
-    // If nobody waits any more, the dropped value kills the leader at its gate.
+    // If the caller is gone, the dropped value kills the leader at its gate.
     let group = Group { leader: pid, _held: held };
     let _ = started.send(Ok(Running { group, input, output, errors, ended }));
     drop(open_gate(gate));
-    // Nobody listens if the call was given up; the wait is needed all the same.
+    // The receiver is gone if the call was given up; the wait is needed all the same.
     let _ = exit_sender.send(wait(pid));
     // Nothing is ever sent: this returns when the group is dropped.
     let _ = released.recv();
@@ -199,7 +199,7 @@ struct Spawned {
 }
 
 fn spawn(launch: &Launch) -> io::Result<Spawned> {
-    // From here on this thread, and so the watcher, can signal nothing but itself and what it starts. A sandbox is not
+    // From here on this thread, and so the watcher, can signal nothing but itself and its children. A sandbox is not
     // bound: it could no longer create its own view of the file system. It ends as a whole with its first process, the
     // leader.
     let is_bound = !launch.is_sandboxed && launch.confinement.bind_thread()?;

@@ -1,6 +1,6 @@
-//! Controls one call: reads until the command ends or times out, then ends what is left of it.
+//! Controls one call: reads until the command ends or times out, then ends its remaining processes.
 //!
-//! A command has ended when its shell has. What it left in the background may still hold the pipe, so the end of the
+//! A command has ended when its shell has. Background processes may still hold the pipe, so the end of the
 //! output is awaited only briefly. Everything that a call started ends with it.
 
 use std::io;
@@ -24,7 +24,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) struct Outcome {
     /// How it ended; `None` if it timed out.
     pub(super) ended: Option<ExitKind>,
-    /// What it wrote.
+    /// Its output.
     pub(super) output: HeadTailBuffer,
     /// How long it took.
     pub(super) took: Duration,

@@ -80,7 +80,7 @@ impl Runner {
         self.options.sandbox
     }
 
-    /// Returns what a command can do here: one that reaches a network can send whatever it reads.
+    /// Returns the effects that a command can have here: one that reaches a network can send whatever it reads.
     pub(crate) fn effect(&self) -> Effect {
         let is_alone = self.options.sandbox != Sandbox::None && self.options.limits.network == "none";
         if is_alone { Effect::RunsCode } else { Effect::Sends }

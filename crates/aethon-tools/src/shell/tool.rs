@@ -39,7 +39,7 @@ pub(crate) struct Shell {
 struct Arguments {
     /// The command, as you would type it at a prompt. It may have several lines.
     command: String,
-    // What the model is told of it depends on the configuration.
+    // The description for the model depends on the configuration.
     #[schemars(range(min = 1))]
     timeout_seconds: Option<u64>,
     /// The directory to run the command in. Leave it out for the workspace.
@@ -84,7 +84,7 @@ fn describe_sandbox(sandbox: Sandbox) -> &'static str {
             "The assistant's own files and the places of keys and credentials (~/.ssh and the like) are closed to it, what \
              programs run at their start (~/.bashrc, ~/.local/bin and the like) can only be read, and nothing new can be made \
              directly in the folders that hold them, such as the home folder itself: work in the workspace or in a folder of \
-             the home. In a turn that somebody else's words began, make new things in a folder of the workspace or in /tmp. \
+             the home. In a turn that a stranger's words began, make new things in a folder of the workspace or in /tmp. \
              The owner opens a place with `security.allowed_paths`."
         }
         Sandbox::Docker => {
@@ -162,7 +162,7 @@ fn report(outcome: &Outcome, limit: Duration) -> Result<ToolOutput, ToolError> {
         text.push('\n');
     }
     if outcome.left_running {
-        text.push_str("[what it had left running in the background was ended]\n");
+        text.push_str("[its background processes were ended]\n");
     }
     if let Some(note) = &outcome.note {
         text.push_str(&format!("[{note}]\n"));

@@ -91,7 +91,7 @@ fn runtimes(named: Option<&str>) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the real paths that a path with a pattern in its last part stands for. The path itself may be a link.
+/// Returns the real paths that match a path with a pattern in its last part. The path itself may be a link.
 fn matching(pattern: &Path) -> Vec<PathBuf> {
     let name = pattern.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let (true, Some(parent)) = (name.contains('*'), pattern.parent()) else {
@@ -99,7 +99,7 @@ fn matching(pattern: &Path) -> Vec<PathBuf> {
     };
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(|entry| is_like(entry, name)));
-    // A name alone says little of what others keep in shared folders.
+    // In shared folders, a name alone says little about a socket of another user.
     named.filter_map(|entry| entry.path().canonicalize().ok()).filter(|path| holds_socket(path)).collect()
 }
 

@@ -1,6 +1,6 @@
-//! The table of sockets that are keys: whoever may connect to one acts with it, as the owner and outside every wall.
+//! The table of sockets that are keys: connecting to one is acting with it, as the owner and outside every wall.
 //!
-//! `RUNTIME/` stands for each runtime directory of the user (`/run/user/1000`), `~/` for each home. Only the last part has
+//! `RUNTIME/` means each runtime directory of the user (`/run/user/1000`), `~/` for each home. Only the last part has
 //! a pattern; `*` matches anything. A directory includes everything in it.
 
 /// Each kind, by the word for `security.allowed_sockets`.
@@ -76,7 +76,7 @@ const DBUS: &[&str] = &[
     "RUNTIME/.dbus-proxy",
 ];
 
-/// Multiplexers, terminals and editors that run what they are told.
+/// Multiplexers, terminals and editors that run any command sent to them.
 const TERMINALS: &[&str] = &[
     "/tmp/tmux-*",
     "/tmp/zellij-*",

@@ -1,8 +1,8 @@
-//! What in the workspace, and in projects elsewhere, turns change nothing of that the owner's own words did not begin, because
-//! it acts later.
+//! The parts of the workspace, and of projects elsewhere, that only turns begun by the owner may change, because they act
+//! later.
 //!
 //! `shaping` names what shapes the assistant, `projects` finds what programs obey when a project is opened or entered, and
-//! `parts` says what is left of the workspace, for sandboxes that can only open and not close.
+//! `parts` lists the rest of the workspace, for sandboxes that can only open and not close.
 
 mod parts;
 mod projects;

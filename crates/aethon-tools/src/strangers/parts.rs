@@ -1,7 +1,7 @@
-//! What is left of the workspace for commands of strangers' turns: everything but what acts later, entry by entry.
+//! The part of the workspace that is left to commands of strangers' turns: everything but files that act later, by entry.
 //!
-//! A sandbox mounts the workspace for reading only and these parts over it for writing. So what is made, renamed or replaced
-//! later beside them is for reading only, too, whoever does it.
+//! A sandbox mounts the workspace for reading only and these parts over it for writing. So entries made, renamed or
+//! replaced later beside them are for reading only, too.
 
 use std::collections::HashSet;
 use std::fs;
@@ -40,7 +40,7 @@ impl ChangeableParts {
         let mut closed =
             projects.find(&self.protected, &[Root { folder: workspace, depth: DEPTH_IN_WORKSPACE }]);
         closed.extend(shaping_places(workspace));
-        // A container does not see it. If its place were in a part, a command would write where nobody finds it.
+        // A container does not see it. If its place were in a part, a command's files would get lost.
         closed.extend(mounted_below(workspace));
         parts(workspace, &closed)
     }
@@ -65,9 +65,9 @@ pub(crate) fn parts(workspace: &Path, closed: &[PathBuf]) -> Vec<PathBuf> {
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
-            // What a link leads to may be changed or not where it lies.
+            // The target of a link is judged at its own place.
             let Ok(kind) = entry.file_type() else { continue };
-            // What is mounted in the workspace cannot be told from what a link has led to.
+            // A mount in the workspace is indistinguishable from the target of a link.
             if closed.contains(path.as_path()) || device(&path) != own {
                 continue;
             }

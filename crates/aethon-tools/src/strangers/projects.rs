@@ -1,11 +1,11 @@
 //! Finds projects: folders with something in them that programs obey when the folder is opened or entered, such as `.git`,
-//! `.envrc` or `.vscode`, and repositories and environments, which are known by what is in them whatever their name.
+//! `.envrc` or `.vscode`, and repositories and environments, which are known by their contents whatever their name.
 //!
-//! The kernel knows no patterns, so the places have to be found before a command starts. The search goes level by level, so
-//! that what is near the top is found first, and is bounded; hidden folders and those of packages come last, so that they take
-//! nothing from the others. A folder in which it does not get to the end counts as a place as
-//! a whole: otherwise a command could fill a folder, or make one unreadable, to keep the search from what the next command
-//! wants to change. Directories that did not change are not read again.
+//! The kernel knows no patterns, so the places have to be found before a command starts. The search goes level by
+//! level, so that projects near the top are found first, and is bounded; hidden folders and those of packages come
+//! last, so that they take nothing from the others. A folder in which it does not get to the end counts as a place as a
+//! whole: otherwise a command could fill a folder, or make one unreadable, to keep the search from files that the next
+//! command wants to change. Directories that did not change are not read again.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -31,13 +31,13 @@ impl Default for Limits {
     }
 }
 
-/// What holds the files of packages and builds. Of what is in them, a person enters at most a repository: packages bring along
+/// Folders with the files of packages and builds. A person enters at most a repository in them: packages bring along
 /// settings of editors that have no effect there.
 const OF_PACKAGES: [&str; 4] = ["node_modules", "target", "__pycache__", "vendor"];
 
 /// What makes a folder a repository, beside its files.
 const REPOSITORIES: [&str; 3] = [".git", ".hg", ".jj"];
-/// What an environment of python has directly in it.
+/// The file that marks an environment of Python.
 const ENVIRONMENT: &str = "pyvenv.cfg";
 /// Maximum number of bytes read of a file that says where a repository lies.
 const MAX_POINTER: usize = 4096;
@@ -53,7 +53,7 @@ pub(crate) struct Root<'r> {
     pub(crate) depth: usize,
 }
 
-/// A search, and what it remembers of the directories that it has read.
+/// A search, with its memory of directories that it has read.
 #[derive(Debug, Default)]
 pub(crate) struct Projects {
     seen: HashMap<PathBuf, Seen>,
@@ -85,7 +85,7 @@ struct Waits {
     kind: Kind,
 }
 
-/// What a directory is by its own name and the names above it.
+/// The kind of a directory, by its own name and the names above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Usual,
@@ -139,8 +139,8 @@ impl Projects {
         Self { limits, ..Self::default() }
     }
 
-    /// Returns what in the projects below these roots, the roots included, acts later, and the folders that are not searched to
-    /// the end. Some of the places do not exist.
+    /// Returns what in the projects below these roots, the roots included, acts later, and the folders that are not
+    /// searched to the end. Some of the places do not exist.
     pub(crate) fn find(&mut self, protected: &ProtectedPaths, roots: &[Root<'_>]) -> Vec<PathBuf> {
         let (mut places, mut seen) = (Vec::new(), HashMap::new());
         for root in roots {
@@ -189,7 +189,7 @@ impl Projects {
         places
     }
 
-    /// Reads what is directly in a directory.
+    /// Reads the direct entries of a directory.
     fn read(&mut self, folder: &Path) -> Read {
         // Taken before reading, so that a change meanwhile is noticed the next time.
         let Some(stamp) = Stamp::of(folder) else {
@@ -239,7 +239,7 @@ fn elsewhere(folder: &Path, marks: &[String]) -> Vec<PathBuf> {
     let Some(own) = pointer(&folder.join(".git"), "gitdir:").map(|own| real(&folder.join(own))) else {
         return Vec::new();
     };
-    // What a file points at is not taken for more than it is: the file may be anybody's.
+    // The target must look like a repository itself, because anybody may have written the file.
     if own.join("HEAD").symlink_metadata().is_err() {
         return Vec::new();
     }
@@ -263,7 +263,7 @@ mod tests {
     use crate::options::Options;
 
     #[test]
-    fn what_projects_hold_is_found_near_the_top_and_again_when_it_changes() {
+    fn projects_near_the_top_are_found_and_found_again_after_changes() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         for path in [
@@ -358,7 +358,7 @@ mod tests {
 
     const LIMITS: Limits = Limits { directories: 50, entries: 60 };
 
-    /// A workspace with the project `clients/acme/app`, and what is found in it after a change.
+    /// A workspace with the project `clients/acme/app`, and the findings in it after a change.
     fn found_after(allowed: &[&str], change: impl FnOnce(&Path)) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_claim_after_an_edit_without_evidence_is_empty() {
+    fn claims_after_an_edit_without_evidence_are_empty() {
         let (claims, turn) = (Claims::default(), TurnId::existing("t"));
         let session = SessionId::of("webchat", "a").unwrap();
         assert!(!claims.is_empty_claim(&turn, "It works now."), "nothing was edited");

@@ -1,6 +1,6 @@
 //! The hook that runs a check after each edit, and adds its output to the result of the edit.
 //!
-//! A check is a project command, so it executes what the project's files say; it runs where every command runs, in the
+//! A check is a project command, so it executes code from the project's files; it runs where every command runs, in the
 //! sandbox if there is one. Its output is data, like that of every command.
 
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ impl VerifyEdits {
 
     /// Adds the language server's diagnostics of the file to the result of the edit.
     async fn add_diagnostics(&self, context: &ToolContext, file: &str, result: &mut ToolResult) {
-        // A language server runs what the project's files say, outside the walls of other turns.
+        // A language server runs code from the project's files, outside the walls of other turns.
         let Some(lsp) = self.options.lsp.as_ref().filter(|_| context.trust().is_owner()) else { return };
         match timeout(self.options.timeout, lsp.after_edit(file, context.trust())).await {
             Ok(None) => {}
@@ -198,7 +198,7 @@ impl Hook for VerifyEdits {
     }
 
     async fn before_tool(&self, context: &ToolContext, spec: &ToolSpec, call: &ToolCall) -> ToolDecision {
-        // A check runs what the project's files say, and somebody whose commands are not run may have written them.
+        // A check runs code from the project's files, which a person whose commands are not run may have written.
         if context.trust() == Trust::Guest {
             return ToolDecision::Allow;
         }
@@ -211,7 +211,7 @@ impl Hook for VerifyEdits {
 
     async fn after_tool(&self, context: &ToolContext, call: &ToolCall, result: &mut ToolResult) {
         let Some(file) = self.take(&context.turn, call) else {
-            // Any successful command is evidence: the model has seen what it shows.
+            // Any successful command is evidence: the model has seen its output.
             if result.output.lines().last().is_some_and(|last| last.starts_with(SUCCEEDED)) {
                 self.claims.proven(&context.turn);
             }

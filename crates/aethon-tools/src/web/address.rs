@@ -9,7 +9,7 @@ pub(super) struct AddressClass {
     /// Its name in a refusal.
     pub(super) name: &'static str,
     /// Whether allowing a host's name does not open it: the owner must allow the very address. A name can be pointed at
-    /// the service that hands out a cloud machine's credentials, and nobody means to allow that.
+    /// the service that hands out a cloud machine's credentials, which no setting is meant to allow.
     pub(super) by_address_only: bool,
 }
 

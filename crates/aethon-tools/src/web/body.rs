@@ -27,7 +27,7 @@ pub(super) enum Cut {
     Broken,
 }
 
-/// Reads at most `most` bytes. If the connection breaks, returns what had arrived by then.
+/// Reads at most `most` bytes. If the connection breaks, returns the bytes received by then.
 pub(super) fn read(body: impl Read, headers: &HeaderMap, most: usize) -> io::Result<Body> {
     if most == 0 {
         return Ok(Body::default());
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_bounded_packed_or_not() {
+    fn bodies_are_bounded_compressed_or_not() {
         let check = |encoding: &'static str, body: &[u8], most: usize, expected: (usize, Option<Cut>)| {
             let read = read(body, &headers(encoding), most).unwrap();
             assert_eq!((read.bytes.len(), read.cut), expected, "{encoding}");

@@ -103,14 +103,15 @@ impl WebClient {
     /// Fetches a page and follows redirects, as long as each step is allowed.
     pub(super) async fn get(
         &self,
-        (mut target, trust): (Target, Trust),
+        mut target: Target,
         headers: &[(HeaderName, HeaderValue)],
+        trust: Trust,
         body_limit: BodyLimit,
     ) -> Result<Fetched, WebError> {
         let mut visited = vec![target.as_str().to_owned()];
         loop {
             let request = WebRequest { target: target.clone(), headers: headers.to_vec(), body: None };
-            let response = self.exchange((request, trust), body_limit).await?;
+            let response = self.exchange(request, trust, body_limit).await?;
             let redirects = visited.len() - 1;
             let Some(location) = location(&response) else {
                 return Ok(Fetched { response, target, redirects });
@@ -133,11 +134,12 @@ impl WebClient {
     /// Sends a single request. A redirect is refused: the data and keys of a request are meant for one place only.
     pub(super) async fn send(
         &self,
-        (request, trust): (WebRequest, Trust),
+        request: WebRequest,
+        trust: Trust,
         body_limit: BodyLimit,
     ) -> Result<WebResponse, WebError> {
         let target = request.target.clone();
-        let response = self.exchange((request, trust), body_limit).await?;
+        let response = self.exchange(request, trust, body_limit).await?;
         match location(&response) {
             None => Ok(response),
             Some(location) => {
@@ -151,7 +153,8 @@ impl WebClient {
 
     async fn exchange(
         &self,
-        (request, trust): (WebRequest, Trust),
+        request: WebRequest,
+        trust: Trust,
         body_limit: BodyLimit,
     ) -> Result<WebResponse, WebError> {
         let ended = || WebError::failed("the request was given up, because the program is stopping");
@@ -209,7 +212,7 @@ fn location(response: &WebResponse) -> Option<String> {
     Some(String::from_utf8_lossy(location.as_bytes()).trim().replace(' ', "%20"))
 }
 
-/// Aborts the request of an agent when nobody waits for it any more.
+/// Aborts the request of an agent when its caller is gone.
 struct CutOnDrop(Option<Agent>);
 
 impl Drop for CutOnDrop {

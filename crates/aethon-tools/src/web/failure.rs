@@ -1,4 +1,4 @@
-//! Describes why a request failed, for the model. Never quotes what was sent, because it may contain a key.
+//! Describes why a request failed, for the model. Never quotes the request, because it may contain a key.
 
 use std::io;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl WebError {
             }
             Error::Tls(reason) => tls(place, reason),
             Error::Rustls(error) => tls(place, &error.to_string()),
-            Error::Protocol(error) => format!("what came from {place} is not HTTP: {error}"),
+            Error::Protocol(error) => format!("the response of {place} is not HTTP: {error}"),
             Error::LargeResponseHeader(..) => format!("the headers of {place} are too long"),
             Error::BadUri(_) | Error::Http(_) => {
                 "the address cannot be asked for; percent-encode it".to_owned()

@@ -63,7 +63,7 @@ impl Tool for WebFetch {
         let target =
             Target::parse(&arguments.url).map_err(|refusal| ToolError::denied(refusal.to_string()))?;
         let accept: [(HeaderName, HeaderValue); 1] = [(header::ACCEPT, HeaderValue::from_static(ACCEPT))];
-        let fetched = self.client.get((target, context.trust()), &accept, page::body_limit).await?;
+        let fetched = self.client.get(target, &accept, context.trust(), page::body_limit).await?;
         let is_pdf = page::is_pdf(&fetched.response.headers, &fetched.response.body);
         let slot = if is_pdf { Some(pdf::slot(context.trust()).await) } else { None };
         let reading = cancel::blocking(move |cancelled| {

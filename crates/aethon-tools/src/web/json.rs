@@ -43,7 +43,7 @@ impl JsonRequest {
         let value = HeaderValue::from_str(&format!("{word}{}", key.expose().trim()));
         let mut value = value.map_err(|_| {
             ToolError::failed(
-                "the configured key holds characters that no header can; the owner must set it anew",
+                "the configured key holds characters that no header can; the owner must set it again",
             )
         })?;
         value.set_sensitive(true);
@@ -56,7 +56,7 @@ impl JsonRequest {
     pub(super) async fn send(self, client: &WebClient, trust: Trust) -> Result<(u16, Value), ToolError> {
         let keys = self.keys;
         let place = self.request.target.host_and_port();
-        let response = client.send((self.request, trust), body_limit).await.map_err(|error| match error {
+        let response = client.send(self.request, trust, body_limit).await.map_err(|error| match error {
             WebError::Refused(refusal) => ToolError::from(WebError::Refused(refusal)),
             WebError::Failed(why) => ToolError::failed(without(&keys, &why)),
         })?;
@@ -88,7 +88,7 @@ fn body_limit(_status: u16, _headers: &HeaderMap) -> usize {
     MAX_COUNT
 }
 
-/// Formats a document for reading. A string stands for itself.
+/// Formats a document for reading. A string is returned unchanged.
 pub(super) fn pretty(document: &Value) -> String {
     match document {
         Value::String(text) => text.clone(),

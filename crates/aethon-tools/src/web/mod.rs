@@ -2,7 +2,7 @@
 //!
 //! Every request goes through `client`: `target` validates its URL, `connect` resolves the host and has every address
 //! judged by `rules` before it connects, `body` reads the response within limits. `fetch`, `search`, `jsonrpc` and
-//! `github` are the tools. What they return is untrusted text, and their descriptions mark it as such.
+//! `github` are the tools. Their results are untrusted text, and their descriptions mark it as such.
 
 mod address;
 mod body;

@@ -1,5 +1,5 @@
-//! Settings of the web tools: what they may reach and which services they use. The facade fills them from the
-//! configuration.
+//! Settings of the web tools: the addresses that they may reach and the services that they use. The facade fills them
+//! from the configuration.
 
 use std::fmt::Debug;
 use std::io;

@@ -1,4 +1,4 @@
-//! Determines what a response is, by its media type and its first bytes, and extracts the text.
+//! Determines the type of a response by its media type and its first bytes, and extracts the text.
 
 use std::borrow::Cow;
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kind_is_told_by_the_server_and_by_the_content() {
+    fn the_type_is_determined_by_header_and_content() {
         let check = |media_type: &str, bytes: &[u8], expected: Kind| {
             assert_eq!(kind_by_content(kind_of(media_type), bytes), expected, "{media_type}");
         };
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_even_loaded() {
+    fn unreadable_types_are_not_loaded() {
         let of = |status: u16, content_type: &'static str| {
             let headers =
                 HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(content_type))]);

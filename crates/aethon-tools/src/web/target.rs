@@ -94,7 +94,7 @@ fn checked(text: &str, parsed: Result<Url, url::ParseError>) -> Result<Url, Refu
 }
 
 /// Returns whether the host was written as it was parsed. `http://2130706433/`, `http://0x7f.1/` and `http://127.1/`
-/// all mean 127.0.0.1, and nobody writes it like that with good intent.
+/// all mean 127.0.0.1, and such spellings have no good use.
 fn is_plainly_written(text: &str, url: &Url) -> bool {
     let written = text.split_once("//").map_or("", |(_, rest)| rest);
     let written = written.split(['/', '?', '#']).next().unwrap_or_default();
@@ -107,7 +107,7 @@ fn is_plainly_written(text: &str, url: &Url) -> bool {
 
 fn disguised(url: &Url) -> Refusal {
     let host = url.host_str().unwrap_or_default();
-    Refusal::address(format!("disguises the address {host}; write it as it is, or name the host"))
+    Refusal::address(format!("disguises the address {host}; write it in its usual form, or name the host"))
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_http_addresses_are_read() {
+    fn addresses_other_than_plain_http_are_rejected() {
         let check = |text: &str, expected: Result<&str, &str>| match (Target::parse(text), expected) {
             (Ok(target), Ok(place)) => assert_eq!(target.host_and_port(), place, "{text}"),
             (Err(refusal), Err(words)) => assert!(refusal.to_string().contains(words), "{text}: {refusal}"),

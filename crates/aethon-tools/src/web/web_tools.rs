@@ -42,8 +42,10 @@ pub(crate) fn web_tools(options: &Options) -> WebTools {
         Arc::new(WebClient::new(rules, web))
     };
     let common = client(None);
-    let search =
-        web.search.as_ref().ok_or_else(|| "nobody searches: set `tools.web_search.provider`".to_owned());
+    let search = web
+        .search
+        .as_ref()
+        .ok_or_else(|| "no search service is set: set `tools.web_search.provider`".to_owned());
     let github = web.github.as_ref().ok_or_else(|| "there is no token: set `tools.github.token`".to_owned());
     WebTools {
         fetch: WebFetch::new(common.clone()),

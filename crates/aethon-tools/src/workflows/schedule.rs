@@ -1,8 +1,8 @@
 //! `schedule_task`, `list_scheduled_jobs` and `remove_scheduled_job`: the assistant's own access to the schedule.
 //!
 //! A job belongs to the person in whose conversation it was created: it works with their memories, and its results go
-//! there. The owner sees and can remove every job, others only their own, and a turn that text from outside began only those
-//! that such text made.
+//! there. The owner sees and can remove every job, others only their own, and a turn that text from outside began only
+//! those that such text made.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl ScheduleTask {
             "Schedules a prompt or a SOP, once or again and again. The result is delivered to a conversation.",
         )
         .with_role("prompt", ArgumentRole::Text)
-        // Its result is delivered when nobody looks, and it stays.
+        // Its result is delivered unattended, and it stays.
         .with_effect(Effect::Sends)
         .with_effect(Effect::ActsLater)
         // A job without a name is named after its call, and a job that the call has made before counts.
@@ -102,7 +102,7 @@ fn name_of_call(context: &ToolContext) -> Option<String> {
     context.call_key().map(|key| format!("job-{}", &key[key.len() - 12..]))
 }
 
-/// Refuses a job of somebody who is not the owner whose result would not go to the conversation in which it is made.
+/// Refuses a job of a person other than the owner whose result would not go to the conversation in which it is made.
 fn check_destination(
     context: &ToolContext,
     channel: Option<&str>,
@@ -266,7 +266,7 @@ impl Tool for RemoveScheduledJob {
                     && context.may_see(&record.job.person, record.job.untrusted)
             };
             if !jobs.iter().any(is_theirs) {
-                // Whether somebody else has such a job is none of their business.
+                // Whether another person has such a job is not revealed.
                 return match context.is_again() {
                     true => Ok(gone(&job_id)),
                     false => Err(refused(JobRefusal::unknown(job_id))),

@@ -26,7 +26,7 @@ struct Arguments {
     step: u32,
     /// Whether you begin it now, or all of it is done.
     state: StepState,
-    /// What came of it, in a sentence.
+    /// The outcome, in a sentence.
     #[serde(default)]
     #[expect(dead_code, reason = "it stands in the transcript, which is where people look for it")]
     note: Option<String>,
@@ -49,7 +49,7 @@ impl SopStep {
              Only for messages that a SOP came with.",
         )
         .with_role("note", ArgumentRole::Text)
-        // A step is done once, however often that is said.
+        // A step is done once, however often it is reported.
         .repeatable()
         // It reaches the run of its own turn only.
         .open_to(Trust::Guest);

@@ -12,7 +12,8 @@ use super::sop_step::SopStep;
 
 /// Returns the tools in the order in which models see them.
 pub fn workflow_tools(
-    (sops, runs): (Arc<dyn SopCatalog>, Arc<dyn SopRuns>),
+    sops: Arc<dyn SopCatalog>,
+    runs: Arc<dyn SopRuns>,
     schedule: Arc<dyn Schedule>,
     bus: EventBus,
 ) -> Vec<Arc<dyn Tool>> {

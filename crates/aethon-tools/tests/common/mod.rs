@@ -1,4 +1,4 @@
-//! What the tests of the tools share: the tools of a folder, and a call's context.
+//! Shared by the tests of the tools: the tools of a folder, and a call's context.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use aethon_core::testkit::{ManualClock, MemoryStore};
 use aethon_core::tool::{Tool, ToolContext};
 use aethon_tools::{Needs, Options, sets, tools};
 
-/// What the tools need, in memory.
+/// The requirements of the tools, in memory.
 pub fn needs() -> Needs {
     let clock = Arc::new(ManualClock::at("2026-02-03T04:05:06Z".parse().unwrap()));
     let store = Arc::new(MemoryStore::default());
@@ -41,7 +41,7 @@ pub fn named(tools: &[Arc<dyn Tool>], name: &str) -> Arc<dyn Tool> {
     tools.iter().find(|tool| tool.spec().name == name).unwrap_or_else(|| panic!("no tool {name}")).clone()
 }
 
-/// A call that nobody watches.
+/// An unattended call.
 pub fn context(chars: usize) -> ToolContext {
     watched(chars, Arc::new(Unattended))
 }

@@ -1,4 +1,4 @@
-//! What the daemon says of itself and of containers, and what a script of the sandbox's own sees in one.
+//! The daemon's descriptions of itself and of containers, and the report of the sandbox's own script from inside one.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ impl Inner {
         (200, info)
     }
 
-    /// What a script of the sandbox itself sees in a container, as a sound daemon has set it up.
+    /// The report of the sandbox's own script in a container, as a sound daemon has set it up.
     fn probed(&mut self, container: &str, script: &str, arguments: &[String]) -> String {
         let Some(Container { document, .. }) = self.containers.get(container) else { return String::new() };
         let host = &document["HostConfig"];

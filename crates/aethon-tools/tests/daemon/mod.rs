@@ -1,5 +1,5 @@
-//! A strict stand-in for the docker daemon on a socket of its own. It knows the requests of a sandbox for commands, to the letter;
-//! anything else is written down as wrong. Commands are a few words that it acts out.
+//! A strict stand-in for the docker daemon on a socket of its own. It knows the requests of a sandbox for commands, to
+//! the letter; anything else is written down as wrong. Commands are a few words that it acts out.
 #![allow(clippy::unwrap_used, clippy::expect_used, unreachable_pub, reason = "tests and what they share")]
 
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ impl Daemon {
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let state = shared.clone();
-                // A client that hangs up has what it wanted.
+                // A client may hang up once it has its answer.
                 std::thread::spawn(move || state.serve(connection));
             }
         });
@@ -112,7 +112,7 @@ impl Daemon {
         self.state.lock().containers.len()
     }
 
-    /// A container of somebody else, or of before.
+    /// A container of another program, or of an earlier run.
     pub fn leave(&self, document: Value) {
         let mut inner = self.state.lock();
         let id = inner.fresh("left");
@@ -129,7 +129,7 @@ impl Daemon {
         self.state.lock().refusals.push((path.to_owned(), status, answer));
     }
 
-    /// What the daemon says of itself; keys as in `GET /info`.
+    /// The daemon's description of itself; keys as in `GET /info`.
     pub fn describe(&self, info: Value) {
         self.state.lock().info = info;
     }
@@ -159,7 +159,7 @@ impl Daemon {
         self.state.lock().hangs_up = true;
     }
 
-    /// Nothing was asked that a daemon would not know or would refuse.
+    /// Asserts that a daemon would know and accept every request.
     #[track_caller]
     pub fn assert_sound(&self) {
         assert_eq!(self.state.lock().wrong, Vec::<String>::new());
@@ -388,7 +388,7 @@ impl State {
         };
         let dribbles = inner.dribbles;
         drop(inner);
-        // In chunks, as the daemon sends what is longer.
+        // In chunks, as the daemon sends longer bodies.
         let body = answer.to_string();
         let (first, rest) = body.split_at(body.len() / 2);
         let chunks: String = [first, rest]
@@ -469,7 +469,7 @@ impl State {
             "close its output" => {
                 connection.write_all(&frame(1, b"some\n"))?;
                 connection.shutdown(Shutdown::Both)?;
-                // Whoever asks is told that it runs, a few times.
+                // The first few queries are answered that it runs.
                 self.lock().commands.get_mut(id).expect("it was made").busy_for = 3;
                 Ok(())
             }
@@ -524,7 +524,7 @@ impl Request {
     }
 }
 
-/// What a command writes, in a frame of the daemon.
+/// The output of a command, in a frame of the daemon.
 fn frame(kind: u8, bytes: &[u8]) -> Vec<u8> {
     let size = u32::try_from(bytes.len()).unwrap().to_be_bytes();
     [&[kind, 0, 0, 0][..], &size, bytes].concat()

@@ -217,7 +217,7 @@ impl Inner {
             self.read().files.clear();
             return Ok(None);
         };
-        let names = directory.names(ENDING, (MAX_FILES, MAX_ENTRIES))?;
+        let names = directory.names(ENDING, MAX_FILES, MAX_ENTRIES)?;
         let is_listed =
             |path: &Path| path.file_name().is_some_and(|name| names.iter().any(|one| one == name));
         self.read().files.retain(|path, _| is_listed(path));
@@ -425,7 +425,7 @@ pub fn files_of(folder: &Path) -> std::result::Result<Vec<PathBuf>, String> {
     let Some(directory) = Subdirectory::new(folder).open().map_err(|refusal| refusal.to_string())? else {
         return Ok(Vec::new());
     };
-    let names = directory.names(ENDING, (usize::MAX, MAX_ENTRIES)).map_err(|error| error.to_string())?;
+    let names = directory.names(ENDING, usize::MAX, MAX_ENTRIES).map_err(|error| error.to_string())?;
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 

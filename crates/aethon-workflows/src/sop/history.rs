@@ -48,7 +48,7 @@ impl SopHistory {
     pub(super) fn keep(&self, name: &SopName, content: &[u8]) -> io::Result<()> {
         let folder = Subdirectory::new(&self.folder).open_or_new().map_err(Refusal::into_io)?;
         let folder = folder.inner_or_new(name.as_str()).map_err(Refusal::into_io)?;
-        let names = folder.names(ENDING, (MAX_ENTRIES, MAX_ENTRIES))?;
+        let names = folder.names(ENDING, MAX_ENTRIES, MAX_ENTRIES)?;
         if let Some(newest) = names.last()
             && folder.read(newest, MAX_BYTES).is_ok_and(|kept| kept.is_some_and(|kept| kept.bytes == content))
         {
@@ -68,7 +68,7 @@ impl SopHistory {
     /// The earlier texts, newest first.
     pub(super) fn versions(&self, name: &SopName) -> io::Result<Vec<SopVersion>> {
         let Some(folder) = self.opened(name).map_err(Refusal::into_io)? else { return Ok(Vec::new()) };
-        let names = folder.names(ENDING, (MAX_ENTRIES, MAX_ENTRIES))?;
+        let names = folder.names(ENDING, MAX_ENTRIES, MAX_ENTRIES)?;
         let version = |name: &OsStr| {
             let replaced_at = Timestamp::from_millisecond(millis(name)?).ok()?;
             let contents = folder.read(name, MAX_BYTES).ok()??;

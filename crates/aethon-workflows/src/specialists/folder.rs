@@ -182,7 +182,7 @@ impl Instructions for SpecialistFolder {
 
 /// The files of the folder that count, with their state.
 fn stamps(directory: &Directory) -> std::io::Result<Vec<(OsString, Stamp)>> {
-    let names = directory.names(ENDING, (4 * MAX_COUNT, MAX_ENTRIES))?;
+    let names = directory.names(ENDING, 4 * MAX_COUNT, MAX_ENTRIES)?;
     let stamped = |name: OsString| directory.stamp_of(&name).map(|stamp| (name, stamp));
     Ok(names.into_iter().filter_map(stamped).collect())
 }

@@ -144,9 +144,9 @@ pub(crate) fn dynamic(
     if !prepared.config.runtime_tools.enabled {
         return None;
     }
-    let kept = (storage.audit.clone(), prepared.clock(), prepared.shared.redactor.clone());
-    let folder = prepared.home.tools();
-    Some(Arc::new(DynamicTools::open(folder, options, taken, kept)))
+    let (audit, clock) = (storage.audit.clone(), prepared.clock());
+    let (folder, redactor) = (prepared.home.tools(), prepared.shared.redactor.clone());
+    Some(Arc::new(DynamicTools::open(folder, options, taken, audit, clock, redactor)))
 }
 
 /// Parses a size such as `512m` into bytes.

@@ -94,9 +94,9 @@ impl WorkflowParts {
 
     /// The tools of SOPs and jobs.
     pub(crate) fn tools(&self, prepared: &Prepared) -> Vec<Arc<dyn Tool>> {
-        let sops = (self.sops.catalog(), self.sops.runs());
+        let (sops, runs) = (self.sops.catalog(), self.sops.runs());
         let schedule = Arc::new(self.book.clone());
-        let mut tools = aethon_tools::workflow_tools(sops, schedule, prepared.shared.bus.clone());
+        let mut tools = aethon_tools::workflow_tools(sops, runs, schedule, prepared.shared.bus.clone());
         let manage = self.specialists.clone().map(ManageSpecialists::new);
         tools.extend(manage.map(|manage| Arc::new(manage) as Arc<dyn Tool>));
         if self.works.options().is_enabled {

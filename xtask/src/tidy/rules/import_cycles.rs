@@ -10,12 +10,13 @@ use crate::tidy::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The crates subject to this rule, with the folder of sources it applies to: all of `src/`, or one below it.
-const AREAS: [(&str, &str); 10] = [
+const AREAS: &[(&str, &str)] = &[
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
     ("crates/aethon-files", "src/"),
     ("crates/aethon-workflows", "src/"),
     ("crates/aethon-mcp", "src/"),
+    ("crates/aethon-providers", "src/"),
     ("crates/aethon-tools", "src/"),
     ("bins/aethon-mcp", "src/"),
     ("bins/aethon-server", "src/"),

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use aethon_core::clock::Clock;
 use aethon_core::model::{ModelError, ModelErrorKind};
-use aethon_core::secret::Secret;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use super::files;
+use super::key_pair::Credentials;
 use super::metadata::Metadata;
 use crate::options::AwsEnvironment;
 
@@ -18,21 +18,6 @@ const UNTOLD: SignedDuration = SignedDuration::from_mins(15);
 
 const REMEDY: &str = "set AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile in \
                       ~/.aws/credentials";
-
-/// A key pair, with a session token if it is temporary.
-#[derive(Debug, Clone)]
-pub(crate) struct Credentials {
-    pub(crate) access_key_id: String,
-    pub(crate) secret_access_key: Secret,
-    pub(crate) session_token: Secret,
-    pub(crate) expires: Option<Timestamp>,
-}
-
-impl Credentials {
-    fn lasts(&self, until: Timestamp) -> bool {
-        self.expires.is_none_or(|expires| expires > until)
-    }
-}
 
 /// Finds credentials.
 pub(crate) struct Chain {
@@ -65,7 +50,7 @@ impl Chain {
         self.handed_out().await
     }
 
-    /// Returns what the container or the instance provides.
+    /// Returns the credentials of the container or the instance.
     async fn handed_out(&self) -> Result<Credentials, ModelError> {
         let now = self.clock.now();
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use aethon_core::secret::Secret;
 use aethon_files::read_given;
 
-use super::Credentials;
+use super::key_pair::Credentials;
 use crate::options::AwsEnvironment;
 
 /// The largest file that is read.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use ureq::http::{HeaderName, HeaderValue};
 use url::{Host, Url};
 
-use super::Credentials;
+use super::key_pair::Credentials;
 use crate::options::AwsEnvironment;
 use crate::transport::{Client, Method, Outgoing};
 
@@ -118,7 +118,7 @@ impl Metadata {
 fn read(answer: &str) -> Result<Credentials, String> {
     // The parse error is withheld, because it may quote a secret.
     let answer: RoleCredentials =
-        serde_json::from_str(answer).map_err(|_| "what was handed out are no credentials")?;
+        serde_json::from_str(answer).map_err(|_| "the response holds no credentials")?;
     Ok(Credentials {
         access_key_id: answer.access_key_id,
         secret_access_key: answer.secret_access_key,
@@ -127,7 +127,7 @@ fn read(answer: &str) -> Result<Credentials, String> {
     })
 }
 
-/// Allows plain http to a container endpoint only where nobody can listen in between.
+/// Allows plain http to a container endpoint only on the same machine or link, where no one can listen in.
 fn check_container(url: &str) -> Result<(), String> {
     let parsed = Url::parse(url).map_err(|error| format!("AWS_CONTAINER_CREDENTIALS_FULL_URI: {error}"))?;
     let is_near = match parsed.host() {

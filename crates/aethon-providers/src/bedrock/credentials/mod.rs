@@ -7,10 +7,12 @@
 
 mod chain;
 mod files;
+mod key_pair;
 mod metadata;
 mod region;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chain::{Chain, Credentials};
+pub(crate) use chain::Chain;
+pub(crate) use key_pair::Credentials;
 pub(crate) use region::resolve;

@@ -3,7 +3,7 @@
 use super::files;
 use crate::options::Options;
 
-/// Returns the options with region and bearer key filled in, or a sentence that says what to set.
+/// Returns the options with region and bearer key filled in, or a sentence with the remedy.
 pub(crate) fn resolve(options: &Options) -> Result<Options, String> {
     let mut options = options.clone();
     options.aws.region = Some(region(&options)?);

@@ -12,8 +12,8 @@ use jiff::SignedDuration;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::chain::{Chain, Credentials};
 use super::region::region;
+use super::{Chain, Credentials};
 use crate::options::{AwsEnvironment, Options, Provider};
 
 fn nowhere() -> AwsEnvironment {
@@ -183,7 +183,7 @@ async fn an_instance_wants_a_token_first() {
 }
 
 #[tokio::test]
-async fn what_is_handed_out_is_renewed_before_it_expires() {
+async fn temporary_credentials_are_renewed_before_they_expire() {
     let served = std::sync::atomic::AtomicUsize::new(0);
     let (address, _requests) =
         serve(move |_| match served.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {

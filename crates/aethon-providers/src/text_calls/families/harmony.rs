@@ -4,12 +4,9 @@
 //! to its end here.
 
 use crate::stream::arguments;
-use crate::text_calls::family::{Beginning, MAX_CALLS, TextCall, begins_with};
+use crate::text_calls::call::{MAX_CALLS, MAX_LEN, Output, TextCall};
+use crate::text_calls::family::{Beginning, begins_with};
 use crate::text_calls::reading::Reading;
-use crate::text_calls::scanner::{MAX_LEN, Output};
-
-pub(crate) const OPENERS: [&str; 4] =
-    ["<|channel|>analysis", "<|channel|>commentary", "<|channel|>final", "<|start|>assistant"];
 
 const TOKENS: [&str; 7] =
     ["<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|call|>", "<|return|>"];

@@ -1,14 +1,9 @@
-//! The formats of calls, one file per family.
+//! The formats of calls. `table` has a row for each family with special tokens, `bodies` parses what stands between the
+//! tokens, `python` reads Python syntax; `plain` is for calls without tokens, `harmony` for a format that puts text and
+//! thoughts between tokens as well.
 
-pub(super) mod command;
-pub(super) mod deepseek;
-pub(super) mod glm;
+pub(super) mod bodies;
 pub(super) mod harmony;
-pub(super) mod hermes;
-pub(super) mod kimi;
-pub(super) mod llama;
-pub(super) mod minimax;
-pub(super) mod mistral;
 pub(super) mod plain;
 pub(super) mod python;
-pub(super) mod qwen_coder;
+pub(super) mod table;

@@ -6,18 +6,8 @@ use aethon_core::tool::ToolSpec;
 use serde_json::{Map, Value};
 
 use super::python;
-use crate::text_calls::family::{Family, MAX_CALLS, TextCall};
+use crate::text_calls::call::{MAX_CALLS, TextCall};
 use crate::text_calls::values::{elements, tool};
-
-pub(crate) const FAMILY: Family = Family {
-    openers: &[],
-    inner: &[],
-    closers: &[],
-    markup: &[],
-    has_bare_names: false,
-    is_sequence: true,
-    parse,
-};
 
 /// Language names allowed after the fence of a block that is a call.
 const FENCES: [&str; 5] = ["", "json", "python", "tool_call", "tool_calls"];
@@ -28,7 +18,7 @@ const KEYS: [&str; 6] = ["name", "arguments", "parameters", "type", "function", 
 /// How many bytes suffice to decide whether a response may be a call.
 const CLEAR_AFTER: usize = 512;
 
-/// What a response may be, by its beginning.
+/// The possible kinds of a response, by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
     /// More input is needed.
@@ -38,7 +28,7 @@ pub(crate) enum Start {
     Text,
 }
 
-/// Decides what a response with this beginning may be.
+/// Decides the kind of a response with this beginning.
 pub(crate) fn start(text: &str, tools: &[ToolSpec]) -> Start {
     // The decision must not depend on how much has arrived.
     let text = &text[..text.floor_char_boundary(CLEAR_AFTER)];
@@ -105,7 +95,8 @@ fn first_key(text: &str) -> Key<'_> {
     }
 }
 
-fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
+/// Parses a complete response that began like a call.
+pub(crate) fn parse(text: &str, tools: &[ToolSpec]) -> Option<Vec<TextCall>> {
     let text = unfenced(text.trim())?;
     let calls = match python::calls(text) {
         Some((calls, length)) if text.starts_with('[') && text[length..].trim().is_empty() => calls,

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use crate::text_calls::family::{MAX_CALLS, TextCall};
+use crate::text_calls::call::{MAX_CALLS, TextCall};
 
 /// The deepest nesting of values in a call.
 const MAX_DEPTH: usize = 32;

@@ -47,7 +47,7 @@ const MACHINE: (u32, u32) = (0, 0);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const SOCKET: u32 = 0;
 
-/// Applies the filter to this process and what it starts.
+/// Applies the filter to this process and its children.
 pub(super) fn apply() -> io::Result<()> {
     if OWN.is_empty() {
         return Err(io::Error::other("the numbers of this machine's system calls are not known"));

@@ -1,4 +1,4 @@
-//! Gives the workspace to the user that commands run as. A service that runs as root runs its commands as nobody, to
+//! Gives the workspace to the user that commands run as. A service that runs as root runs its commands as user `nobody`, to
 //! whom root's workspace is closed. So root's files there are given to that user before a command runs; root can still
 //! read and write all of them.
 //!
@@ -12,22 +12,30 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, openat, statat};
 
+use crate::run_as::RunAs;
+
 /// Maximum number of entries processed; larger workspaces must be handed over manually.
 const MAX_COUNT: usize = 200_000;
 /// Maximum depth.
 const MAX_DEPTH: usize = 64;
 
 /// Gives everything that root owns in this folder to a user and a group.
-pub(crate) fn hand_over(workspace: &Path, (user, group): (u32, u32)) -> io::Result<()> {
+pub(crate) fn hand_over(workspace: &Path, to: RunAs) -> io::Result<()> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = rustix::fs::open(workspace, flags, Mode::empty())?;
-    let owner = (Uid::from_raw(user), Gid::from_raw(group));
-    rustix::fs::fchown(&root, Some(owner.0), Some(owner.1))?;
+    let owner = Owner { user: Uid::from_raw(to.user), group: Gid::from_raw(to.group) };
+    rustix::fs::fchown(&root, Some(owner.user), Some(owner.group))?;
     let mut left = MAX_COUNT;
     give(root, owner, MAX_DEPTH, &mut left)
 }
 
-fn give(folder: OwnedFd, owner: (Uid, Gid), depth: usize, left: &mut usize) -> io::Result<()> {
+#[derive(Clone, Copy)]
+struct Owner {
+    user: Uid,
+    group: Gid,
+}
+
+fn give(folder: OwnedFd, owner: Owner, depth: usize, left: &mut usize) -> io::Result<()> {
     for entry in Dir::read_from(&folder)? {
         let Ok(entry) = entry else { continue };
         let name = entry.file_name();
@@ -40,7 +48,7 @@ fn give(folder: OwnedFd, owner: (Uid, Gid), depth: usize, left: &mut usize) -> i
         let kind = FileType::from_raw_mode(found.st_mode);
         let is_folder = kind == FileType::Directory;
         if found.st_uid == 0 && (is_folder || (kind == FileType::RegularFile && found.st_nlink == 1)) {
-            chownat(&folder, name, Some(owner.0), Some(owner.1), AtFlags::SYMLINK_NOFOLLOW)?;
+            chownat(&folder, name, Some(owner.user), Some(owner.group), AtFlags::SYMLINK_NOFOLLOW)?;
         }
         if is_folder && depth > 0 {
             let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

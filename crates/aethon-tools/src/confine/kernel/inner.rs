@@ -56,7 +56,7 @@ pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
 
 fn limit(plan: &Plan) -> io::Result<()> {
     let at_most = |value: u64| Rlimit { current: Some(value), maximum: Some(value) };
-    // Limits what a process writes to, not what it only reserves: runtimes reserve far more than they use.
+    // Limits the memory that a process writes to, not its reservations: runtimes reserve far more than they use.
     setrlimit(Resource::Data, at_most(plan.memory))?;
     setrlimit(Resource::Nproc, at_most(plan.processes.saturating_add(STEPS)))?;
     setrlimit(Resource::Core, at_most(0))?;

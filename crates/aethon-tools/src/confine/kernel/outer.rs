@@ -23,6 +23,7 @@ use rustix::thread::{
 use super::super::mounts::Mounts;
 use super::plan::Plan;
 use super::{INNER, STEP};
+use crate::run_as::RunAs;
 
 /// Shared writable places that hold other people's files and sockets. Each is covered by an empty one.
 const PRIVATE: [&str; 4] = ["/tmp", "/var/tmp", "/dev/shm", "/run"];
@@ -38,8 +39,8 @@ pub(super) fn run(plan: &Plan, command: &[OsString]) -> io::Result<ExitCode> {
     if let Some(group) = &plan.group {
         fs::write(group.join("cgroup.procs"), "0").map_err(about("the control group"))?;
     }
-    if let Some((user, group)) = plan.user {
-        become_user(user, group).map_err(about("another user"))?;
+    if let Some(user) = plan.user {
+        become_user(user).map_err(about("another user"))?;
     }
     enter_namespaces(plan).map_err(about("namespaces (user namespaces must be allowed)"))?;
     cover(plan).map_err(about("the view of the files"))?;
@@ -53,8 +54,8 @@ fn about(what: &'static str) -> impl Fn(io::Error) -> io::Error {
     move |error| io::Error::other(format!("{what}: {error}"))
 }
 
-fn become_user(user: u32, group: u32) -> io::Result<()> {
-    let (user, group) = (rustix::fs::Uid::from_raw(user), rustix::fs::Gid::from_raw(group));
+fn become_user(to: RunAs) -> io::Result<()> {
+    let (user, group) = (rustix::fs::Uid::from_raw(to.user), rustix::fs::Gid::from_raw(to.group));
     set_thread_groups(&[])?;
     set_thread_res_gid(group, group, group)?;
     set_thread_res_uid(user, user, user)?;

@@ -4,17 +4,17 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::PathBuf;
 
-use aethon_core::sandbox::NOBODY;
 use serde::{Deserialize, Serialize};
 
 use super::{OUTER, STEP};
+use crate::run_as::RunAs;
 
-/// What a command in the sandbox gets.
+/// The settings of a command in the sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// The directory that it may change.
     pub(crate) workspace: PathBuf,
-    /// What of it may be changed, if not all.
+    /// The parts of it that may be changed, if not all.
     pub(crate) parts: Option<Vec<PathBuf>>,
     /// The directory in which it starts.
     pub(crate) directory: PathBuf,
@@ -36,7 +36,7 @@ pub(crate) struct Plan {
     /// Maximum number of processes.
     pub(crate) processes: u64,
     /// The user and group to switch to first.
-    pub(crate) user: Option<(u32, u32)>,
+    pub(crate) user: Option<RunAs>,
 }
 
 impl Plan {
@@ -60,8 +60,8 @@ impl Plan {
 }
 
 /// Returns the user for commands if the service runs as root; `None` means the service's own user.
-pub(crate) fn nobody() -> Option<(u32, u32)> {
-    rustix::process::geteuid().is_root().then_some((NOBODY, NOBODY))
+pub(crate) fn nobody() -> Option<RunAs> {
+    rustix::process::geteuid().is_root().then_some(RunAs::NOBODY)
 }
 
 #[cfg(test)]
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_comes_back_as_it_was_told() {
+    fn a_plan_survives_its_way_through_arguments() {
         let plan = Plan {
             workspace: "/home/ada/.aethon/workspace".into(),
             home: Some("/home/ada".into()),
@@ -77,7 +77,7 @@ mod tests {
             ports: vec![18_790],
             memory: 1 << 29,
             processes: 256,
-            user: Some((NOBODY, NOBODY)),
+            user: Some(RunAs::NOBODY),
             ..Plan::default()
         };
         let words = plan.words();

@@ -17,7 +17,7 @@ const SCRIPT: &str = r#"read -r id rest < /proc/self/stat; [ "$id" = "$$" ] || e
 /// Its exit status if the list is the machine's.
 const OTHERS_ARE_SEEN: i32 = 3;
 
-/// Tests whether the sandbox works on this machine. Returns what the owner should know of it; the error says what does
+/// Tests whether the sandbox works on this machine. Returns notes for the owner; the error says which part does
 /// not work.
 pub(crate) fn trial(launcher: &Path, plan: &Plan) -> Result<Vec<String>, String> {
     let (files, _, _) = landlock::abilities();

@@ -5,7 +5,7 @@
 //! position, never by searching for the word, which may also be in a comment, a string or a field name. A document that
 //! does not parse is refused, because a service might read it differently.
 
-/// What a document asks for.
+/// The kind of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asks {
     /// Only reads.
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_told_from_reading_by_the_grammar() {
+    fn mutations_are_recognised_by_the_grammar() {
         let check = |document: &str, expected: Result<Asks, &str>| match (read(document), expected) {
             (Ok(asks), Ok(expected)) => assert_eq!(asks, expected, "{document}"),
             (Err(why), Err(words)) => assert!(why.contains(words), "{document}: {why}"),

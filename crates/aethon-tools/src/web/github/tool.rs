@@ -27,7 +27,7 @@ pub(crate) struct GitHub {
 
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// The GraphQL document: a query, or a mutation, for which the person is asked first.
+    /// The GraphQL document: a query, or a mutation, which needs the person's approval.
     query: String,
     /// The values of its variables.
     variables: Option<Map<String, Value>>,
@@ -36,7 +36,7 @@ struct Arguments {
 }
 
 impl GitHub {
-    /// Creates the tool. The error says what is wrong with the service's address.
+    /// Creates the tool. The error says why the service's address is invalid.
     pub(in crate::web) fn new(client: Arc<WebClient>, options: &GitHubOptions) -> Result<Self, String> {
         let address = format!("{}/graphql", options.base.trim().trim_end_matches('/'));
         let target = Target::parse(&address).map_err(|refusal| refusal.to_string())?;
@@ -88,7 +88,7 @@ impl Tool for GitHub {
 fn outcome(answer: &Value, status: u16) -> Result<ToolOutput, ToolError> {
     if status == 401 {
         return Err(ToolError::failed(
-            "GitHub does not take the token; the owner must set `tools.github.token` anew",
+            "GitHub does not take the token; the owner must set `tools.github.token` again",
         ));
     }
     let errors: Vec<&str> = answer

@@ -38,7 +38,7 @@ pub(super) enum Role {
 pub(super) enum Region {
     /// The content of the page.
     Main,
-    /// What is repeated on every page of the site.
+    /// Parts that are repeated on every page of the site.
     Frame,
     /// Either of them.
     Other,

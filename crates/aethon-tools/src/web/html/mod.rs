@@ -1,8 +1,8 @@
-//! Converts HTML to what a person would read, in the Markdown that models know: headings, paragraphs, lists, tables,
-//! links.
+//! Converts HTML to the text that a person would read, in the Markdown that models know: headings, paragraphs, lists,
+//! tables, links.
 //!
-//! A tokenizer suffices: no tree is built, so endless nesting costs nothing. `elements` says what an element means,
-//! `visibility` what a person would not see,
+//! A tokenizer suffices: no tree is built, so endless nesting costs nothing. `elements` gives the meaning of an element,
+//! `visibility` detects invisible text,
 //! `reader` processes the tokens and tracks the open elements, `writer` puts words and line breaks together and
 //! separates the content of a page from its frame.
 

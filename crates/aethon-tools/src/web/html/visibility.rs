@@ -1,4 +1,4 @@
-//! What a person would not see of a page: a common place for words that are meant for machines only.
+//! Detects text of a page that a person would not see: a common place for words that are meant for machines only.
 //!
 //! Only a browser knows for certain. An element whose own style takes it off the page is left out. Where it is less
 //! certain (colours that may match the background, rules of a stylesheet that a script may lift, folded details) the
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// How far a person sees an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Visibility {
-    /// As far as can be told, it is seen.
+    /// Visible, as far as can be determined.
     Shown,
     /// It may not be seen.
     Doubtful,
@@ -141,7 +141,7 @@ fn is_white(color: &str) -> bool {
         || is_rgb()
 }
 
-/// The simple selectors of a page whose rules hide what they match.
+/// The simple selectors of a page whose rules hide their matches.
 #[derive(Debug, Default)]
 pub(super) struct HidingRules {
     classes: HashSet<String>,

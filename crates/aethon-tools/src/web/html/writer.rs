@@ -150,7 +150,7 @@ impl Writer {
         }
     }
 
-    /// Returns the page: its content if that can be told from the frame, otherwise all but the frame, otherwise
+    /// Returns the page: its content if that differs from the frame, otherwise all but the frame, otherwise
     /// everything.
     pub(super) fn finish(self) -> String {
         let with = |wanted: &[Region]| {

@@ -78,7 +78,7 @@ impl WebSearch {
         let why = match (self.engine.explain(code), code) {
             (Some(why), _) => why.to_owned(),
             (None, 401 | 403) => {
-                "it does not take the key; the owner must set `tools.web_search.api_key` anew".to_owned()
+                "it does not take the key; the owner must set `tools.web_search.api_key` again".to_owned()
             }
             (None, 429) => "too many searches for now; try again later, or with fewer".to_owned(),
             (None, _) => {
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hits_are_told_in_few_lines_and_only_pages_count() {
+    fn hits_take_few_lines_and_leave_out_anything_but_pages() {
         let hit = |title: &str, url: &str, passage: &str, date: Option<&str>| Hit {
             title: title.into(),
             url: url.into(),

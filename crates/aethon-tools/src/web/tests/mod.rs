@@ -45,7 +45,7 @@ pub(super) async fn fetch(url: &str) -> Result<String, ToolError> {
 }
 
 #[test]
-fn what_the_tools_return_is_a_strangers_and_what_they_do_is_told() {
+fn web_tools_declare_untrusted_results_and_their_effects() {
     let options = options(&[], |web| {
         let (service, base) = (super::SearchService::SearXng, Some("http://127.0.0.1:8888".to_owned()));
         web.search = Some(super::SearchOptions { service, base, key: Default::default() });
@@ -65,7 +65,7 @@ fn what_the_tools_return_is_a_strangers_and_what_they_do_is_told() {
 }
 
 #[test]
-fn what_is_not_set_up_is_absent_and_says_what_to_set() {
+fn unconfigured_tools_are_absent_and_name_their_keys() {
     let tools = web_tools(&options(&[], |_| {}));
     assert!(tools.search.err().unwrap().contains("tools.web_search.provider"));
     assert!(tools.github.err().unwrap().contains("tools.github.token"));

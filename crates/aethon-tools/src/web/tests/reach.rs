@@ -1,4 +1,4 @@
-//! What the tools can reach, and what they cannot.
+//! The reach of the tools, and its limits.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Names for Told {
 }
 
 #[tokio::test]
-async fn what_is_not_public_is_refused_unless_the_owner_allows_it() {
+async fn private_addresses_are_refused_unless_allowed() {
     let server = Server::with("text/plain", "inside");
     for url in [
         server.url("/"),
@@ -158,7 +158,7 @@ async fn a_name_that_turns_inward_between_two_steps_is_caught() {
 }
 
 #[tokio::test]
-async fn failures_below_http_are_told_in_words() {
+async fn failures_below_http_are_described() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = fetch(&format!("http://{free}/")).await.unwrap_err();
     assert!(!error.is_denied() && error.to_string().contains("nothing listens"), "{error}");

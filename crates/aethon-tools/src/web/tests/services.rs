@@ -1,4 +1,4 @@
-//! The services: how they are queried, what they answer, and that no key leaks.
+//! The services: how they are queried, how answers are read, and that no key leaks.
 
 use aethon_core::secret::Secret;
 use aethon_core::tool::{Tool, ToolError};

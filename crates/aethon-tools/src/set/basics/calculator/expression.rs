@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_worked_out_is_said() {
+    fn impossible_sums_are_explained() {
         let check = |text: &str, expected: &str| {
             let error = evaluate(text).unwrap_err();
             assert!(error.contains(expected), "{text:.40}: {error}");

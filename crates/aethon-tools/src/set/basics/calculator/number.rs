@@ -40,7 +40,10 @@ impl Number {
 
     pub(super) fn as_float(self) -> f64 {
         match self {
-            #[expect(clippy::cast_precision_loss, reason = "what is not exact any more is only about right")]
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "results that are no longer exact are approximate"
+            )]
             Exact(above, below) => above as f64 / below as f64,
             About(number) => number,
         }

@@ -1,32 +1,32 @@
-//! The terms on which a request is written: what the model can do, the rules for it, the owner's settings, and what
-//! refusals have taught. Where these conflict, they are reconciled here and not in the dialects.
+//! The policy by which a request is written: the model's abilities, the rules for it, the owner's settings, and
+//! the restrictions learnt from refusals. Where these conflict, they are reconciled here and not in the dialects.
 
 use std::sync::Arc;
 
 use aethon_core::model::{Capabilities, Effort, ModelRequest};
 use serde_json::Value;
 
-use crate::lessons::{Lesson, Lessons};
 use crate::prompt::merge_extra;
+use crate::restrictions::{LearnedRestriction, LearnedRestrictions};
 use crate::rules::ModelRules;
 use crate::settings::Settings;
 
 /// The smallest thinking budget a model accepts.
 const MIN_BUDGET: u64 = 1024;
 
-/// The terms of one request.
+/// The policy for one request.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct RequestPolicy {
     pub(crate) capabilities: Arc<Capabilities>,
     pub(crate) rules: ModelRules,
     pub(crate) settings: Arc<Settings>,
-    pub(crate) lessons: Lessons,
+    pub(crate) restrictions: LearnedRestrictions,
 }
 
-impl Terms {
+impl RequestPolicy {
     /// Returns whether this was learnt.
-    pub(crate) fn learnt(&self, lesson: Lesson) -> bool {
-        self.lessons.has(lesson)
+    pub(crate) fn has_learnt(&self, restriction: LearnedRestriction) -> bool {
+        self.restrictions.has(restriction)
     }
 
     /// Returns whether tools are sent.
@@ -43,16 +43,19 @@ impl Terms {
         }
     }
 
-    /// Like [`Terms::output_limit`], for services that require a limit or share it with thoughts. By default, it is
+    /// Like [`RequestPolicy::output_limit`], for services that require a limit or share it with thoughts. By default, it is
     /// the model's own.
     pub(crate) fn output_room(&self, request: &ModelRequest) -> u64 {
         self.output_limit(request).unwrap_or(self.capabilities.max_output)
     }
 
-    /// Returns how much the model should think, if that was requested and the model can be told.
+    /// Returns how much the model should think, if that was requested and the model accepts an effort.
     pub(crate) fn effort(&self, request: &ModelRequest) -> Option<Effort> {
         let can_be_told = self.rules.reasons || !self.rules.is_known;
-        request.effort.or(self.settings.effort).filter(|_| can_be_told && !self.learnt(Lesson::NoEffort))
+        request
+            .effort
+            .or(self.settings.effort)
+            .filter(|_| can_be_told && !self.has_learnt(LearnedRestriction::NoEffort))
     }
 
     /// Returns the thinking budget that an effort gets out of `room` tokens, or `None` if there is not enough for
@@ -71,13 +74,13 @@ impl Terms {
 
     /// Returns the temperature, if the model accepts one.
     pub(crate) fn temperature(&self) -> Option<f64> {
-        let is_taken = !self.rules.refuses_sampling && !self.learnt(Lesson::NoTemperature);
+        let is_taken = !self.rules.refuses_sampling && !self.has_learnt(LearnedRestriction::NoTemperature);
         self.settings.temperature.filter(|_| is_taken)
     }
 
     /// Returns `top_p`, if the model accepts it.
     pub(crate) fn top_p(&self) -> Option<f64> {
-        let is_taken = !self.rules.refuses_sampling && !self.learnt(Lesson::NoTopP);
+        let is_taken = !self.rules.refuses_sampling && !self.has_learnt(LearnedRestriction::NoTopP);
         self.settings.top_p.filter(|_| is_taken)
     }
 

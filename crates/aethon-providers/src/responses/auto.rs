@@ -10,46 +10,50 @@ use aethon_core::model::{ModelError, ModelRequest};
 use serde_json::Value;
 
 use super::Responses;
-use crate::lessons::Lesson;
 use crate::openai::{OpenAi, Profile};
+use crate::policy::RequestPolicy;
 use crate::remote::{Dialect, Probe};
+use crate::restrictions::LearnedRestriction;
 use crate::service::Service;
 use crate::stream::{Decoder, Framing};
-use crate::terms::Terms;
 use crate::transport::Outgoing;
 
 /// Either API.
-pub(crate) struct EitherApi {
+pub(crate) struct AutoApi {
     service: Arc<Service>,
     chat: OpenAi,
     responses: Responses,
 }
 
-impl EitherApi {
+impl AutoApi {
     pub(crate) fn new(service: Arc<Service>, profile: Profile) -> Self {
         let chat = OpenAi::with_profile(service.clone(), profile);
         Self { chat, responses: Responses::new(service.clone()), service }
     }
 
-    fn dialect(&self, terms: &Terms) -> &dyn Dialect {
-        let rules = &terms.rules;
+    fn dialect(&self, policy: &RequestPolicy) -> &dyn Dialect {
+        let rules = &policy.rules;
         let is_wanted =
             self.service.is_openai() && (rules.tools_need_responses || rules.is_openai && rules.reasons);
-        if is_wanted || terms.learnt(Lesson::Responses) { &self.responses } else { &self.chat }
+        if is_wanted || policy.has_learnt(LearnedRestriction::NeedsResponses) {
+            &self.responses
+        } else {
+            &self.chat
+        }
     }
 }
 
-impl Dialect for EitherApi {
+impl Dialect for AutoApi {
     fn framing(&self) -> Framing {
         Framing::Events
     }
 
-    fn build_request(&self, request: &ModelRequest, terms: &Terms) -> Outgoing {
-        self.dialect(terms).build_request(request, terms)
+    fn build_request(&self, request: &ModelRequest, policy: &RequestPolicy) -> Outgoing {
+        self.dialect(policy).build_request(request, policy)
     }
 
-    fn decoder(&self, input_tokens: u64, terms: &Terms) -> Box<dyn Decoder> {
-        self.dialect(terms).decoder(input_tokens, terms)
+    fn decoder(&self, input_tokens: u64, policy: &RequestPolicy) -> Box<dyn Decoder> {
+        self.dialect(policy).decoder(input_tokens, policy)
     }
 
     fn probe(&self) -> Probe {
