@@ -78,7 +78,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "crates/aethon-tools/src/docker/trial.rs",
         "makes and removes the marker by which the trial knows the workspace",
     ),
-    ("crates/aethon-tools/src/docker/pool.rs", "which processes live, by `/proc`"),
+    ("crates/aethon-tools/src/docker/owner.rs", "which processes live, by `/proc`"),
     ("crates/aethon-tools/src/files/blocklist.rs", "looks at what is closed, never at its content"),
     ("crates/aethon-tools/src/files/git.rs", "asks what a folder has, and opens nothing"),
     ("crates/aethon-tools/src/files/read.rs", "is handed an open file"),
