@@ -15,7 +15,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::builder::Shared;
+use crate::prepared::Shared;
 
 /// The interval between searches for idle containers and for the daemon.
 const LOOK: Duration = Duration::from_secs(30);

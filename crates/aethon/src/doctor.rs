@@ -7,17 +7,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use aethon_agent::Learned;
 use aethon_config::schema::Unpriced;
 use aethon_core::feature::FeatureState;
 use aethon_core::model::{ModelProvider, Readiness};
 use aethon_core::sandbox::Sandbox;
 use aethon_providers::Catalog;
 use aethon_tools::{Protection, PullPolicy};
-use serde::Serialize;
 
-use crate::builder::{Builder, Prepared};
+use crate::builder::Builder;
+pub use crate::finding::{Finding, Health};
+use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::wiring;
+use crate::wiring::model::AgentModels;
 use crate::wiring::store::Trouble;
 
 /// What to do about a problem with which the server does not start.
@@ -34,51 +37,6 @@ const SMALL_WINDOW: u64 = 8_192;
 
 /// Points to the thorough test, which costs a little and is therefore never run here.
 const DEEPER: &str = "; `aethon-cli model test` tries chat, streaming, tools and pictures";
-
-/// The outcome of one check.
-#[derive(Debug, Clone, Serialize)]
-pub struct Finding {
-    /// What was checked: `config`, `home`, `database`, `model`, `port`, ...
-    pub area: &'static str,
-    /// The result.
-    pub health: Health,
-    /// What was found.
-    pub message: String,
-    /// What to do about it.
-    pub fix: Option<String>,
-}
-
-/// The health of the thing that was checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Health {
-    /// It works as it should.
-    Ok,
-    /// It is as configured, and worth knowing: neither praise nor a fault, so `--strict` does not count it.
-    Note,
-    /// It works, but deserves a look.
-    Warning,
-    /// It does not work.
-    Broken,
-}
-
-impl Finding {
-    pub(crate) fn ok(area: &'static str, message: impl Into<String>) -> Self {
-        Self { area, health: Health::Ok, message: message.into(), fix: None }
-    }
-
-    pub(crate) fn note(area: &'static str, message: impl Into<String>) -> Self {
-        Self { area, health: Health::Note, message: message.into(), fix: None }
-    }
-
-    pub(crate) fn warning(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { area, health: Health::Warning, message: message.into(), fix: Some(fix.into()) }
-    }
-
-    pub(crate) fn broken(area: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { area, health: Health::Broken, message: message.into(), fix: Some(fix.into()) }
-    }
-}
 
 /// What the server that runs on the home says of itself. It knows best whether its storage works, and its database is left to
 /// it.
@@ -213,7 +171,7 @@ fn self_protection() -> Finding {
 
 /// Reports whether the budget can be enforced, that is, whether the models' prices are known.
 fn budget(prepared: &Prepared) -> Finding {
-    let (budget, unpriced) = (&prepared.config.budget, prepared.unpriced());
+    let (budget, unpriced) = (&prepared.config.budget, wiring::unpriced::models(prepared));
     let message = crate::preflight::budget(budget, &unpriced);
     let keys: Vec<String> = unpriced.iter().map(|model| aethon_agent::pricing_key(model)).collect();
     let fix = format!("set {} to its price in USD per million tokens", keys.join(" and "));
@@ -356,7 +314,7 @@ fn port(prepared: &Prepared) -> Finding {
 }
 
 async fn model(prepared: &Prepared) -> Finding {
-    let models = prepared.models();
+    let models = AgentModels::of(prepared, Learned::default()).models;
     let capabilities = models.capabilities();
     let name = format!("{} by {}", capabilities.model, capabilities.provider);
     if let Readiness::NotConfigured(hint) = models.readiness() {

@@ -17,8 +17,8 @@ use aethon_core::storage::{Storage, StorageHealth};
 use aethon_core::tool::ToolSource;
 use aethon_tools::Protection;
 
-use crate::builder::{Prepared, Shared};
 use crate::memory::GuardedMemory;
+use crate::prepared::{Prepared, Shared};
 use crate::wiring;
 
 /// What the machine and the rest of the program add to the configuration.
@@ -34,7 +34,11 @@ impl MachineFacts {
     pub(crate) async fn of(prepared: &Prepared) -> Self {
         let host = &prepared.config.channels.webchat.host;
         let is_near = matches!(aethon_http::is_loopback_host(host).await, Ok(true));
-        Self { is_near, protection: Protection::of_this_machine(), unpriced: prepared.unpriced() }
+        Self {
+            is_near,
+            protection: Protection::of_this_machine(),
+            unpriced: wiring::unpriced::models(prepared),
+        }
     }
 }
 

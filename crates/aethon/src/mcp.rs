@@ -17,8 +17,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 mod health;
 mod prompts;
 
-use crate::builder::Prepared;
 use crate::error::{Error, Result};
+use crate::prepared::Prepared;
 pub(crate) use health::{configured, findings, offer};
 use prompts::SopPrompts;
 

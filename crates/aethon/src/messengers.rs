@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::aethon::Aethon;
-use crate::builder::Prepared;
-use crate::doctor::Finding;
 use crate::error::{Error, Result};
+use crate::finding::Finding;
+use crate::prepared::Prepared;
 use crate::wiring::household;
 use crate::wiring::messengers::{self, MessengerDeps, NAMES};
 

@@ -18,8 +18,8 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use self::question::{ModelAnswer, Questions};
-use crate::builder::Prepared;
 use crate::error::Result;
+use crate::prepared::Prepared;
 use crate::wiring;
 
 /// The time limit for each step.

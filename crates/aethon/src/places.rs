@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use aethon_core::sandbox::Sandbox;
 use aethon_tools::{Protection, SocketProtection, opened_places};
 
-use crate::builder::Prepared;
-use crate::doctor::Finding;
+use crate::finding::Finding;
+use crate::prepared::Prepared;
 use crate::wiring;
 
 /// How many places are named at most.
@@ -14,7 +14,7 @@ const MAX_NAMED: usize = 12;
 
 /// Says what of the protected places is open, and why.
 pub(crate) fn findings(prepared: &Prepared) -> Vec<Finding> {
-    let options = wiring::tools::options(prepared);
+    let options = wiring::tool_options::options(prepared);
     let opened = opened_places(&options);
     let mut findings = Vec::new();
     if options.user_home.is_none() && options.places.account_home.is_none() {

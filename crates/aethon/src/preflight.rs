@@ -3,8 +3,6 @@
 //! Problems visible in the configuration alone are rejected when it is loaded. This module checks the machine and the
 //! combination of settings: a public address without a token, a sandbox that is not there.
 
-use std::path::PathBuf;
-
 use aethon_agent::pricing_key;
 use aethon_config::Config;
 use aethon_config::schema::{Budget, Unpriced};
@@ -18,40 +16,11 @@ use aethon_http::options::Network;
 use aethon_tools::Protection;
 use jiff::tz::TimeZone;
 
+use crate::flags::Flags;
 use crate::sandbox_reach;
 
 /// The shortest token or secret that counts as hard to guess, in characters.
 const MIN_SECRET_LENGTH: usize = 16;
-pub(crate) const DOCKER_SOCKET: &str = "unix:///var/run/docker.sock";
-
-/// The command-line flags and environment variables that the program depends on.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Flags {
-    /// `--insecure-bind`: the operator's own authenticating proxy stands in front.
-    pub(crate) insecure_bind: bool,
-    /// The path of this program, for the kernel sandbox.
-    pub(crate) launcher: Option<PathBuf>,
-    /// `DOCKER_HOST`, if set.
-    pub(crate) docker_host: Option<String>,
-    /// `HOME`: the user's home directory, in which file tools may read.
-    pub(crate) user_home: Option<PathBuf>,
-    /// The home directory of the account, whatever the environment says.
-    pub(crate) account_home: Option<PathBuf>,
-    /// The variables that say where sockets are.
-    pub(crate) socket_variables: Vec<(String, String)>,
-    /// The variables that move places of a home elsewhere.
-    pub(crate) place_variables: Vec<(String, String)>,
-    /// `PATH`: where commands find programs.
-    pub(crate) path: Option<String>,
-    /// `LANG`: the language and the encoding of commands.
-    pub(crate) lang: Option<String>,
-    /// `LC_ALL` and the like: the rest of the locale, for programs that run beside the assistant.
-    pub(crate) locale: Vec<(String, String)>,
-    /// Whether another assistant started this one, directly or through a command.
-    pub(crate) is_nested: bool,
-    /// `TMPDIR`: where commands put temporary files.
-    pub(crate) tmpdir: Option<String>,
-}
 
 /// Collects every reason not to start, one sentence each, naming the key, the value and the remedy.
 pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {

@@ -20,8 +20,8 @@ use aethon_http::App;
 use aethon_http::deps::Setup;
 
 use crate::aethon::Aethon;
-use crate::builder::{Prepared, Shared, Source};
 use crate::error::{Error, Result};
+use crate::prepared::{Prepared, Shared, Source};
 use crate::wiring;
 
 /// The subject of an audit row that names no key.

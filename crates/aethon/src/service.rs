@@ -28,10 +28,10 @@ use tokio::task::JoinHandle;
 
 use crate::aethon::Aethon;
 use crate::backup::BackupTask;
-use crate::builder::Prepared;
 use crate::channels::ChannelTasks;
 use crate::error::{Error, Result};
 use crate::home::HomeLock;
+use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::reload::Reload;
 use crate::view::{MaskedConfig, ReloadRequest};
@@ -85,10 +85,7 @@ impl Service {
         tell_what_answers(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
-        let brought = &aethon.source.parts.channels;
-        let others = wiring::messengers::with_brought(&aethon.config, &aethon.messenger_deps(), brought);
-        let channels = wiring::channels::channels(&aethon.config, aethon.assistant(), hub.clone(), &others)
-            .map_err(|error| Error::refused(error.to_string()).because(error))?;
+        let channels = aethon.channels(aethon.assistant(), hub.clone())?;
         aethon.deliveries.channels.set(channels.clone());
         // Recovery starts before new messages are accepted; whoever reopens the chat can watch it.
         recover(&aethon, &hub, &channels).await?;
@@ -109,7 +106,10 @@ impl Service {
             ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
         };
         let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-        let work = wiring::work::runner(&aethon, &channels);
+        let parts = &aethon.workflows.parts;
+        let (works, limits) = (parts.works.clone(), parts.limits.clone());
+        let work =
+            wiring::work::runner(&aethon.config.work, works, limits, aethon.assistant(), channels.clone());
         let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
             .telling(aethon.shared.bus.clone());
         Ok(Self {
@@ -175,7 +175,7 @@ impl Service {
 fn backups(aethon: &Aethon, config: &Live<Config>) -> Option<BackupTask> {
     let is_ours = aethon.source.parts.storage.is_none();
     is_ours.then(|| {
-        let place = (aethon.home.clone(), aethon.source.sources().config_file());
+        let place = (aethon.home.clone(), aethon.source.sources.config_file());
         let task = BackupTask::new(place, config.clone(), aethon.clock.clone(), aethon.storage.audit.clone());
         task.offer(&aethon.shared.features);
         task

@@ -10,8 +10,8 @@ use aethon_store::copy::{self, FORMAT, OldCopy};
 use aethon_store::{Options, Store, Upgrade};
 use serde::Serialize;
 
-use crate::doctor::Finding;
 use crate::error::{Error, Result};
+use crate::finding::Finding;
 use crate::home::Home;
 use crate::wiring;
 

@@ -20,8 +20,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use crate::builder::{Prepared, Shared, Source};
 use crate::home::Home;
+use crate::prepared::{Prepared, Shared, Source};
 use crate::reload::{Reload, Reloaded, take_over};
 
 /// How long the running service may take to reload what was written.
@@ -69,7 +69,7 @@ impl ConfigView for MaskedConfig {
     }
 
     async fn keys(&self) -> Result<Vec<ConfigKey>> {
-        let (sources, config) = (self.source.sources().clone(), self.config.get());
+        let (sources, config) = (self.source.sources.clone(), self.config.get());
         let read = spawn_blocking(move || aethon_config::origins(&sources, &config)).await;
         let origins = read
             .map_err(|error| Error::internal("the configuration could not be read").because(error))?
@@ -81,7 +81,7 @@ impl ConfigView for MaskedConfig {
     async fn on_file(&self) -> Result<ConfigOnFile> {
         let (source, home) = (self.source.clone(), self.home.clone());
         let read = move || {
-            let sources = source.sources();
+            let sources = &source.sources;
             let text =
                 aethon_config::file_text(sources).map_err(|error| Error::invalid(error.to_string()))?;
             let config = aethon_config::load(sources).map(|loaded| aethon_config::dump(&loaded.config));
@@ -137,7 +137,7 @@ impl ConfigView for MaskedConfig {
 impl MaskedConfig {
     /// The edited file, if it can be read.
     async fn checked(&self, edit: &ConfigEdit) -> Result<(Option<HeldFile>, Edited), ConfigRefusal> {
-        let (sources, home, edit) = (self.source.sources().clone(), self.home.clone(), edit.clone());
+        let (sources, home, edit) = (self.source.sources.clone(), self.home.clone(), edit.clone());
         let done = spawn_blocking(move || {
             let unread = |error| Error::unavailable("the file cannot be read and held").because(error);
             let held = (!edit.is_dry_run).then(|| HeldFile::open(&sources)).transpose().map_err(unread)?;

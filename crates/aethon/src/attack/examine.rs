@@ -5,7 +5,7 @@ use aethon_config::schema::Config;
 use super::wire::Target;
 use super::{AREA, flood, probes};
 use crate::builder::Builder;
-use crate::doctor::Finding;
+use crate::finding::Finding;
 
 /// Attacks the daemon running on this home.
 pub async fn examine(builder: Builder) -> Vec<Finding> {
@@ -62,7 +62,7 @@ mod tests {
     use aethon_core::secret::Secret;
 
     use super::*;
-    use crate::doctor::Health;
+    use crate::finding::Health;
 
     #[test]
     fn who_reaches_the_listener_is_told_by_the_published_address() {

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::AREA;
 use super::probes::held;
 use super::wire::{NO_HEADERS, TIMEOUT, Target};
-use crate::doctor::Finding;
+use crate::finding::Finding;
 
 /// How many connections are opened: enough to be felt, and below the default limit of open files.
 const CONNECTIONS: usize = 400;

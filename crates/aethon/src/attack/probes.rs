@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::AREA;
 use super::wire::{NO_HEADERS, RawAnswer, Target};
-use crate::doctor::Finding;
+use crate::finding::Finding;
 
 /// A site that no configuration allows.
 const SITE: &str = "rebind.attacker.example";

@@ -8,8 +8,8 @@ use aethon_core::feature::{Feature, FeatureState, Features};
 use aethon_mcp::client::{ServerState, Servers};
 use tokio::time::timeout;
 
-use crate::builder::Prepared;
-use crate::doctor::Finding;
+use crate::finding::Finding;
+use crate::prepared::Prepared;
 use crate::wiring;
 
 /// How long `doctor` waits for the servers. One that is fetched from a registry takes its time.

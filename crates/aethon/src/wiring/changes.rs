@@ -11,7 +11,7 @@ use aethon_mcp::client::Servers;
 
 use super::tools::Tools;
 use super::workflows::WorkflowParts;
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// What the owner is told of.
 pub(crate) fn changes(

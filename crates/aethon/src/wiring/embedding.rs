@@ -10,8 +10,8 @@ use aethon_core::ledger::Price;
 use aethon_core::storage::Storage;
 use aethon_providers::{AwsEnvironment, Options, Provider, TextKeys};
 
-use crate::builder::Prepared;
 use crate::embedding::{CachedEmbedder, Parts};
+use crate::prepared::Prepared;
 
 /// The bare service and its price, if configured: without cache and without booking.
 pub(crate) fn service(prepared: &Prepared) -> Option<(Arc<dyn Embedder>, Option<Price>)> {

@@ -6,9 +6,9 @@ use aethon_core::embed::Embedder;
 use aethon_core::memory::{Memory, MemoryGuard, Reach};
 use aethon_core::storage::Storage;
 
-use crate::builder::Prepared;
 use crate::error::{Error, Result};
 use crate::memory::GuardedMemory;
+use crate::prepared::Prepared;
 
 /// The guard that keeps secrets out. The owner's patterns were checked before the start.
 pub(crate) fn guard(prepared: &Prepared) -> Result<MemoryGuard> {

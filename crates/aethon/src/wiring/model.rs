@@ -11,8 +11,8 @@ use aethon_core::provider::Provider;
 use aethon_providers::{AwsEnvironment, ModelFacts, Options};
 use jiff::tz::TimeZone;
 
-use crate::builder::Prepared;
 use crate::models::{self, Concern};
+use crate::prepared::Prepared;
 
 /// The models of an agent, and what is known of them.
 pub(crate) struct AgentModels {

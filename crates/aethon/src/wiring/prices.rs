@@ -13,7 +13,7 @@ use aethon_core::transcribe::TOKENS_A_SECOND;
 use aethon_core::usage;
 use aethon_providers::Catalog;
 
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// The meter that pays for every call of the assistant.
 pub(crate) fn meter(prepared: &Prepared, storage: &Storage) -> Meter {

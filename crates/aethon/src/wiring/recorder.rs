@@ -12,8 +12,8 @@ use aethon_core::storage::Storage;
 use aethon_recorder::{Keep, Library, Options, Recorder, Seal};
 use tokio::time::timeout;
 
-use crate::builder::Prepared;
 use crate::error::{Error, Result};
+use crate::prepared::Prepared;
 
 /// How long a start waits to finish interrupted recordings; the rest are finished in the background.
 const MAX_RECOVERY: Duration = Duration::from_secs(3);

@@ -10,7 +10,7 @@ use aethon_core::shaping;
 use aethon_core::tool::ToolSource;
 
 use super::model::AgentModels;
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// The enabled built-in specialists with the owner's settings.
 pub(crate) fn enabled(config: &Config) -> impl Iterator<Item = Definition> {
@@ -38,7 +38,8 @@ pub(crate) fn folder(prepared: &Prepared) -> Option<Arc<SpecialistFolder>> {
 pub(crate) fn crew(
     prepared: &Prepared,
     models: &AgentModels,
-    (tools, folder): (&[Arc<dyn ToolSource>], Option<Arc<SpecialistFolder>>),
+    tools: &[Arc<dyn ToolSource>],
+    folder: Option<Arc<SpecialistFolder>>,
 ) -> Arc<Crew> {
     let fixed: Vec<Definition> = enabled(&prepared.config).collect();
     let usual = (models.models.clone(), models.small.clone());

@@ -9,8 +9,8 @@ use aethon_core::clock::{Clock, SystemClock};
 use aethon_core::storage::{Retention, Storage};
 use aethon_store::{DefaultLimits, OpenMode, Options, Store, Upgrade};
 
-use crate::builder::Prepared;
 use crate::error::{Error, Result};
+use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::version;
 

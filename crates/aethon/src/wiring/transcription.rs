@@ -11,7 +11,7 @@ use aethon_core::model::Readiness;
 use aethon_core::transcribe::Transcriber;
 use aethon_providers::{Catalog, Options};
 
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 use crate::transcription::MeteredTranscriber;
 
 /// The bare service, if configured: its cost is not booked.

@@ -18,7 +18,7 @@ use aethon_core::storage::Storage;
 use aethon_core::tool::Tool;
 
 use super::messengers::{NAMES, home, is_enabled};
-use crate::builder::Prepared;
+use crate::prepared::Prepared;
 
 /// SOPs and jobs before the engine exists.
 #[derive(Clone)]
@@ -69,7 +69,7 @@ impl WorkflowParts {
         let board = AgentBoard::new(bus.clone(), clock.clone(), storage.workflows.agent_runs.clone());
         let kept = (runs, turns);
         let sops = Sops::new(catalog.clone(), kept, board.clone(), bus.clone(), clock.clone());
-        let works = super::work::works(&prepared.config, storage, clock.clone());
+        let works = super::work::works(&prepared.config.work, storage, clock.clone());
         let limits = WorkLimits::new(board.clone(), works.clone());
         let strangers = StrangerJobs::new(storage.channel_records.clone(), scheduler.max_stranger_jobs);
         let book = JobBook::new(stored, catalog, options, (clock, bus)).with_stranger_limit(strangers);
