@@ -41,7 +41,7 @@ pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str
     if !database.exists() {
         return Ok(false);
     }
-    let store = wiring::store::beside(&database)?;
+    let store = wiring::store_check::beside(&database)?;
     let stored = record(&store, &SystemClock, (action, subject, outcome)).await;
     store.close().await;
     stored.map(|()| true)

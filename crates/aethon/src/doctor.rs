@@ -21,7 +21,7 @@ use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::wiring;
 use crate::wiring::model::AgentModels;
-use crate::wiring::store::Trouble;
+use crate::wiring::store_check::Trouble;
 
 /// What to do about a problem with which the server does not start.
 const REFUSED_START: &str = "change what is named above; aethon-server refuses to start like this";
@@ -267,7 +267,7 @@ async fn database(prepared: &Prepared, server: Option<&RunningServer>) -> Vec<Fi
 
 async fn intact_database(prepared: &Prepared, path: &Path) -> Finding {
     let quota = Quota::of(&prepared.config, &prepared.home, prepared.shared.limits_set);
-    match wiring::store::check(path, &quota).await {
+    match wiring::store_check::check(path, &quota).await {
         Ok((report, Some(outlook))) => {
             Finding::warning("database", format!("{report}; {outlook}"), SET_LIMITS)
         }
@@ -381,7 +381,7 @@ async fn memory(prepared: &Prepared, server: Option<&RunningServer>) -> Finding 
     if !matches!(crate::upgrade::plan(&prepared.home), Ok(None)) {
         return Finding::ok("memory", sentence);
     }
-    match wiring::store::memory(&database).await {
+    match wiring::store_check::memory(&database).await {
         Ok(amount) => Finding::ok("memory", format!("{amount}; {sentence}")),
         Err(error) => Finding::broken("memory", error.to_string(), "see what is said of the database"),
     }

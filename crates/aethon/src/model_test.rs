@@ -17,13 +17,11 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use self::question::{ModelAnswer, Questions};
+use self::question::{ModelAnswer, Questions, TIMEOUT};
 use crate::error::Result;
 use crate::prepared::Prepared;
 use crate::wiring;
 
-/// The time limit for each step.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// The longest answer requested. Reasoning models spend part of it on thinking.
 const MAX_TOKENS: u32 = 1_024;
 

@@ -25,7 +25,7 @@ use crate::home::Home;
 use crate::logging::{LogLevel, Logging};
 use crate::model_health::ModelHealth;
 use crate::reach::Reach;
-use crate::wiring::messengers::AllowLists;
+use crate::wiring::messenger_parts::AllowLists;
 
 /// A checked configuration and everything needed to open the assistant. Nothing has been opened or written yet.
 pub struct Prepared {

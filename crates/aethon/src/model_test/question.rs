@@ -14,8 +14,10 @@ use aethon_core::model::{
 use aethon_core::tool::ToolSpec;
 use tokio::time::{Instant, timeout};
 
-use super::TIMEOUT;
 use crate::error::{Error, Result};
+
+/// The time limit for each step.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The upper bound of tokens in the longest request, the one with the picture.
 const MAX_QUESTION: u64 = 2_000;
