@@ -5,8 +5,11 @@
 //! protection is judged here (`guard`), by what is in force and by the file alone: a variable may hide a key of the file today
 //! and be gone tomorrow.
 
+use std::time::Duration;
+
 use aethon_core::secret::MASK;
 use serde_json::Value;
+use similar::TextDiff;
 use toml_edit::{Array, DocumentMut, InlineTable, Value as Toml};
 
 use crate::addressed_keys::{AddressedKeys, addressed_keys, is_nameable};
@@ -254,77 +257,18 @@ fn told(error: &crate::problem::Error) -> Vec<EditFault> {
         .collect()
 }
 
-/// Returns a unified diff of two texts, with two lines of context.
+/// Returns a unified diff of two texts, with two lines of context, and a line of dots between distant changes.
 pub fn difference(before: &str, after: &str) -> String {
-    const AROUND: usize = 2;
+    const CONTEXT: usize = 2;
+    /// A longer comparison ends early, with a larger change than necessary.
+    const MAX_DIFF: Duration = Duration::from_secs(1);
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let steps = steps(&old, &new);
-    let is_near = |place: usize| {
-        let near = place.saturating_sub(AROUND)..(place + AROUND + 1).min(steps.len());
-        steps[near].iter().any(|(mark, _)| *mark != ' ')
-    };
-    let (mut text, mut is_apart) = (String::new(), false);
-    for (place, (mark, line)) in steps.iter().enumerate() {
-        if is_near(place) {
-            if std::mem::take(&mut is_apart) && !text.is_empty() {
-                text.push_str("...\n");
-            }
-            text.push_str(&format!("{mark}{line}\n"));
-        } else {
-            is_apart = true;
-        }
-    }
-    text
-}
-
-/// The lines of both texts in order, each kept, removed or added. The common ends are set aside, and the middle is compared by
-/// its longest common subsequence; a middle too long for that is replaced as a whole.
-fn steps<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
-    const MAX_LEN: usize = 2_000;
-    let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
-    let (old_rest, new_rest) = (&old[head..], &new[head..]);
-    let tail =
-        old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(one, other)| one == other).count();
-    let (old_middle, new_middle) = (&old_rest[..old_rest.len() - tail], &new_rest[..new_rest.len() - tail]);
-    let mut steps: Vec<(char, &str)> = old[..head].iter().map(|line| (' ', *line)).collect();
-    if old_middle.len().max(new_middle.len()) > MAX_LEN {
-        steps.extend(old_middle.iter().map(|line| ('-', *line)));
-        steps.extend(new_middle.iter().map(|line| ('+', *line)));
-    } else {
-        steps.extend(compared(old_middle, new_middle));
-    }
-    steps.extend(old_rest[old_rest.len() - tail..].iter().map(|line| (' ', *line)));
-    steps
-}
-
-fn compared<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
-    let width = new.len() + 1;
-    let mut common = vec![0_u16; (old.len() + 1) * width];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i * width + j] = if old[i] == new[j] {
-                common[(i + 1) * width + j + 1] + 1
-            } else {
-                common[(i + 1) * width + j].max(common[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j, mut steps) = (0, 0, Vec::new());
-    while i < old.len() || j < new.len() {
-        let takes_old =
-            j == new.len() || (i < old.len() && common[(i + 1) * width + j] >= common[i * width + j + 1]);
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            steps.push((' ', old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if takes_old {
-            steps.push(('-', old[i]));
-            i += 1;
-        } else {
-            steps.push(('+', new[j]));
-            j += 1;
-        }
-    }
-    steps
+    let diff = TextDiff::configure().timeout(MAX_DIFF).diff_slices(&old, &new);
+    let hunks = diff.grouped_ops(CONTEXT).into_iter().map(|hunk| {
+        let changes = hunk.iter().flat_map(|op| diff.iter_changes(op));
+        changes.map(|change| format!("{}{}\n", change.tag(), change.value())).collect()
+    });
+    hunks.collect::<Vec<String>>().join("...\n")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Messages reach terminals, logs and pages, and whoever mistypes a name or swaps two lines may have put a key there. Words,
 //! numbers, addresses and near misses of an allowed word are shown; of what might be a key, only its length and how it begins.
 
-use crate::hint::edits;
+use strsim::osa_distance;
 
 /// The longest text that is shown whole, in characters; addresses and paths may be longer.
 const MAX_WORDS: usize = 24;
@@ -57,7 +57,9 @@ fn is_near(text: &str, allowed: &str) -> bool {
     let length = text.chars().count();
     let words = allowed.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '-'));
     length <= MAX_WORDS
-        && words.filter(|word| word.len() > 2).any(|word| edits(&text.to_lowercase(), word) <= word.len() / 3)
+        && words
+            .filter(|word| word.len() > 2)
+            .any(|word| osa_distance(&text.to_lowercase(), word) <= word.len() / 3)
 }
 
 #[cfg(test)]

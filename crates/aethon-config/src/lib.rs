@@ -34,6 +34,7 @@ mod origins;
 mod path;
 mod problem;
 mod reference;
+mod remark;
 mod secrets;
 mod secrets_in_file;
 mod sources;

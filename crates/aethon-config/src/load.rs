@@ -8,10 +8,11 @@ use crate::not_built;
 use crate::path::KeyPath;
 use crate::problem::{Error, Problem, Warning};
 use crate::reference::References;
+use crate::remark::Remark;
 use crate::schema::Config;
 use crate::sources::Sources;
 use crate::unknown::UnknownKeys;
-use crate::validate::{self, Remark};
+use crate::validate;
 
 /// A valid configuration, and the warnings about it.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::Remarks;
 use crate::echo::quoted;
 use crate::path::KeyPath;
+use crate::remark::Remarks;
 
 /// Requires `host` below `section` to be an http or https address, with plain http only on this machine unless permitted.
 pub(super) fn model_host(section: &KeyPath, host: &str, is_http_allowed: bool, remarks: &mut Remarks) {

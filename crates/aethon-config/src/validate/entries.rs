@@ -5,9 +5,10 @@ use aethon_core::jiff::tz::TimeZone;
 use aethon_core::schedule::{Cron, JobId, zone};
 use aethon_core::sop::SopName;
 
-use super::{Remarks, address};
+use super::address;
 use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::{Config, Job, McpServer};
 
 /// The highest accepted price of a million tokens in USD: a dollar per token. Anything above is a typing error.

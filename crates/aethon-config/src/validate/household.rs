@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use aethon_core::ids::SessionId;
 use aethon_core::person::Person;
 
-use super::Remarks;
 use crate::echo::{quoted, shown};
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::Config;
 
 /// The channels that distinguish senders.

@@ -3,10 +3,9 @@
 //! A name that is no tool's protects, opens or gives nothing, without a sign of it. It is only a warning: an MCP server, the
 //! assistant or an embedding program may bring a tool of this name while the program runs.
 
-use super::Remarks;
 use crate::echo::quoted;
-use crate::hint;
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::Config;
 
 /// The built-in tools that can be opened to guests, and those that everybody has anyway.
@@ -122,7 +121,7 @@ fn fault(config: &Config, entry: &str, purpose: Purpose) -> Option<String> {
         None => {
             let groups = [OUTBOUND].into_iter().filter(|_| purpose == Purpose::Approval);
             let known = TOOLS.into_iter().chain(OWNERS).chain(groups);
-            let nearest = known.min_by_key(|known| hint::edits(name, known)).unwrap_or_default();
+            let nearest = known.min_by_key(|known| strsim::osa_distance(name, known)).unwrap_or_default();
             Some(format!(
                 "no such tool is known yet: {}; the nearest known name is {nearest}. Unless the assistant makes a tool of this \
                  name, the entry has no effect",

@@ -2,9 +2,10 @@
 
 use aethon_core::egress::HostRule;
 
-use super::{Remarks, address};
+use super::address;
 use crate::echo::quoted;
 use crate::path::{KeyPath, Step};
+use crate::remark::Remarks;
 use crate::schema::{Config, SearchProvider};
 
 /// The kinds of sockets that `security.allowed_sockets` can open.

@@ -10,7 +10,9 @@ use crate::tidy::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The crates subject to this rule, with the folder of sources it applies to: all of `src/`, or one below it.
-const AREAS: [(&str, &str); 8] = [
+const AREAS: [(&str, &str); 10] = [
+    ("crates/aethon", "src/"),
+    ("crates/aethon-config", "src/"),
     ("crates/aethon-http", "src/"),
     ("crates/aethon-agent", "src/engine/"),
     ("crates/aethon-mcp", "src/"),
