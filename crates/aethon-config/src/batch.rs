@@ -2,8 +2,8 @@
 //!
 //! Edits from the page go through here. Secrets do not: they belong in `credentials/`, and the page only ever sees a mask.
 //! Everything but the changed values stays as it is in the file, comments and order included. Which of the changes loosen
-//! protection is judged here (`guard`), by what is in force and by the file alone: a variable may hide a key of the file today
-//! and be gone tomorrow.
+//! protection is judged here (`guard`), both with the values in force and with the file alone: a variable that hides a key of the
+//! file today may be gone tomorrow.
 
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ use crate::path::KeyPath;
 use crate::schema::Config;
 use crate::sources::Sources;
 
-/// What is wrong with one change.
+/// A fault of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditFault {
     /// The key.
     pub key: String,
-    /// What is wrong with it, and the remedy.
+    /// The fault, and the remedy.
     pub message: String,
 }
 
@@ -76,9 +76,9 @@ pub fn edit(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let earlier = Layers::read_with(sources, before.clone()).map_err(|error| told(&error))?;
+    let earlier = Layers::read_with(sources, before.clone()).map_err(|error| faults_of(&error))?;
     let mut after = document.to_string();
-    let mut layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+    let mut layers = Layers::read_with(sources, after.clone()).map_err(|error| faults_of(&error))?;
     let (was, faulty) = forgiving(&earlier, sources);
     let (cleared, misdirected) = {
         let known = addressed_keys(&was);
@@ -86,19 +86,19 @@ pub fn edit(
         let cleared = clear(&mut document, &moved);
         if !cleared.is_empty() {
             after = document.to_string();
-            layers = Layers::read_with(sources, after.clone()).map_err(|error| told(&error))?;
+            layers = Layers::read_with(sources, after.clone()).map_err(|error| faults_of(&error))?;
         }
         let left = self::moved(&forgiving(&layers, sources).0, &known, &paths);
         (cleared, left.iter().map(|keys| still_keyed(keys, &layers)).collect())
     };
-    let loaded = finish(&layers, sources).map_err(|error| told(&error))?;
+    let loaded = finish(&layers, sources).map_err(|error| faults_of(&error))?;
     let mut loosened = guard::loosened(&was, &loaded.config, &paths);
     let alone = |text: &str| {
-        let layers = Layers::of_file(&file, text.to_owned()).map_err(|error| told(&error))?;
+        let layers = Layers::of_file(&file, text.to_owned()).map_err(|error| faults_of(&error))?;
         Ok::<Config, Vec<EditFault>>(forgiving(&layers, sources).0)
     };
     loosened.extend(guard::loosened(&alone(&before)?, &alone(&after)?, &paths));
-    // What a secret was is not compared; and what a wrong value protected is not known.
+    // Values of secrets are not compared, and the protection of an invalid value is unknown.
     let is_unsure = |path: &&KeyPath| {
         let is_faulty = faulty.iter().any(|fault| fault.is_within(path) || path.is_within(fault));
         known(path) == Some(true) || (is_faulty && !guard::is_free(path))
@@ -122,7 +122,7 @@ pub fn edit(
     })
 }
 
-/// The configuration of these layers without what is wrong in it, and where that is.
+/// The configuration of these layers without its wrong values, and the keys of those.
 fn forgiving(layers: &Layers, sources: &Sources) -> (Config, Vec<KeyPath>) {
     let credentials = sources.credentials_directory();
     let references = load::references(sources, &credentials);
@@ -176,7 +176,7 @@ fn changed(document: &DocumentMut, key: &str, value: &Value) -> Result<(KeyPath,
     if is_masked(value) && !is_credential(value) {
         return Err("holds a masked value or the name of a secret; edit the file for it".to_owned());
     }
-    // What the reference resolves to would show wherever the value does: in the dump, in the status, at the model's service.
+    // The resolved text would show wherever the value does: in the dump, in the status, at the model's service.
     if !is_secret && has_reference(value) {
         return Err(
             "has a reference (`${NAME}`), which is written into the file only; write `$$` for a dollar sign"
@@ -201,7 +201,7 @@ fn is_credential(value: &Value) -> bool {
     value.is_null() || value.as_str().is_some_and(is_name)
 }
 
-/// Returns whether a value, or what is in it, refers to a variable or a credential.
+/// Returns whether a value, or a part of it, refers to a variable or a credential.
 fn has_reference(value: &Value) -> bool {
     let is_reference = |text: &str| text.replace("$$", "").contains("${");
     match value {
@@ -250,7 +250,7 @@ fn fault(key: &str, message: impl Into<String>) -> EditFault {
     EditFault { key: key.to_owned(), message: message.into() }
 }
 
-fn told(error: &crate::problem::Error) -> Vec<EditFault> {
+fn faults_of(error: &crate::problem::Error) -> Vec<EditFault> {
     let problems = error.problems().iter();
     problems
         .map(|problem| fault(&problem.key, format!("found {}; allowed: {}", problem.found, problem.allowed)))
@@ -290,7 +290,7 @@ mod tests {
     const TEXT: &str = "# mine\n[agent]\nloop_limit = 4 # not more\n\n[logging]\nlevel = \"info\"\n";
 
     #[test]
-    fn a_reference_is_written_by_hand_only() {
+    fn references_are_refused_in_changes() {
         let (_folder, sources) = sources(TEXT);
         let check = |key: &str, value: Value, is_taken: bool| {
             let outcome = edit(&sources, TEXT.to_owned(), &[(key.to_owned(), value)]);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_of_each_key() {
+    fn each_faulty_key_gets_its_own_message() {
         let (_folder, sources) = sources(TEXT);
         let check = |key: &str, value: Value, expected: &str| {
             let faults = edit(&sources, TEXT.to_owned(), &[(key.to_owned(), value)]).unwrap_err();
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_environment_sets_is_told() {
+    fn keys_overridden_by_the_environment_are_reported() {
         let (_folder, mut sources) = sources(TEXT);
         sources.environment.push(("AETHON_AGENT__LOOP_LIMIT".into(), "9".into()));
         let edited = edit(&sources, TEXT.to_owned(), &[("agent.loop_limit".to_owned(), json!(6))]).unwrap();

@@ -49,7 +49,7 @@ mod tests {
     use crate::json_schema::known_keys;
 
     #[test]
-    fn a_slip_is_near_and_another_word_is_not() {
+    fn misspelled_keys_are_near_and_other_words_are_not() {
         let near = |unknown: &str, key: &str| is_near(&KeyPath::parse(unknown).unwrap(), key);
         assert!(near("dashbord.auth_token", "dashboard.auth_token"));
         assert!(near("auth_token", "dashboard.auth_token"));

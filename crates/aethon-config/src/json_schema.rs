@@ -39,7 +39,7 @@ pub fn schema() -> Value {
 pub struct KnownKey {
     /// The full key, with [`NAME`] for an owner-chosen name.
     pub name: String,
-    /// What it means.
+    /// Its description.
     pub description: String,
     /// Its built-in value.
     pub default: Value,

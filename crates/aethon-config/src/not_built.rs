@@ -1,7 +1,7 @@
-//! What the schema accepts but this version does not implement: one table, and the resulting warnings.
+//! Keys that the schema accepts but this version does not implement: one table, and the resulting warnings.
 //!
 //! Keys of future features keep their place in the schema, so that a file written for a later version loads here. An owner who
-//! sets one must not believe that it works. Whoever implements a feature deletes its row, and nothing else.
+//! sets one must not believe that it works. Implementing a feature means deleting its row, and nothing else.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use crate::path::KeyPath;
 use crate::problem::Warning;
 use crate::schema::Config;
 
-/// A key or section (`NAME` stands for any name in it), and what exists instead.
+/// A key or section (`NAME` matches any name in it), and what exists instead.
 const NOT_BUILT: &[(&str, &str)] = &[(
     "security.require_approval",
     "the key is reserved; set approval.enabled and approval.requires_approval",

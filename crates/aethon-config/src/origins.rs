@@ -75,8 +75,8 @@ pub(crate) fn known(key: &KeyPath) -> Option<bool> {
     part(&whole, &steps).map(|part| holds_secret(&whole, part, 0))
 }
 
-/// Recognises secrets on a command line. Words come first, because it is asked at every start; the schema is looked at for
-/// other keys only, and once.
+/// Recognises secrets on a command line. Words are tried first, because this runs at every start; the schema is read once,
+/// and for other keys only.
 #[derive(Debug, Default)]
 pub struct SecretKeys {
     schema: OnceCell<Value>,
@@ -158,7 +158,7 @@ mod tests {
     use crate::load::load;
 
     #[test]
-    fn each_value_says_where_it_came_from() {
+    fn each_value_has_its_origin() {
         let folder = tempfile::tempdir().unwrap();
         let text = "[budget.pricing.\"gpt-5.1\"]\ninput = 1\noutput = 2\n\n[agent]\nloop_limit = 4\n";
         std::fs::write(folder.path().join("config.toml"), text).unwrap();

@@ -9,16 +9,16 @@ pub(crate) enum Remark {
     Problem {
         /// The key.
         key: KeyPath,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What is allowed.
+        /// The values allowed.
         allowed: String,
     },
     /// The configuration is accepted.
     Warning {
         /// The key.
         key: KeyPath,
-        /// What the owner should know.
+        /// The warning.
         message: String,
     },
 }

@@ -72,7 +72,7 @@ pub struct Aethon {
     pub(crate) approvals: PendingApprovals,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) deliveries: Deliveries,
-    /// Sentences describing what the assistant can read and run.
+    /// Sentences describing the assistant's access to files and commands.
     pub(crate) reach: Arc<[String]>,
     /// The sources of its tools.
     pub(crate) tools: Tools,
@@ -261,7 +261,7 @@ impl Aethon {
         self.models.embedder.clone()
     }
 
-    /// Sentences describing what the assistant can read and run.
+    /// Sentences describing the assistant's access to files and commands.
     pub fn reach(&self) -> &[String] {
         &self.reach
     }
@@ -348,7 +348,7 @@ impl Aethon {
         self.chat(Arc::new(Hub::new(self.clock.clone())))
     }
 
-    /// Lets running turns finish within `grace`, stores what they produced so far, and closes the storage.
+    /// Lets running turns finish within `grace`, stores their output so far, and closes the storage.
     pub async fn shutdown(&self, grace: Duration) {
         self.engine.shutdown(grace).await;
         self.close().await;
@@ -363,7 +363,7 @@ impl Aethon {
         self.tools.servers.stop().await;
         // A failing storage blocks these bookings; the next start books the amounts it finds reserved.
         if timeout(LAST_BOOKINGS, self.models.meter.ended()).await.is_err() {
-            tracing::error!("some model calls could not be written down before the end");
+            tracing::error!("some model calls could not be booked before the end");
         }
         if let Some(docker) = &self.shared.docker
             && timeout(LAST_CONTAINERS, docker.close()).await.is_err()

@@ -1,4 +1,4 @@
-//! Stores the audit log: what the entry points report, and what the terminal does.
+//! Stores the audit log: reports of the entry points, and actions of the terminal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,12 +29,12 @@ pub(crate) async fn keep(mut rows: Receiver<AuditEntry>, log: Arc<dyn AuditLog>,
         };
         let Some(row) = row else { return };
         if let Err(error) = log.record(row).await {
-            tracing::warn!(%error, "a row of the audit is in the log only");
+            tracing::warn!(%error, "an audit entry could not be stored; it is only in the log");
         }
     }
 }
 
-/// Records what a command did to files of a home that it does not otherwise open. Returns `false` for a home without a
+/// Records a command's action on files of a home that it does not otherwise open. Returns `false` for a home without a
 /// database: it has nothing to audit yet, and none is created.
 pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str) -> Result<bool> {
     let database = home.database();

@@ -42,7 +42,7 @@ impl Aethon {
         Some(ChannelTest { name: name.to_owned(), ok: checks.iter().all(|check| check.ok), checks })
     }
 
-    /// Creates a code; whoever sends it to this messenger is paired.
+    /// Creates a code; the sender who sends it to this messenger is paired.
     pub async fn pair(&self, name: &str) -> Result<PairingCode> {
         known(name)?;
         Ok(self.pairings().invite(name).await?)

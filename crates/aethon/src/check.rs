@@ -21,7 +21,7 @@ impl Prepared {
     }
 
     /// Like [`Prepared::preflight`], and tries the sandbox of commands as far as that changes nothing: with docker, by one
-    /// container that is removed again, but without pulling an image. Returns what was found, one line each.
+    /// container that is removed again, but without pulling an image. Returns the findings, one line each.
     pub async fn try_out(&self) -> Result<Vec<String>> {
         let mut problems = self.problems().await;
         let proof = match wiring::sandbox::proof(self, PullPolicy::Never).await {
@@ -54,7 +54,7 @@ impl Prepared {
         port.into_iter().chain(socket).collect::<Vec<String>>().join(" and ")
     }
 
-    /// Describes the database, for `--check`: its format, and what a start would do to it.
+    /// Describes the database, for `--check`: its format, and the upgrade at the next start.
     fn database_lines(&self) -> String {
         let copies = crate::upgrade::copies_sentence(&self.home);
         let copies = copies.map_or_else(String::new, |sentence| format!("\ncopies    {sentence}"));
@@ -64,7 +64,7 @@ impl Prepared {
                 Ok(Some(plan)) => {
                     let served = plan
                         .is_served
-                        .then(|| "an aethon-server of an older version runs on it: stop it first".to_owned());
+                        .then(|| "an older aethon-server is running on it: stop it first".to_owned());
                     plan.lines().into_iter().chain(served).map(|line| format!("\nupgrade   {line}")).collect()
                 }
                 Err(error) => format!("\nwarning   {error}"),
@@ -106,7 +106,7 @@ impl Prepared {
             + &self.model_concerns()
     }
 
-    /// What an owner should know of the configured models, one line each.
+    /// Concerns about the configured models, one line each.
     fn model_concerns(&self) -> String {
         let concerns = wiring::model::concerns(self);
         concerns.iter().map(|concern| format!("\nwarning   {}; {}", concern.message, concern.fix)).collect()

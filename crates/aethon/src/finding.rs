@@ -1,17 +1,17 @@
-//! One result of `doctor`: what was checked, what was found, and what to do about it.
+//! One result of `doctor`: the subject of a check, its result and the remedy.
 
 use serde::Serialize;
 
 /// The outcome of one check.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// What was checked: `config`, `home`, `database`, `model`, `port`, ...
+    /// The subject of the check: `config`, `home`, `database`, `model`, `port`, ...
     pub area: &'static str,
     /// The result.
     pub health: Health,
-    /// What was found.
+    /// The result, as a sentence.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub fix: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the configuration says of the messengers: who may write, what is missing, and their rows on the feature board.
+//! The configuration of the messengers for the owner: permitted senders, missing settings, and rows on the feature board.
 
 use aethon_config::Config;
 use aethon_core::feature::{Feature, FeatureState};
@@ -16,7 +16,7 @@ fn way_in(config: &Config, name: &str) -> String {
         .unwrap_or_else(|| format!("{invitation}, or list ids in security.allowed_senders.{name}"))
 }
 
-/// Why a pairing code from the owner could admit nobody, and what to set; `None` if it works.
+/// Why a pairing code from the owner would not work, and the remedy; `None` if it works.
 pub(crate) fn no_invitation(name: &str, way: PairingWay) -> Option<String> {
     let key = format!("channels.{name}.pairing");
     match way {
@@ -70,7 +70,7 @@ fn lists_group(config: &Config, name: &str) -> bool {
     listed.is_some_and(|listed| listed.iter().any(|entry| entry.starts_with(['-', '!'])))
 }
 
-/// Findings about messengers where anybody who joins a listed group can approve what the assistant does.
+/// Findings about messengers where every member of a listed group can approve what the assistant does.
 fn open_groups(config: &Config) -> impl Iterator<Item = Finding> + '_ {
     let on = NAMES.iter().filter(|name| messengers::is_enabled(config, name));
     let open = on.filter(|name| household::owners(config, name).is_none() && lists_group(config, name));
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_way_in_is_named_that_leads_nowhere() {
+    fn unusable_ways_of_pairing_are_not_suggested() {
         let mut config = Config::default();
         config.channels.telegram.enabled = true;
         for (way, word) in [(PairingWay::Off, "off"), (PairingWay::Request, "request")] {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_that_an_empty_list_of_owners_makes_a_group_one() {
+    fn members_of_a_listed_group_are_owners_without_owners() {
         let mut config = Config::default();
         config.channels.telegram.enabled = true;
         let listed = ["1", "-700"].map(str::to_owned).to_vec();

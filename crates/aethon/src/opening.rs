@@ -24,7 +24,7 @@ use crate::wiring::recorder::Recorded;
 use crate::wiring::tools::Tools;
 use crate::wiring::workflows::{WorkflowParts, Workflows};
 
-/// The open storage, and what is pending in it.
+/// The open storage, with its pending approvals and deliveries.
 pub(crate) struct Stored {
     pub(crate) storage: Storage,
     pub(crate) recorded: Recorded,

@@ -31,13 +31,13 @@ pub(crate) async fn problems(config: &Config, flags: &Flags) -> Vec<String> {
     for proxy in &config.server.trusted_proxies {
         if Network::parse(proxy).is_none() {
             problems.push(format!(
-                "server.trusted_proxies has {:?}, which is no address or network; write it like \"10.0.0.2\" or \"10.0.0.0/8\"",
+                "server.trusted_proxies has {:?}, which is not an address or network; write it as \"10.0.0.2\" or \"10.0.0.0/8\"",
                 aethon_config::shown(proxy)
             ));
         }
     }
     if let Err(error) = MemoryGuard::new(Live::default(), &config.memory.guard_patterns) {
-        problems.push(format!("memory.guard_patterns: {error}; correct it or take it out"));
+        problems.push(format!("memory.guard_patterns: {error}; correct or remove it"));
     }
     problems.extend(sandbox_reach::problems(config).await);
     problems.extend(crate::backup::problem(config));
@@ -81,13 +81,13 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
     }
     if config.dashboard.auth_token.is_empty() {
         warnings.push(format!(
-            "{:?} can be reached by others and there is no token: only a proxy that asks for one keeps them out",
+            "{:?} is reachable from other machines and there is no token: only an authenticating proxy protects it",
             webchat.host
         ));
     }
     if config.webhook.enabled && config.webhook.secret.is_empty() {
         warnings.push(
-            "there are no webhooks, because webhook.secret is empty on an address that others reach".into(),
+            "webhooks are off, because webhook.secret is empty and other machines reach the address".into(),
         );
     }
     warnings
@@ -96,7 +96,7 @@ pub(crate) async fn warnings(config: &Config) -> Vec<String> {
 /// Describes in a few words how the daily ceiling treats models without a known price.
 pub(crate) fn budget(budget: &Budget, unpriced: &[String]) -> String {
     if budget.daily_usd <= 0.0 {
-        return "no ceiling".into();
+        return "no daily limit".into();
     }
     let ceiling = format!("{} USD a day", budget.daily_usd);
     match unpriced_models(budget, unpriced) {
@@ -105,7 +105,7 @@ pub(crate) fn budget(budget: &Budget, unpriced: &[String]) -> String {
     }
 }
 
-/// Explains what happens to models without a known price, and what to set. `None` without such models.
+/// Explains how models without a known price are treated, with the keys to set. `None` without such models.
 pub(crate) fn unpriced_models(budget: &Budget, unpriced: &[String]) -> Option<String> {
     let keys: Vec<String> = unpriced.iter().map(|model| pricing_key(model)).collect();
     if keys.is_empty() {
@@ -114,10 +114,12 @@ pub(crate) fn unpriced_models(budget: &Budget, unpriced: &[String]) -> Option<St
     let (models, keys) = (unpriced.join(", "), keys.join(", "));
     Some(match budget.unpriced {
         Unpriced::Refuse => format!(
-            "calls to {models} are refused, because the price is not known: set {keys}, or budget.unpriced = \"allow\""
+            "calls to {models} are refused, because the price is unknown: set {keys}, or budget.unpriced = \"allow\""
         ),
         Unpriced::Allow => {
-            format!("calls to {models} cost what nobody counts, because the price is not known: set {keys}")
+            format!(
+                "the price of {models} is unknown, so its calls do not count against the budget: set {keys}"
+            )
         }
     })
 }
@@ -130,9 +132,9 @@ async fn exposed_bind(config: &Config, flags: &Flags) -> Option<String> {
         // A short token causes a warning, not a refusal: the specification asks for a token of any length.
         Ok(false) if !config.dashboard.auth_token.is_empty() => None,
         Ok(false) => Some(format!(
-            "channels.webchat.host is {host:?}, which others can reach, and dashboard.auth_token is empty: set a token \
+            "channels.webchat.host is {host:?}, which other machines can reach, and dashboard.auth_token is empty: set a token \
              (for example `aethon-cli secrets set dashboard` and dashboard.auth_token = \"${{credential:dashboard}}\"), \
-             or bind 127.0.0.1, or start with --insecure-bind behind an authenticating proxy of your own"
+             or bind 127.0.0.1, or start with --insecure-bind behind your own authenticating proxy"
         )),
         Err(_) => Some(format!(
             "channels.webchat.host is {host:?}, which does not resolve to an address of this machine; use 127.0.0.1, or 0.0.0.0 with a dashboard.auth_token"
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_short_token_is_told_and_does_not_keep_the_service_from_starting() {
+    async fn a_short_token_is_a_warning_and_does_not_prevent_a_start() {
         let short = |config: &mut Config| config.dashboard.auth_token = Secret::new("fifteen letters");
         let mut config = Config::default();
         short(&mut config);
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_problems_are_told_at_once() {
+    async fn startup_reports_every_problem() {
         let refusal = problems_of(
             |config| {
                 config.channels.webchat.host = "::".into();

@@ -89,7 +89,7 @@ pub(crate) struct Shared {
     pub(crate) lsp: Option<Arc<LanguageServers>>,
     /// The command slots, shared by everything that runs commands.
     pub(crate) commands: CommandSlots,
-    /// Which limits of what is stored are the owner's.
+    /// The storage limits that the owner has set.
     pub(crate) limits_set: LimitsSet,
 }
 
@@ -122,7 +122,7 @@ impl Prepared {
         &self.catalog
     }
 
-    /// What the assistant can read, run and send.
+    /// Describes access to files, commands and the network.
     pub fn reach(&self) -> Vec<Reach> {
         crate::reach::reach(&self.config, self.flags.user_home.as_deref())
     }

@@ -82,12 +82,12 @@ impl Service {
         }
         // The home is locked by us, so whatever an earlier daemon was doing is over.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
-        tell_what_answers(&aethon);
+        warn_without_model(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
         let hub = Arc::new(Hub::new(aethon.clock.clone()).numbering_after(latest(&aethon.storage).await));
         let channels = aethon.channels(aethon.assistant(), hub.clone())?;
         aethon.deliveries.channels.set(channels.clone());
-        // Recovery starts before new messages are accepted; whoever reopens the chat can watch it.
+        // Recovery starts before new messages are accepted, and can be watched in a reopened chat.
         recover(&aethon, &hub, &channels).await?;
         aethon.engine.tell(hub.clone());
         let config = Live::new(aethon.config.clone());
@@ -182,7 +182,7 @@ fn backups(aethon: &Aethon, config: &Live<Config>) -> Option<BackupTask> {
     })
 }
 
-/// What the application shows of the running parts.
+/// The running parts as the application shows them.
 fn setup(
     aethon: &Aethon,
     config: Live<Config>,
@@ -233,23 +233,22 @@ fn upkeep(
 }
 
 /// Warns if no model is configured, or if the offline model answers in its place.
-fn tell_what_answers(aethon: &Aethon) {
+fn warn_without_model(aethon: &Aethon) {
     if let Readiness::NotConfigured(hint) = aethon.models.provider.readiness() {
         tracing::warn!(
-            "nothing can be answered yet: {hint} `--demo` lets the offline model answer meanwhile."
+            "messages cannot be answered yet: {hint} Meanwhile, `--demo` answers with the offline model."
         );
     }
     if aethon.is_demo {
-        tracing::warn!("this is a demonstration: no model is configured, and the offline model answers");
+        tracing::warn!("demonstration mode: no model is configured, so the offline model answers");
     }
 }
 
-/// Returns the line that announces the daemon and its address, and publishes the address under `run/`.
-/// What a started daemon says.
+/// The announcement of a started daemon.
 struct Greeting {
     /// The line to print.
     line: String,
-    /// The address, if other programs could not be told it yet.
+    /// The address, if it could not be published yet.
     unpublished: Option<String>,
 }
 
@@ -273,7 +272,7 @@ fn greeting(server: Option<&Server>, lock: &HomeLock) -> Greeting {
     let unpublished = lock.publish_address(&address).err().map(|error| {
         tracing::error!(
             %error,
-            "the address cannot be written under the home's run/; until it can, terminals do not find this server"
+            "the address could not be published in the home's run/; until it is, terminals cannot find this server"
         );
         address.clone()
     });
@@ -287,7 +286,7 @@ async fn publish_later(lock: Arc<HomeLock>, address: String) {
     }
 }
 
-/// Runs the trial container of the docker sandbox, and logs what the owner should know.
+/// Runs the trial container of the docker sandbox, and logs concerns about it.
 async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
     let proof = wiring::sandbox::proof(prepared, PullPolicy::Missing).await.map_err(Error::refused)?;
     if let Some(proved) = proof.proved {
@@ -300,33 +299,33 @@ async fn prove_sandbox(prepared: &Prepared) -> Result<()> {
 /// Removes containers left over from an earlier run.
 async fn remove_stale_containers(docker: &DockerSandbox) {
     let reaped = tokio::time::timeout(MAX_REAP, docker.reap()).await;
-    match reaped.unwrap_or_else(|_| Err("the daemon took too long".into())) {
+    match reaped.unwrap_or_else(|_| Err("the Docker daemon did not answer in time".into())) {
         Ok(0) => {}
         Ok(removed) => {
-            tracing::info!(removed, "containers that an earlier run left over were removed")
+            tracing::info!(removed, "leftover containers of an earlier run were removed")
         }
-        Err(error) => tracing::warn!(error, "containers of an earlier run could not be looked for"),
+        Err(error) => tracing::warn!(error, "could not search for containers of an earlier run"),
     }
 }
 
-/// Creates the scheduler with the jobs of the configuration.
-/// Looks after the turns that an earlier daemon left. What cannot be read is looked for again later; everything else is there to
-/// be read, and to say what is wrong.
+/// Recovers the turns that an earlier daemon left. If they cannot be read, the engine tries again later; the rest of the service
+/// runs meanwhile and reports the problem.
 async fn recover(aethon: &Aethon, hub: &Arc<Hub>, channels: &Channels) -> Result<()> {
     let (watch, theirs) = (hub.clone(), channels.clone());
     match aethon.engine.recover(move |record| watcher(&watch, &theirs, record)).await {
         Err(error) if error.is_unavailable() => {
-            tracing::error!(%error, "interrupted turns could not be looked for; trying again later");
+            tracing::error!(%error, "could not search for interrupted turns; trying again later");
         }
         recovered => drop(recovered?),
     }
     Ok(())
 }
 
+/// Creates the scheduler with the jobs of the configuration.
 async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
     // A full disk must not prevent the start: the stored jobs run, and the next start syncs the new ones.
     if let Err(error) = aethon.take_over_jobs().await {
-        tracing::error!(%error, "the jobs of the configuration were not taken over");
+        tracing::error!(%error, "the jobs of the configuration could not be synced");
     }
     let book = aethon.workflows.parts.book.clone();
     Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
@@ -376,7 +375,7 @@ async fn listen(
     match Server::bind(options, deps).await {
         Ok(server) => Ok(Some(server)),
         Err(error) if error.is_address_in_use() => Err(Error::refused(format!(
-            "the address {host}:{port} is in use: stop the program that has it, or set channels.webchat.port to another port (0 takes a free one)"
+            "the address {host}:{port} is in use: stop the program that uses it, or set channels.webchat.port to another port (0 takes a free one)"
         ))
         .because(error)),
         Err(error) => {
@@ -386,8 +385,8 @@ async fn listen(
     }
 }
 
-/// The surface on which to show a recovered turn: that of its session if somebody can watch it there, else none; nobody can
-/// be asked for approval then.
+/// The surface on which to show a recovered turn: that of its session if it can be watched there, else one that
+/// denies approvals.
 fn watcher(hub: &Arc<Hub>, channels: &Channels, record: &TurnRecord) -> Arc<dyn Surface> {
     let session = &record.inbound.session;
     if session.channel() == "webchat" {

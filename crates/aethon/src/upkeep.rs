@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_due_every_six_hours_and_after_a_wrong_clock() {
+    fn upkeep_is_due_every_six_hours_and_after_a_wrong_clock() {
         let check = |last: Option<i64>, expected: Option<u64>| {
             assert_eq!(left(last.map(at), at(0)), expected.map(Duration::from_secs), "{last:?}");
         };
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_runs_soon_after_a_start_only_when_it_is_due() {
+    async fn upkeep_runs_soon_after_a_start_only_when_due() {
         let clock = Arc::new(ManualClock::at(at(0)));
         let storage: Storage = MemoryStore::storage(clock.clone());
         let retention = Retention::of_oneshots(1);

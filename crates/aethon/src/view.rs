@@ -24,7 +24,7 @@ use crate::home::Home;
 use crate::prepared::{Prepared, Shared, Source};
 use crate::reload::{Reload, Reloaded, take_over};
 
-/// How long the running service may take to reload what was written.
+/// How long the running service may take to reload the written file.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How many reload requests may be queued.
@@ -92,14 +92,14 @@ impl ConfigView for MaskedConfig {
     }
 
     async fn edit(&self, edit: ConfigEdit) -> Result<ConfigEdited, ConfigRefusal> {
-        // Held until the file is written: what was compared and checked is what is replaced.
+        // Held until the file is written, so that the text compared and checked is the one replaced.
         let (held, edited) = self.checked(&edit).await?;
         let running = self.config.get();
         let (mut reached, wanted) = ((*running).clone(), edited.config.clone());
         take_over(&mut reached, &wanted);
         let redactor = self.redactor.get();
         let diff = difference(&edited.before, &edited.after);
-        // What the change brings in is not among the secrets of the running configuration.
+        // Secrets that the change introduces are not among those of the running configuration.
         let brought = Redactor::new(wanted.secrets().into_iter().cloned());
         let diff = brought.redact(&redactor.redact(&diff)).into_owned();
         let keys = edited.loosened.clone();
@@ -128,7 +128,7 @@ impl ConfigView for MaskedConfig {
             Ok(reloaded) => {
                 (outcome.taken_over, outcome.needs_restart) = (reloaded.taken_over, reloaded.need_restart);
             }
-            Err(why) => outcome.warnings.push(format!("the file is written, but not taken over yet: {why}")),
+            Err(why) => outcome.warnings.push(format!("the file is written, but not applied yet: {why}")),
         }
         Ok(outcome)
     }
@@ -182,13 +182,13 @@ impl MaskedConfig {
         let entry = AuditEntry::new(self.clock.now(), AuditAction::Config, keys, outcome_word);
         let entry = entry.by(&edit.by).with_detail(&outcome.diff);
         if let Err(error) = self.audit.record(entry).await {
-            tracing::warn!(%error, "a row of the audit could not be stored");
+            tracing::warn!(%error, "an audit entry could not be stored");
         }
     }
 
     async fn reloaded(&self) -> std::result::Result<Reloaded, String> {
         let (request, granted) = oneshot::channel();
-        let busy = || "the service is busy; restart it to take the file over".to_owned();
+        let busy = || "the service is busy; restart it to apply the file".to_owned();
         self.reload.try_send(request).map_err(|_| busy())?;
         timeout(TIMEOUT, granted).await.map_err(|_| busy())?.map_err(|_| busy())?
     }

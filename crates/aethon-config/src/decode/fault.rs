@@ -1,4 +1,4 @@
-//! The decoder's error: which key, what was found, what is allowed.
+//! The decoder's error: the key, the value found and the values allowed.
 
 use std::fmt;
 
@@ -11,9 +11,9 @@ use crate::path::KeyPath;
 pub(super) struct Fault {
     /// The key; `None` until the fault reaches a node that knows it.
     pub(super) key: Option<KeyPath>,
-    /// What was found.
+    /// The value found.
     pub(super) found: String,
-    /// What is allowed.
+    /// The values allowed.
     pub(super) allowed: String,
     /// Whether the value has the wrong type, as opposed to the wrong content.
     is_kind: bool,

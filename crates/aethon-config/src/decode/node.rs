@@ -49,7 +49,7 @@ impl<'a> Node<'a> {
         if fault.key.is_some() { fault } else { self.wrong(&fault.allowed) }
     }
 
-    /// The origin of the value. A value created while decoding has no tag and takes the origin of what it was created from.
+    /// The origin of the value. A value created while decoding has no tag, and takes the origin of its source.
     fn origin(&self) -> &'a Origin {
         self.scope.layers.origin(self.value.tag())
     }

@@ -96,12 +96,12 @@ impl Node<'_> {
         self.value.to_i128().or_else(|| self.value.to_u128().and_then(|number| i128::try_from(number).ok()))
     }
 
-    /// Creates a fault for this value, with what is allowed instead.
+    /// Creates a fault for this value, with the values allowed instead.
     pub(super) fn wrong(&self, allowed: &str) -> Fault {
         Fault::wrong(&self.key, self.described(allowed), allowed)
     }
 
-    /// Describes the value for a message. Never shows the result of a reference, nor what is or might be a secret.
+    /// Describes the value for a message. Never shows the result of a reference, nor a possible secret.
     pub(super) fn described(&self, allowed: &str) -> String {
         if self.is_secret {
             return self.kind().to_owned();

@@ -44,7 +44,7 @@ pub(super) fn check(config: &Config, remarks: &mut Remarks) {
         SearchProvider::None => None,
     };
     if let Some(missing) = missing {
-        let message = format!("there is no web_search until {} is set", key.key(missing));
+        let message = format!("web_search is unavailable until {} is set", key.key(missing));
         remarks.warning(key.key("provider"), message);
     }
     address::service(KeyPath::of(["tools", "github", "api_base"]), &config.tools.github.api_base, remarks);

@@ -124,7 +124,7 @@ async fn read(
         }
     }
     answer.took = start.elapsed();
-    // An answer cut off by what was left of the daily budget says nothing about the model.
+    // An answer cut off by the remaining daily budget says nothing about the model.
     call.budget_cut_reason().await.map_or(Ok(answer), |failure| Err(CallError::Money(failure)))
 }
 

@@ -1,5 +1,5 @@
-//! Builds what tells the owner of changes to what instructs the model: the pages, the SOPs, the specialists in files, and
-//! what MCP servers say of their tools.
+//! Builds the report of changes to the model's instructions: pages, SOPs, specialists in files, and the tool descriptions of
+//! MCP servers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ use super::tools::Tools;
 use super::workflows::WorkflowParts;
 use crate::prepared::Prepared;
 
-/// What the owner is told of.
+/// Reports changes of instructions to the owner.
 pub(crate) fn changes(
     prepared: &Prepared,
     prompt: Arc<Prompt>,
@@ -29,7 +29,7 @@ pub(crate) fn instructions(workflows: &WorkflowParts, tools: &Tools) -> Vec<Arc<
     workflows.instructions.iter().cloned().chain([words]).collect()
 }
 
-/// What the connected MCP servers say of their tools.
+/// The tool descriptions of the connected MCP servers.
 struct ServerWords {
     servers: Arc<Servers>,
     last: Mutex<Option<(u64, Arc<Observations>)>>,

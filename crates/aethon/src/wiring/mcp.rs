@@ -25,7 +25,7 @@ pub(crate) fn servers(prepared: &Prepared) -> Servers {
     let mut servers: Vec<_> = enabled.filter_map(|(name, server)| entry(name, server)).collect();
     if prepared.flags.is_nested && !servers.is_empty() {
         // A server may be this very program on another home with MCP servers of its own, and so on without end.
-        tracing::warn!("another assistant started this one, so it starts no MCP servers");
+        tracing::warn!("started by another assistant, so MCP servers are not started");
         servers.clear();
     }
     Servers::new(Options {

@@ -28,18 +28,18 @@ pub(crate) fn memory(
     Ok(is_on.then(|| GuardedMemory::new(storage.memory.clone(), guard, embedder)))
 }
 
-/// Describes what the memory does.
+/// Describes how memories are found and recalled.
 pub(crate) fn sentence(prepared: &Prepared) -> String {
     let memory = &prepared.config.memory;
     if !memory.enabled {
         return "off (memory.enabled)".to_owned();
     }
     let found = match super::embedding::service(prepared) {
-        Some((embedder, _)) => format!("found by words and by meaning ({})", embedder.model()),
-        None => "found by words".to_owned(),
+        Some((embedder, _)) => format!("full-text search and search by meaning ({})", embedder.model()),
+        None => "full-text search".to_owned(),
     };
     let recall = if memory.auto_recall && memory.recall_top_k > 0 && memory.recall_max_chars > 0 {
-        format!("up to {} that fit are recalled by themselves", memory.recall_top_k)
+        format!("up to {} relevant ones are recalled automatically", memory.recall_top_k)
     } else {
         "recalled only when the model searches".to_owned()
     };
@@ -49,5 +49,5 @@ pub(crate) fn sentence(prepared: &Prepared) -> String {
 /// Counts the memories, for `doctor`.
 pub(crate) async fn amount(memory: &dyn Memory) -> Result<String> {
     let stats = memory.stats(&Reach::All).await?;
-    Ok(format!("{} memories, {} of them with a vector", stats.entries, stats.with_vector))
+    Ok(format!("{} memories, {} with a vector", stats.entries, stats.with_vector))
 }

@@ -36,7 +36,7 @@ macro_rules! common {
 }
 pub(super) use common;
 
-/// What the program provides to messengers.
+/// The parts of the program that messengers use.
 pub(crate) struct MessengerDeps {
     pub(crate) services: ChannelServices,
     pub(crate) allowed: AllowLists,
@@ -73,7 +73,7 @@ pub(super) fn exchange(channel: &str, address: &str, silence: Duration) -> Optio
     match aethon_providers::exchange(address, silence) {
         Ok(exchange) => Some(Arc::new(exchange)),
         Err(error) => {
-            // The configuration was checked, so this reports what the check missed.
+            // The configuration was checked, so this reports a gap of the check.
             tracing::error!(channel, %error, "a channel cannot be used");
             None
         }

@@ -14,13 +14,13 @@ use jiff::tz::TimeZone;
 use crate::models::{self, Concern};
 use crate::prepared::Prepared;
 
-/// The models of an agent, and what is known of them.
+/// The models of an agent, and the facts known about them.
 pub(crate) struct AgentModels {
     /// The models in order of preference.
     pub(crate) models: Models,
     /// The model for summaries, if it is a different one.
     pub(crate) small: Option<Models>,
-    /// What was learned about them before.
+    /// Facts learned about them earlier.
     pub(crate) learned: Learned,
 }
 
@@ -83,12 +83,12 @@ fn build(prepared: &Prepared, model: &Model, learned: &[(ModelKey, ModelFact)]) 
     aethon_providers::build(options)
 }
 
-/// What is known or assumed of a model.
+/// The known or assumed facts about a model.
 pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
     prepared.catalog.facts(model.provider, &model.model_id, &model.host)
 }
 
-/// What an owner should know about the configured models before using them.
+/// Concerns about the configured models.
 pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
     if prepared.parts.model.is_some() {
         return Vec::new();

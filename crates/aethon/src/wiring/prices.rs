@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_owner_knows_better_than_the_table() {
+    fn prices_of_the_owner_precede_the_table() {
         let mut config = Config::default();
         config.budget.pricing.insert("gpt-5".into(), Said { input: 7.0, output: 8.0, ..Said::default() });
         let prices = of(&config, Catalog::built_in());

@@ -55,20 +55,20 @@ fn without_kernel(why: &str) -> String {
         false => "",
     };
     format!(
-        "security.sandbox is \"kernel\" but this machine cannot have it: {why}{inside}; allow unprivileged user namespaces and \
-         turn Landlock on, or set security.sandbox = \"docker\" or \"none\""
+        "security.sandbox is \"kernel\" but it does not work on this machine: {why}{inside}; allow unprivileged user namespaces and \
+         enable Landlock, or set security.sandbox = \"docker\" or \"none\""
     )
 }
 
 fn without_docker(docker: &DockerSandbox, why: &str) -> String {
     format!(
-        "security.sandbox is \"docker\" but docker at {} cannot provide it: {why}; change what is named, start docker, set \
+        "security.sandbox is \"docker\" but docker at {} cannot provide it: {why}; correct this, start Docker, set \
          DOCKER_HOST, or set security.sandbox = \"none\"",
         docker.host()
     )
 }
 
-/// Asks the docker daemon what it can do.
+/// Checks the abilities of the Docker daemon.
 pub(crate) async fn docker_survey(docker: &DockerSandbox) -> Result<(), String> {
     check_address(docker)?;
     docker.survey().await
@@ -76,15 +76,15 @@ pub(crate) async fn docker_survey(docker: &DockerSandbox) -> Result<(), String> 
 
 fn check_address(docker: &DockerSandbox) -> Result<(), String> {
     let is_understood = ["unix://", "tcp://"].iter().any(|scheme| docker.host().starts_with(scheme));
-    if is_understood { Ok(()) } else { Err("only unix:// and tcp:// addresses are understood".into()) }
+    if is_understood { Ok(()) } else { Err("only unix:// and tcp:// addresses are supported".into()) }
 }
 
-/// What trying the sandbox of commands has shown.
+/// The result of trying the sandbox of commands.
 #[derive(Debug, Default)]
 pub(crate) struct Proof {
-    /// What was proved; `None` without a sandbox.
+    /// The property proved; `None` without a sandbox.
     pub(crate) proved: Option<String>,
-    /// What the owner should know of it.
+    /// Concerns about it.
     pub(crate) concerns: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ async fn tried(prepared: &Prepared, docker: &DockerSandbox, pull: PullPolicy) ->
     docker.try_out(pull).await
 }
 
-/// Checks whether the kernel sandbox works here. Returns what the owner should know of it; the error says what is missing.
+/// Checks whether the kernel sandbox works here. Returns concerns about it; the error names the missing feature.
 pub(crate) async fn kernel(prepared: &Prepared) -> Result<Vec<String>, String> {
     let sandbox = KernelSandbox::new(&tool_options::options(prepared));
     let checked = tokio::task::spawn_blocking(move || sandbox.check()).await;

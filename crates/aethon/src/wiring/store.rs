@@ -62,14 +62,14 @@ pub(crate) fn refused(error: aethon_store::Error) -> Error {
 
 /// Which limits of the storage the owner has not set.
 fn defaults(set: &LimitsSet) -> DefaultLimits {
-    // Both keys bound the one-shot sessions; what one of them says is kept by `owner_oneshot_bytes`.
+    // Both keys bound the one-shot sessions; `owner_oneshot_bytes` keeps the one that the owner has set.
     DefaultLimits { file: !set.max_mb, oneshots: !(set.max_mb && set.oneshot_max_mb) }
 }
 
 /// What earlier runs learned about models. A failure does not prevent the start.
 pub(crate) async fn learned(storage: &Storage) -> Learned {
     let facts = storage.models.recall().await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "what was learnt about models could not be read; it is learnt again");
+        tracing::warn!(%error, "the stored model facts could not be read; they are collected again");
         Vec::new()
     });
     Learned::new(facts, storage.models.clone())
@@ -93,7 +93,7 @@ pub(crate) fn owner_oneshot_bytes(config: &Config, set: &LimitsSet) -> Option<u6
     own.into_iter().chain(of_database).min()
 }
 
-/// How long data is kept that nobody deletes. Without telemetry, single calls are removed after their day; the sums stay.
+/// How long data is kept before upkeep removes it. Without telemetry, single calls are removed after their day; the sums stay.
 pub(crate) fn retention(config: &Config) -> Retention {
     let telemetry = &config.telemetry;
     let calls = if telemetry.enabled { telemetry.keep_days } else { 0 };

@@ -31,14 +31,14 @@ pub(crate) async fn memory(path: &Path) -> Result<String> {
     amount
 }
 
-/// What is wrong with the database, and what to do about it.
+/// A problem of the database, and its remedy.
 pub(crate) struct Trouble {
     pub(crate) problem: String,
     pub(crate) remedy: Option<String>,
 }
 
 impl Trouble {
-    /// What is wrong, and the remedy where the storage knows one.
+    /// The problem, and the remedy where the storage knows one.
     pub(crate) fn of(error: &Error) -> Self {
         let cause =
             std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<aethon_store::Error>());

@@ -1,4 +1,4 @@
-//! What tools and commands may access, from `[security]`, `[tools]` and the home.
+//! The access of tools and commands to the machine, from `[security]`, `[tools]` and the home.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use aethon_tools::{DesktopOptions, Options, SandboxLimits, ShellOptions};
 
 use crate::prepared::Prepared;
 
-/// What the tools may access.
+/// The access of tools to files, commands and the network.
 pub(crate) fn options(prepared: &Prepared) -> Options {
     let home = &prepared.home;
     let folders =
@@ -21,7 +21,7 @@ pub(crate) fn options(prepared: &Prepared) -> Options {
     options.places.account_home = prepared.flags.account_home.clone();
     options.places.variables = prepared.flags.place_variables.clone();
     options.workspace_only = security.workspace_only;
-    // Whoever reads a backup reads the home.
+    // A backup contains the home.
     let backups = crate::backup::folder(&prepared.config.backup, home);
     options.own = own.chain(prepared.file.clone()).chain([backups]).collect();
     options.places.blocked = security.blocked_paths.clone();
@@ -48,7 +48,7 @@ fn desktop(prepared: &Prepared) -> DesktopOptions {
     options
 }
 
-/// The environment of commands: what the user's own shell would have, and nothing else from this program.
+/// The environment of commands: that of the user's own shell, and nothing else from this program.
 fn shell(prepared: &Prepared) -> ShellOptions {
     let mut options = ShellOptions::default();
     let (config, flags) = (&prepared.config, &prepared.flags);

@@ -1,4 +1,4 @@
-//! Builds the tools: what they may access, what they need, and the sources through which the engine finds them.
+//! Builds the tools: their access, their services, and the sources through which the engine finds them.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kinds_of_sockets_in_the_configuration_are_those_of_the_walls() {
+    fn configured_socket_kinds_match_the_confinement() {
         let mut config = aethon_config::Config::default();
         config.security.allowed_sockets = aethon_tools::socket_kinds().map(str::to_owned).collect();
         assert_eq!(config.security.allowed_sockets.len(), 8);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_says_why() {
+    fn absent_tools_are_listed_with_the_reason() {
         let set = ToolSet::new("desktop", "The desktop");
         let bare = feature(&set.clone().lacking(&["open", "notify"], "there is no desktop"));
         assert_eq!((bare.id.as_str(), bare.state), ("tools_desktop", FeatureState::Unavailable));

@@ -44,11 +44,9 @@ pub(crate) fn feature(config: &Config) -> Feature {
     let row = ("transcription", "Voice messages");
     let key = "transcription.provider";
     match service(config) {
-        None => Feature::new(row, FeatureState::Off, "voice messages are not heard", key),
+        None => Feature::new(row, FeatureState::Off, "voice messages are not transcribed", key),
         Some(service) => match service.readiness() {
-            Readiness::Ready => {
-                Feature::on(row.0, row.1, format!("written down by {}", service.model()), key)
-            }
+            Readiness::Ready => Feature::on(row.0, row.1, format!("transcribed by {}", service.model()), key),
             Readiness::NotConfigured(hint) => Feature::new(
                 row,
                 FeatureState::Degraded,
@@ -64,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_sold_has_a_list_price() {
+    fn local_models_have_no_list_price() {
         let is_listed = |host: &str, model: &str| {
             let mut config = Config::default();
             config.transcription.provider = Some(aethon_providers::Provider::OpenAi);

@@ -29,7 +29,7 @@ pub(crate) struct WorkflowParts {
     pub(crate) board: AgentBoard,
     /// The folder of specialists created at run time.
     pub(crate) specialists: Option<Arc<SpecialistFolder>>,
-    /// The files of SOPs and specialists, as instructions whose changes the owner is told of.
+    /// The files of SOPs and specialists, as instructions whose changes are reported to the owner.
     pub(crate) instructions: Vec<Arc<dyn Instructions>>,
     /// Multi-turn work.
     pub(crate) works: Works,
