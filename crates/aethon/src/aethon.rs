@@ -330,7 +330,7 @@ impl Aethon {
 
     /// Records an action of the terminal in the audit log.
     pub async fn note(&self, action: AuditAction, subject: &str, outcome: &str) -> Result<()> {
-        crate::audit::record(&*self.storage.audit, &*self.clock, (action, subject, outcome)).await
+        crate::audit::record(&*self.storage.audit, &*self.clock, action, subject, outcome).await
     }
 
     /// The conversations as the HTTP application serves them, with live updates through this hub.

@@ -42,7 +42,7 @@ pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str
         return Ok(false);
     }
     let store = wiring::store_check::beside(&database)?;
-    let stored = record(&store, &SystemClock, (action, subject, outcome)).await;
+    let stored = record(&store, &SystemClock, action, subject, outcome).await;
     store.close().await;
     stored.map(|()| true)
 }
@@ -51,7 +51,9 @@ pub async fn note(home: &Home, action: AuditAction, subject: &str, outcome: &str
 pub(crate) async fn record(
     log: &dyn AuditLog,
     clock: &dyn Clock,
-    (action, subject, outcome): (AuditAction, &str, &str),
+    action: AuditAction,
+    subject: &str,
+    outcome: &str,
 ) -> Result<()> {
     tracing::info!(action = action.as_str(), subject, outcome, by = TERMINAL, "audit");
     let entry = AuditEntry::new(clock.now(), action, subject, outcome).by(TERMINAL);

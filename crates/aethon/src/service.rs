@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use aethon_agent::outbox;
 use aethon_agent::schedule::{Scheduler, SchedulerParts};
+use aethon_agent::work::WorkRunner;
 use aethon_config::Config;
 use aethon_core::audit::AuditTrail;
 use aethon_core::backup::Backups;
@@ -34,6 +35,7 @@ use crate::home::HomeLock;
 use crate::prepared::Prepared;
 use crate::quota::Quota;
 use crate::reload::Reload;
+use crate::upkeep::UpkeepTask;
 use crate::view::{MaskedConfig, ReloadRequest};
 use crate::wiring;
 
@@ -69,18 +71,13 @@ impl Service {
     pub async fn start(prepared: Prepared) -> Result<Self> {
         prepared.preflight().await?;
         prepared.home.prepare()?;
-        for warning in crate::preflight::warnings(&prepared.config).await {
-            tracing::warn!("{warning}");
-        }
-        if let Some(warning) = crate::other_accounts::warning(&prepared.config) {
-            tracing::warn!("{warning}; {}", crate::other_accounts::FIX);
-        }
+        log_warnings(&prepared.config).await;
         let lock = prepared.home.lock()?;
-        let sign_ins = (prepared.home.sign_in_key(), prepared.home.sign_ins());
+        let sign_ins = SignIns { key: prepared.home.sign_in_key(), register: prepared.home.sign_ins() };
         if let Some(docker) = &prepared.shared.docker {
             tokio::join!(remove_stale_containers(docker), prove_sandbox(&prepared)).1?;
         }
-        // The home is locked by us, so whatever an earlier daemon was doing is over.
+        // This process holds the lock of the home, so no earlier daemon is working there.
         let aethon = Aethon::open(prepared, OpenMode::Daemon).await?;
         warn_without_model(&aethon);
         let (trigger, shutdown) = ShutdownTrigger::pair();
@@ -93,30 +90,23 @@ impl Service {
         let config = Live::new(aethon.config.clone());
         let (reload, reloads) = crate::view::reload_requests();
         let backups = backups(&aethon, &config);
-        let setup = setup(&aethon, config.clone(), reload, (channels.clone(), backups.clone()));
+        let shared_backups = backups.clone().map(|backups| Arc::new(backups) as Arc<dyn Backups>);
+        let setup = setup(&aethon, config.clone(), reload, channels.clone(), shared_backups);
         crate::features::offer_channels(&setup.features, &channels);
         let (trail, rows) = AuditTrail::new();
-        let server = listen(&aethon, hub, setup.clone(), shutdown.clone(), (sign_ins, trail)).await?;
+        let deps = deps(&aethon, hub, setup.clone(), trail, shutdown.clone());
+        let server = listen(&aethon, sign_ins, deps).await?;
         let greeting = greeting(server.as_ref(), &lock);
         let application = server.as_ref().map(|server| (server.app(), setup.clone()));
         let reloading = crate::view::grant(reloads, Reload::new(&aethon, config.clone(), application));
         let scheduler = scheduler(&aethon, &channels).await?;
-        let tasks = {
-            let watched = (&aethon.clock, &aethon.shared.bus);
-            ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown)
-        };
-        let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
-        let parts = &aethon.workflows.parts;
-        let (works, limits) = (parts.works.clone(), parts.limits.clone());
-        let work =
-            wiring::work::runner(&aethon.config.work, works, limits, aethon.assistant(), channels.clone());
-        let worker = outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake)
-            .telling(aethon.shared.bus.clone());
+        let watched = (&aethon.clock, &aethon.shared.bus);
+        let tasks = ChannelTasks::start(&channels, &aethon.assistant(), watched, &shutdown);
         Ok(Self {
             channels: tasks,
-            worker: tokio::spawn(worker.run(shutdown.clone())),
+            worker: tokio::spawn(delivery(&aethon, channels.clone()).run(shutdown.clone())),
             scheduler: tokio::spawn(scheduler.run(shutdown.clone())),
-            work: tokio::spawn(work.run(shutdown.clone())),
+            work: tokio::spawn(work(&aethon, channels).run(shutdown.clone())),
             audit: tokio::spawn(crate::audit::keep(rows, aethon.storage.audit.clone(), shutdown.clone())),
             upkeep: tokio::spawn(upkeep(&aethon, backups, &shutdown)),
             reloading: tokio::spawn(reloading),
@@ -171,6 +161,37 @@ impl Service {
     }
 }
 
+/// The sign-ins of browsers, which outlive a restart.
+struct SignIns {
+    /// Signs the cookies.
+    key: Secret,
+    /// The list of sign-ins, if it can be stored.
+    register: Option<File>,
+}
+
+/// Logs the warnings about a configuration.
+async fn log_warnings(config: &Config) {
+    for warning in crate::preflight::warnings(config).await {
+        tracing::warn!("{warning}");
+    }
+    if let Some(warning) = crate::other_accounts::warning(config) {
+        tracing::warn!("{warning}; {}", crate::other_accounts::FIX);
+    }
+}
+
+/// The worker that delivers stored messages to the channels.
+fn delivery(aethon: &Aethon, channels: Channels) -> outbox::Worker {
+    let (outbox, wake) = (aethon.storage.outbox.clone(), aethon.deliveries.wake.clone());
+    outbox::Worker::new(outbox, channels, aethon.clock.clone(), wake).telling(aethon.shared.bus.clone())
+}
+
+/// The runner of multi-turn work.
+fn work(aethon: &Aethon, channels: Channels) -> WorkRunner {
+    let parts = &aethon.workflows.parts;
+    let (works, limits) = (parts.works.clone(), parts.limits.clone());
+    wiring::work::runner(&aethon.config.work, works, limits, aethon.assistant(), channels)
+}
+
 /// The task that makes backups. `None` if the embedding program brought a storage of its own.
 fn backups(aethon: &Aethon, config: &Live<Config>) -> Option<BackupTask> {
     let is_ours = aethon.source.parts.storage.is_none();
@@ -187,7 +208,8 @@ fn setup(
     aethon: &Aethon,
     config: Live<Config>,
     reload: Sender<ReloadRequest>,
-    (channels, backups): (Channels, Option<BackupTask>),
+    channels: Channels,
+    backups: Option<Arc<dyn Backups>>,
 ) -> Setup {
     Setup {
         config: Arc::new(MaskedConfig {
@@ -204,7 +226,7 @@ fn setup(
         pairings: aethon.pairings(),
         reach: aethon.reach.clone(),
         features: aethon.shared.features.clone(),
-        backups: backups.map(|backups| Arc::new(backups) as Arc<dyn Backups>),
+        backups,
     }
 }
 
@@ -216,11 +238,13 @@ fn upkeep(
 ) -> impl Future<Output = ()> + Send + 'static + use<> {
     let quota =
         Quota::of(&aethon.config, &aethon.home, aethon.shared.limits_set).showing(&aethon.shared.features);
-    let upkeep = crate::upkeep::run(
-        (aethon.storage.upkeep.clone(), aethon.clock.clone()),
-        (wiring::store::retention(&aethon.config), quota),
-        shutdown.clone(),
-    );
+    let upkeep = UpkeepTask {
+        storage: aethon.storage.upkeep.clone(),
+        clock: aethon.clock.clone(),
+        retention: wiring::store::retention(&aethon.config),
+        quota,
+    };
+    let upkeep = upkeep.run(shutdown.clone());
     let shutdown = shutdown.clone();
     async move {
         let backups = async {
@@ -331,22 +355,9 @@ async fn scheduler(aethon: &Aethon, channels: &Channels) -> Result<Scheduler> {
     Ok(Scheduler::new(SchedulerParts { book, assistant: aethon.assistant(), channels: channels.clone() }))
 }
 
-async fn listen(
-    aethon: &Aethon,
-    hub: Arc<Hub>,
-    setup: Setup,
-    shutdown: Shutdown,
-    ((sign_in_key, register), trail): ((Secret, Option<File>), AuditTrail),
-) -> Result<Option<Server>> {
-    if !aethon.config.channels.webchat.enabled {
-        return Ok(None);
-    }
-    let sign_ins = register.map(Arc::new);
-    let mut options =
-        Options { sign_in_key, sign_ins, ..wiring::http::options(&aethon.config, aethon.is_demo) };
-    options.listen.socket = wiring::http::socket(&aethon.config, &aethon.home);
-    let (host, port) = (options.listen.host.clone(), options.listen.port.unwrap_or_default());
-    let deps = Deps {
+/// The parts of the assistant that the HTTP application serves.
+fn deps(aethon: &Aethon, hub: Arc<Hub>, setup: Setup, trail: AuditTrail, shutdown: Shutdown) -> Deps {
+    Deps {
         chat: aethon.chat(hub),
         activity: Activity {
             bus: aethon.shared.bus.clone(),
@@ -371,7 +382,21 @@ async fn listen(
         },
         setup,
         runtime: Runtime { clock: aethon.clock.clone(), health: aethon.storage.health.clone(), shutdown },
+    }
+}
+
+/// Binds the listener, if the configuration has one.
+async fn listen(aethon: &Aethon, sign_ins: SignIns, deps: Deps) -> Result<Option<Server>> {
+    if !aethon.config.channels.webchat.enabled {
+        return Ok(None);
+    }
+    let mut options = Options {
+        sign_in_key: sign_ins.key,
+        sign_ins: sign_ins.register.map(Arc::new),
+        ..wiring::http::options(&aethon.config, aethon.is_demo)
     };
+    options.listen.socket = wiring::http::socket(&aethon.config, &aethon.home);
+    let (host, port) = (options.listen.host.clone(), options.listen.port.unwrap_or_default());
     match Server::bind(options, deps).await {
         Ok(server) => Ok(Some(server)),
         Err(error) if error.is_address_in_use() => Err(Error::refused(format!(
