@@ -61,25 +61,14 @@ pub fn edit(
     changes: &[(String, Value)],
 ) -> Result<Edited, Vec<EditFault>> {
     let file = sources.config_file();
-    let mut document: DocumentMut =
+    let document: DocumentMut =
         before.parse().map_err(|_| vec![fault("", format!("{} is no TOML", file.display()))])?;
-    let (mut faults, mut paths) = (Vec::new(), Vec::new());
-    for (key, value) in changes {
-        match changed(&document, key, value) {
-            Ok((path, next)) => {
-                document = next;
-                paths.push(path);
-            }
-            Err(message) => faults.push(fault(key, message)),
-        }
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
+    let (mut document, paths) = applied(document, changes)?;
     let earlier = Layers::read_with(sources, before.clone()).map_err(|error| faults_of(&error))?;
     let mut after = document.to_string();
     let mut layers = Layers::read_with(sources, after.clone()).map_err(|error| faults_of(&error))?;
     let (was, faulty) = forgiving(&earlier, sources);
+    // Keys of moved addresses are removed first, so that the rest judges the file as it would be written.
     let (cleared, misdirected) = {
         let known = addressed_keys(&was);
         let moved = moved(&forgiving(&layers, sources).0, &known, &paths);
@@ -120,6 +109,24 @@ pub fn edit(
         before,
         after,
     })
+}
+
+/// The document with all changes, and the changed keys.
+fn applied(
+    mut document: DocumentMut,
+    changes: &[(String, Value)],
+) -> Result<(DocumentMut, Vec<KeyPath>), Vec<EditFault>> {
+    let (mut faults, mut paths) = (Vec::new(), Vec::new());
+    for (key, value) in changes {
+        match changed(&document, key, value) {
+            Ok((path, next)) => {
+                document = next;
+                paths.push(path);
+            }
+            Err(message) => faults.push(fault(key, message)),
+        }
+    }
+    if faults.is_empty() { Ok((document, paths)) } else { Err(faults) }
 }
 
 /// The configuration of these layers without its wrong values, and the keys of those.

@@ -79,9 +79,7 @@ fn same(one: &Option<Value>, other: &Option<Value>) -> bool {
 }
 
 fn text(value: &Value) -> String {
-    let mut value = value.clone();
-    value.decor_mut().clear();
-    value.to_string()
+    plain(value).to_string()
 }
 
 /// The values of a document by their keys; `None` if it has a list of tables, which is not merged.

@@ -35,7 +35,7 @@ pub fn origins(sources: &Sources, config: &Config) -> Result<Vec<ConfigKey>, Err
                 place,
                 description: known.description.clone(),
                 default: known.default.clone(),
-                value: at(&dump, &key).cloned().unwrap_or_default(),
+                value: key.find(&dump).cloned().unwrap_or_default(),
                 words: known.words.clone(),
                 secret: is_secret,
                 needs_restart: true,
@@ -62,10 +62,6 @@ fn keys(steps: &[&str], value: &Value) -> Vec<KeyPath> {
         found = next;
     }
     found.into_iter().map(|(path, _)| path).collect()
-}
-
-fn at<'v>(whole: &'v Value, key: &KeyPath) -> Option<&'v Value> {
-    key.keys().try_fold(whole, |value, key| value.get(key))
 }
 
 /// Returns whether a full key is or contains a secret; `None` for an unknown key.

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::echo::shown;
 
 /// One step towards a value.
@@ -60,6 +62,11 @@ impl KeyPath {
             Step::Key(key) => Some(key.as_str()),
             Step::Index(_) => None,
         })
+    }
+
+    /// The value at this path of table keys.
+    pub(crate) fn find<'v>(&self, whole: &'v Value) -> Option<&'v Value> {
+        self.keys().try_fold(whole, |value, key| value.get(key))
     }
 
     /// Returns whether it names the whole configuration.

@@ -59,7 +59,7 @@ fn ranges(config: &Config, remarks: &mut Remarks) {
     let whole = mask::to_value(config);
     for (name, range) in LIMITS {
         let path = KeyPath::of(name.split('.'));
-        let mut places = vec![(path.clone(), find(&whole, path.keys()))];
+        let mut places = vec![(path.clone(), path.find(&whole))];
         // A fallback has the keys of [model] and their ranges.
         if let Some(inner) = name.strip_prefix("model.") {
             for (index, fallback) in whole["model"]["fallbacks"].as_array().into_iter().flatten().enumerate()
@@ -76,11 +76,4 @@ fn ranges(config: &Config, remarks: &mut Remarks) {
             }
         }
     }
-}
-
-fn find<'v, 'k>(
-    whole: &'v serde_json::Value,
-    mut keys: impl Iterator<Item = &'k str>,
-) -> Option<&'v serde_json::Value> {
-    keys.try_fold(whole, |value, key| value.get(key))
 }

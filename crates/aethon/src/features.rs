@@ -106,6 +106,11 @@ pub(crate) fn offer_channels(board: &Features, channels: &Channels) {
     });
 }
 
+/// A row that follows a switch.
+fn switch(name: (&str, &str), is_on: bool, detail: impl Into<String>, key: &str) -> Feature {
+    Feature::new(name, FeatureState::of_switch(is_on), detail, key)
+}
+
 fn model(config: &Config) -> Feature {
     let (provider, model) = (config.model.provider, &config.model.model_id);
     let model = if model.is_empty() { provider.default_model() } else { model };
@@ -144,8 +149,7 @@ fn telemetry(config: &Config) -> Feature {
 fn scheduler(config: &Config) -> Feature {
     let jobs = config.scheduler.jobs.len();
     let detail = format!("{jobs} in the configuration, plus those created at run time");
-    let state = FeatureState::of_switch(config.scheduler.enabled);
-    Feature::new(("scheduler", "Scheduled jobs"), state, detail, "scheduler.enabled")
+    switch(("scheduler", "Scheduled jobs"), config.scheduler.enabled, detail, "scheduler.enabled")
 }
 
 fn budget(config: &Config, facts: &MachineFacts) -> Feature {
@@ -181,8 +185,7 @@ fn memory(config: &Config) -> Feature {
     } else {
         "not recalled automatically"
     };
-    let state = FeatureState::of_switch(memory.enabled);
-    Feature::new(("memory", "Long-term memory"), state, format!("{found}, {recall}"), "memory.enabled")
+    switch(("memory", "Long-term memory"), memory.enabled, format!("{found}, {recall}"), "memory.enabled")
 }
 
 /// Reports on the board when memories are waiting for their vectors.
@@ -222,16 +225,19 @@ fn runtime_tools(config: &Config) -> Feature {
     } else {
         "the model cannot create tools"
     };
-    let state = FeatureState::of_switch(is_on);
-    Feature::new(("runtime_tools", "Tools created at run time"), state, detail, "runtime_tools.enabled")
+    switch(("runtime_tools", "Tools created at run time"), is_on, detail, "runtime_tools.enabled")
 }
 
 fn specialists(config: &Config) -> Feature {
     let there: Vec<String> = wiring::specialists::enabled(config).map(|one| one.name.to_string()).collect();
     let made = if config.agent.dynamic_specialists { "; the model can create more" } else { "" };
     let detail = if there.is_empty() { "none is enabled".to_owned() } else { there.join(", ") } + made;
-    let state = FeatureState::of_switch(!there.is_empty() || config.agent.dynamic_specialists);
-    Feature::new(("specialists", "Specialists"), state, detail, "agent.specialists.coder.enabled")
+    switch(
+        ("specialists", "Specialists"),
+        !there.is_empty() || config.agent.dynamic_specialists,
+        detail,
+        "agent.specialists.coder.enabled",
+    )
 }
 
 fn work(config: &Config) -> Feature {
@@ -276,7 +282,7 @@ fn ambient(config: &Config) -> Feature {
         (false, true) => "work.enabled is off, so no work is done".to_owned(),
         (false, false) => "idle time is not used".to_owned(),
     };
-    Feature::new(("ambient", "Idle time"), FeatureState::of_switch(is_on), detail, "work.ambient.enabled")
+    switch(("ambient", "Idle time"), is_on, detail, "work.ambient.enabled")
 }
 
 fn approvals(config: &Config) -> Feature {
@@ -292,8 +298,7 @@ fn approvals(config: &Config) -> Feature {
             format!("needed for: {}", tools.iter().map(named).collect::<Vec<_>>().join(", "))
         }
     };
-    let state = FeatureState::of_switch(approval.enabled);
-    Feature::new(("approvals", "Approvals"), state, detail, "approval.enabled")
+    switch(("approvals", "Approvals"), approval.enabled, detail, "approval.enabled")
 }
 
 fn webchat(config: &Config) -> Feature {
@@ -310,8 +315,7 @@ fn dashboard(config: &Config) -> Feature {
         (true, true) => "open, because dashboard.auth_token is empty",
         (true, false) => "opens with the token",
     };
-    let state = FeatureState::of_switch(is_on);
-    Feature::new(("dashboard", "Dashboard"), state, detail, "dashboard.enabled")
+    switch(("dashboard", "Dashboard"), is_on, detail, "dashboard.enabled")
 }
 
 fn webhooks(config: &Config, facts: &MachineFacts) -> Feature {
@@ -324,8 +328,7 @@ fn webhooks(config: &Config, facts: &MachineFacts) -> Feature {
         }
         (false, _) => "not served",
     };
-    let state = FeatureState::of_switch(is_on);
-    Feature::new(("webhooks", "Webhooks"), state, detail, "webhook.enabled")
+    switch(("webhooks", "Webhooks"), is_on, detail, "webhook.enabled")
 }
 
 fn channel(name: &str, status: ChannelStatus) -> Feature {

@@ -37,7 +37,6 @@ impl Prepared {
             catalog_fault,
             flags,
             aws,
-            parts: source.parts.clone(),
             source,
             shared,
         };

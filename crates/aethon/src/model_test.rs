@@ -132,7 +132,9 @@ impl ModelReport {
 pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
     prepared.home.prepare()?;
     let storage = wiring::store::storage(prepared, OpenMode::Guest)?;
-    let (meter, prices) = (wiring::prices::meter(prepared, &storage), wiring::prices::prices(prepared));
+    let prices = wiring::prices::prices(&prepared.config, &prepared.catalog);
+    let (ledger, bus) = (storage.ledger.clone(), prepared.shared.bus.clone());
+    let meter = wiring::prices::meter(&prepared.config.budget, prices.clone(), ledger, prepared.clock(), bus);
     let mut reports = Vec::new();
     for (source, provider) in models(prepared) {
         let questions = Questions::new(provider.clone(), meter.clone(), prepared.clock())?;
@@ -145,14 +147,14 @@ pub async fn examine(prepared: &Prepared) -> Result<Vec<ModelReport>> {
         reports.push(report);
     }
     meter.ended().await;
-    if prepared.parts.storage.is_none() {
+    if prepared.source.parts.storage.is_none() {
         storage.upkeep.close().await;
     }
     Ok(reports)
 }
 
 fn models(prepared: &Prepared) -> Vec<(WindowSource, Arc<dyn ModelProvider>)> {
-    if let Some(model) = &prepared.parts.model {
+    if let Some(model) = &prepared.source.parts.model {
         return vec![(WindowSource::Program, model.clone())];
     }
     let source = |model: &aethon_config::schema::Model| match model.context_window {

@@ -6,7 +6,7 @@ use aethon_agent::{Engine, Meter};
 use aethon_core::approval::PendingApprovals;
 use aethon_core::embed::Embedder;
 use aethon_core::live::Live;
-use aethon_core::memory::Memory;
+use aethon_core::memory::{Memory, MemoryGuard};
 use aethon_core::model::ModelProvider;
 use aethon_core::storage::Storage;
 use aethon_core::transcribe::Transcriber;
@@ -44,6 +44,7 @@ pub(crate) struct ModelParts {
 pub(crate) struct ToolParts {
     pub(crate) tools: Tools,
     pub(crate) memory: Option<GuardedMemory>,
+    guard: MemoryGuard,
     workflows: WorkflowParts,
 }
 
@@ -62,11 +63,14 @@ pub(crate) async fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Store
 /// The second step: the models, which start with what earlier runs learned about them.
 pub(crate) async fn models(prepared: &Prepared, storage: &Storage) -> (AgentModels, ModelParts) {
     let models = AgentModels::of(prepared, wiring::store::learned(storage).await);
-    let meter = wiring::prices::meter(prepared, storage);
+    let (config, catalog) = (&prepared.config, &prepared.catalog);
+    let (ledger, bus) = (storage.ledger.clone(), prepared.shared.bus.clone());
+    let prices = wiring::prices::prices(config, catalog);
+    let meter = wiring::prices::meter(&config.budget, prices, ledger, prepared.clock(), bus);
     let parts = ModelParts {
         provider: models.models.leading().clone(),
         embedder: wiring::embedding::embedder(prepared, storage, meter.clone()),
-        transcriber: wiring::transcription::transcriber(prepared, &meter),
+        transcriber: wiring::transcription::transcriber(config, catalog, &meter),
         meter,
     };
     (models, parts)
@@ -74,7 +78,9 @@ pub(crate) async fn models(prepared: &Prepared, storage: &Storage) -> (AgentMode
 
 /// The third step: the tools, and the rows of everything so far on the feature board.
 pub(crate) async fn tools(prepared: &Prepared, stored: &Stored, models: &ModelParts) -> Result<ToolParts> {
-    let memory = wiring::memory::memory(prepared, &stored.storage, models.embedder.clone())?;
+    let options = &prepared.config.memory;
+    let guard = wiring::memory::guard(options, prepared.shared.redactor.clone())?;
+    let memory = wiring::memory::memory(options, &stored.storage, guard.clone(), models.embedder.clone());
     let tools = Tools::of(prepared, &stored.storage, &stored.deliveries, shared(memory.as_ref()));
     let workflows = WorkflowParts::of(prepared, &stored.storage);
     let (board, config) = (&prepared.shared.features, Live::new(prepared.config.clone()));
@@ -87,7 +93,7 @@ pub(crate) async fn tools(prepared: &Prepared, stored: &Stored, models: &ModelPa
     }
     stored.recorded.offer(board, config);
     crate::mcp::offer(board, &tools.servers);
-    Ok(ToolParts { tools, memory, workflows })
+    Ok(ToolParts { tools, memory, guard, workflows })
 }
 
 /// The fourth step: the engine, and the SOPs and jobs in front of it.
@@ -110,10 +116,11 @@ pub(crate) async fn engine(
             tools: parts.tools.sources(prepared, workflows),
             workflows,
             memory: shared(parts.memory.as_ref()),
+            guard: parts.guard.clone(),
             instructions: wiring::changes::instructions(workflows, &parts.tools),
             recorder: stored.recorded.hook(),
         },
-    )?;
+    );
     workflows.sops.load().await?;
     let workflows = workflows.clone().in_front_of(engine.clone());
     Ok((engine, workflows))

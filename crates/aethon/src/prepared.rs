@@ -41,7 +41,6 @@ pub struct Prepared {
     pub(crate) catalog_fault: Option<String>,
     pub(crate) flags: Flags,
     pub(crate) aws: AwsEnvironment,
-    pub(crate) parts: Parts,
     pub(crate) source: Source,
     pub(crate) shared: Shared,
 }
@@ -150,6 +149,6 @@ impl Prepared {
     }
 
     pub(crate) fn clock(&self) -> Arc<dyn Clock> {
-        self.parts.clock.clone().unwrap_or_else(|| Arc::new(SystemClock))
+        self.source.parts.clock.clone().unwrap_or_else(|| Arc::new(SystemClock))
     }
 }

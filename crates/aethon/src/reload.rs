@@ -136,7 +136,7 @@ impl Reload {
         let models = wiring::model::AgentModels::of(&prepared, learned);
         let provider = models.models.leading().clone();
         let budget = wiring::prices::limits(&prepared.config.budget);
-        self.meter.reload(wiring::prices::prices(&prepared), budget);
+        self.meter.reload(wiring::prices::prices(&prepared.config, &prepared.catalog), budget);
         self.engine.set_models(AgentModels { models: models.models, small: models.small }, facts);
         self.config.set(prepared.config.clone());
         let (taken_over, needs_restart) = (reloaded.taken_over.clone(), reloaded.need_restart.clone());

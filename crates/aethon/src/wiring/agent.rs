@@ -21,7 +21,6 @@ use aethon_tools::VerifyEdits;
 
 use super::model::AgentModels;
 use super::workflows::WorkflowParts;
-use crate::error::Result;
 use crate::prepared::Prepared;
 
 /// The parts that the engine shares with the rest of the program.
@@ -35,13 +34,15 @@ pub(crate) struct EngineParts<'s> {
     /// SOPs, jobs, specialists and multi-turn work.
     pub(crate) workflows: &'s WorkflowParts,
     pub(crate) memory: Option<Arc<dyn Memory>>,
+    /// Keeps secrets out of long-term memory.
+    pub(crate) guard: MemoryGuard,
     /// Further instructions of the model whose changes are reported to the owner.
     pub(crate) instructions: Vec<Arc<dyn Instructions>>,
     /// Records turns, if enabled.
     pub(crate) recorder: Option<Arc<dyn Hook>>,
 }
 
-pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<'_>) -> Result<Arc<Engine>> {
+pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<'_>) -> Arc<Engine> {
     let prompt = Arc::new(Prompt::new(PromptOptions {
         name: "Aethon".into(),
         workspace: prepared.home.workspace(),
@@ -53,7 +54,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     let crew = super::specialists::crew(prepared, &parts.models, &parts.tools, folder);
     let verify = super::verification::hook(prepared);
     let hooks = HookParts {
-        guard: super::memory::guard(prepared)?,
+        guard: parts.guard,
         verify: verify.clone(),
         memory: parts.memory,
         workflows: parts.workflows,
@@ -64,7 +65,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     services.hooks = hooks.in_order(prepared);
     services.health = storage.health.clone();
     services.learned = parts.models.learned;
-    services.changes = Some(super::changes::changes(prepared, prompt.clone(), parts.instructions));
+    services.changes = Some(super::changes::changes(&prepared.home, prompt.clone(), parts.instructions));
     services.review = verify.map(|verify| verify as Arc<dyn Review>);
     services.board = board.clone();
     services.questions = OpenQuestions::new(parts.approvals.clone(), storage.channel_records.clone());
@@ -73,7 +74,7 @@ pub(crate) fn engine(prepared: &Prepared, storage: &Storage, parts: EngineParts<
     services.wake = parts.wake.clone();
     let agent =
         Agent::main(parts.models.models, prompt).with_small(parts.models.small).with_tools(parts.tools);
-    Ok(Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config))))
+    Arc::new(Engine::with_specialists(agent, crew, services, options(&prepared.config)))
 }
 
 /// The parts of the hooks that do not come from the configuration.
@@ -116,7 +117,7 @@ impl HookParts<'_> {
         let last = [taint, unmarked, recall(&prepared.config.memory, self.memory)].into_iter().flatten();
         // Before the hooks that redact and truncate output, because the output of a check needs both.
         let verify = self.verify.map(|verify| verify as Arc<dyn Hook>);
-        let brought = prepared.parts.hooks.iter().cloned();
+        let brought = prepared.source.parts.hooks.iter().cloned();
         // The recorder must see the results of all others.
         let hooks = verify.into_iter().chain(built_in).chain(last).chain(brought).chain(self.recorder);
         Hooks::new(hooks.collect()).with_bounds(super::household::bounds(&prepared.config))

@@ -11,15 +11,11 @@ use aethon_mcp::client::Servers;
 
 use super::tools::Tools;
 use super::workflows::WorkflowParts;
-use crate::prepared::Prepared;
+use crate::home::Home;
 
 /// Reports changes of instructions to the owner.
-pub(crate) fn changes(
-    prepared: &Prepared,
-    prompt: Arc<Prompt>,
-    others: Vec<Arc<dyn Instructions>>,
-) -> Arc<Changes> {
-    let (workspace, kept_in) = (prepared.home.workspace(), prepared.home.run());
+pub(crate) fn changes(home: &Home, prompt: Arc<Prompt>, others: Vec<Arc<dyn Instructions>>) -> Arc<Changes> {
+    let (workspace, kept_in) = (home.workspace(), home.run());
     Arc::new(Changes::new(Sources { workspace, kept_in, prompt, others }))
 }
 

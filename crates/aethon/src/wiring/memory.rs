@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use aethon_config::schema;
 use aethon_core::embed::Embedder;
+use aethon_core::live::Live;
 use aethon_core::memory::{Memory, MemoryGuard, Reach};
+use aethon_core::redact::Redactor;
 use aethon_core::storage::Storage;
 
 use crate::error::{Error, Result};
@@ -11,21 +14,19 @@ use crate::memory::GuardedMemory;
 use crate::prepared::Prepared;
 
 /// The guard that keeps secrets out. The owner's patterns were checked before the start.
-pub(crate) fn guard(prepared: &Prepared) -> Result<MemoryGuard> {
-    let patterns = &prepared.config.memory.guard_patterns;
-    MemoryGuard::new(prepared.shared.redactor.clone(), patterns)
+pub(crate) fn guard(options: &schema::Memory, redactor: Live<Redactor>) -> Result<MemoryGuard> {
+    MemoryGuard::new(redactor, &options.guard_patterns)
         .map_err(|error| Error::refused(format!("memory.guard_patterns: {error}")).because(error))
 }
 
 /// The memory, if enabled.
 pub(crate) fn memory(
-    prepared: &Prepared,
+    options: &schema::Memory,
     storage: &Storage,
+    guard: MemoryGuard,
     embedder: Option<Arc<dyn Embedder>>,
-) -> Result<Option<GuardedMemory>> {
-    let guard = guard(prepared)?;
-    let is_on = prepared.config.memory.enabled;
-    Ok(is_on.then(|| GuardedMemory::new(storage.memory.clone(), guard, embedder)))
+) -> Option<GuardedMemory> {
+    options.enabled.then(|| GuardedMemory::new(storage.memory.clone(), guard, embedder))
 }
 
 /// Describes how memories are found and recalled.

@@ -27,7 +27,7 @@ pub(crate) struct AgentModels {
 impl AgentModels {
     /// The models of the assistant: those of the embedding program, else those in the configuration.
     pub(crate) fn of(prepared: &Prepared, learned: Learned) -> Self {
-        if let Some(own) = prepared.parts.model.clone() {
+        if let Some(own) = prepared.source.parts.model.clone() {
             return Self { models: Models::one(own), small: None, learned };
         }
         let model = &prepared.config.model;
@@ -58,7 +58,7 @@ pub(crate) fn each_in_short(prepared: &Prepared, most_tokens: u32) -> Vec<(Model
 pub(crate) fn by_id(prepared: &Prepared) -> impl Fn(&str) -> Option<Models> + Send + Sync + use<> {
     let (model, aws, catalog) =
         (prepared.config.model.clone(), prepared.aws.clone(), prepared.catalog.clone());
-    let has_own = prepared.parts.model.is_some();
+    let has_own = prepared.source.parts.model.is_some();
     move |id| {
         let mut usual = model.clone();
         id.clone_into(&mut usual.small);
@@ -90,7 +90,7 @@ pub(crate) fn facts(prepared: &Prepared, model: &Model) -> ModelFacts {
 
 /// Concerns about the configured models.
 pub(crate) fn concerns(prepared: &Prepared) -> Vec<Concern> {
-    if prepared.parts.model.is_some() {
+    if prepared.source.parts.model.is_some() {
         return Vec::new();
     }
     let today = prepared.clock().now().to_zoned(TimeZone::UTC).date();

@@ -19,7 +19,7 @@ const VECTORS: u32 = 50_000;
 
 /// The storage: the embedding program's, else the database of the home.
 pub(crate) fn storage(prepared: &Prepared, mode: OpenMode) -> Result<Storage> {
-    if let Some(storage) = &prepared.parts.storage {
+    if let Some(storage) = &prepared.source.parts.storage {
         return Ok(storage.clone());
     }
     let upgrade = if mode == OpenMode::Daemon { Upgrade::Allow } else { Upgrade::Refuse };

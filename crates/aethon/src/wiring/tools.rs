@@ -36,7 +36,7 @@ impl Tools {
         memory: Option<Arc<dyn Memory>>,
     ) -> Self {
         let sets = sets(prepared, storage, deliveries, memory);
-        let own = aethon_tools::tools(&sets).into_iter().chain(prepared.parts.tools.iter().cloned());
+        let own = aethon_tools::tools(&sets).into_iter().chain(prepared.source.parts.tools.iter().cloned());
         let taken = own.map(|tool| tool.spec().name.clone()).collect();
         let dynamic = super::sandbox::dynamic(prepared, storage, &tool_options::options(prepared), taken);
         let programs =
@@ -49,7 +49,7 @@ impl Tools {
         let fixed = [
             ("built-in", aethon_tools::tools(&self.sets)),
             ("workflows", workflows.tools(prepared)),
-            ("embedder", prepared.parts.tools.clone()),
+            ("embedder", prepared.source.parts.tools.clone()),
         ];
         let fixed = fixed.into_iter().map(|(name, tools)| Arc::new(FixedTools::new(name, tools)) as _);
         fixed.chain(self.dynamic.clone()).chain([self.servers.source()]).collect()

@@ -11,7 +11,6 @@ use aethon_core::model::Readiness;
 use aethon_core::transcribe::Transcriber;
 use aethon_providers::{Catalog, Options};
 
-use crate::prepared::Prepared;
 use crate::transcription::MeteredTranscriber;
 
 /// The bare service, if configured: its cost is not booked.
@@ -26,9 +25,9 @@ pub(crate) fn service(config: &Config) -> Option<Arc<dyn Transcriber>> {
 }
 
 /// The service behind the meter.
-pub(crate) fn transcriber(prepared: &Prepared, meter: &Meter) -> Option<Arc<dyn Transcriber>> {
-    let service = service(&prepared.config)?;
-    let price = listed(&prepared.config, &prepared.catalog, service.model());
+pub(crate) fn transcriber(config: &Config, catalog: &Catalog, meter: &Meter) -> Option<Arc<dyn Transcriber>> {
+    let service = service(config)?;
+    let price = listed(config, catalog, service.model());
     Some(Arc::new(MeteredTranscriber { service, meter: meter.clone(), price }))
 }
 

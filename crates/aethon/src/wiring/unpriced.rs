@@ -10,7 +10,7 @@ pub(crate) fn models(prepared: &Prepared) -> Vec<String> {
     if prepared.config.budget.daily_usd <= 0.0 {
         return Vec::new();
     }
-    let prices = super::prices::prices(prepared);
+    let prices = super::prices::prices(&prepared.config, &prepared.catalog);
     let models = AgentModels::of(prepared, Learned::default()).models;
     let chat = models.iter().map(|model| {
         let capabilities = model.capabilities();

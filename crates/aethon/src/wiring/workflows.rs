@@ -62,7 +62,7 @@ impl WorkflowParts {
         let options = BookOptions {
             is_enabled: scheduler.enabled,
             default_channel: scheduler.default_channel.clone(),
-            channels: channels(&prepared.config, &prepared.parts.channels),
+            channels: channels(&prepared.config, &prepared.source.parts.channels),
             without_home: without_home(&prepared.config),
         };
         let stored = (storage.workflows.jobs.clone(), storage.workflows.job_runs.clone());
