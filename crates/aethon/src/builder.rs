@@ -1,7 +1,7 @@
 //! From a home directory to a running assistant, in steps that can be inspected.
 //!
 //! [`Builder`] collects the location and the parts. [`Builder::load`] reads and checks the configuration ([`Prepared`]) and
-//! touches nothing else. [`Prepared::open`] opens the storage and starts the engine ([`Aethon`]). An embedding program adds
+//! touches nothing else. [`Prepared::open`] opens the storage and starts the engine ([`crate::Aethon`]). An embedding program adds
 //! its own tools, hooks and model to the builder. The daemon continues with [`crate::service::Service`].
 
 use std::path::PathBuf;

@@ -107,8 +107,8 @@ pub(crate) fn offer_channels(board: &Features, channels: &Channels) {
 }
 
 /// A row that follows a switch.
-fn switch(name: (&str, &str), is_on: bool, detail: impl Into<String>, key: &str) -> Feature {
-    Feature::new(name, FeatureState::of_switch(is_on), detail, key)
+fn switch(id: &str, title: &str, is_on: bool, detail: impl Into<String>, key: &str) -> Feature {
+    Feature::new((id, title), FeatureState::of_switch(is_on), detail, key)
 }
 
 fn model(config: &Config) -> Feature {
@@ -149,7 +149,7 @@ fn telemetry(config: &Config) -> Feature {
 fn scheduler(config: &Config) -> Feature {
     let jobs = config.scheduler.jobs.len();
     let detail = format!("{jobs} in the configuration, plus those created at run time");
-    switch(("scheduler", "Scheduled jobs"), config.scheduler.enabled, detail, "scheduler.enabled")
+    switch("scheduler", "Scheduled jobs", config.scheduler.enabled, detail, "scheduler.enabled")
 }
 
 fn budget(config: &Config, facts: &MachineFacts) -> Feature {
@@ -185,7 +185,7 @@ fn memory(config: &Config) -> Feature {
     } else {
         "not recalled automatically"
     };
-    switch(("memory", "Long-term memory"), memory.enabled, format!("{found}, {recall}"), "memory.enabled")
+    switch("memory", "Long-term memory", memory.enabled, format!("{found}, {recall}"), "memory.enabled")
 }
 
 /// Reports on the board when memories are waiting for their vectors.
@@ -225,7 +225,7 @@ fn runtime_tools(config: &Config) -> Feature {
     } else {
         "the model cannot create tools"
     };
-    switch(("runtime_tools", "Tools created at run time"), is_on, detail, "runtime_tools.enabled")
+    switch("runtime_tools", "Tools created at run time", is_on, detail, "runtime_tools.enabled")
 }
 
 fn specialists(config: &Config) -> Feature {
@@ -233,7 +233,8 @@ fn specialists(config: &Config) -> Feature {
     let made = if config.agent.dynamic_specialists { "; the model can create more" } else { "" };
     let detail = if there.is_empty() { "none is enabled".to_owned() } else { there.join(", ") } + made;
     switch(
-        ("specialists", "Specialists"),
+        "specialists",
+        "Specialists",
         !there.is_empty() || config.agent.dynamic_specialists,
         detail,
         "agent.specialists.coder.enabled",
@@ -282,7 +283,7 @@ fn ambient(config: &Config) -> Feature {
         (false, true) => "work.enabled is off, so no work is done".to_owned(),
         (false, false) => "idle time is not used".to_owned(),
     };
-    switch(("ambient", "Idle time"), is_on, detail, "work.ambient.enabled")
+    switch("ambient", "Idle time", is_on, detail, "work.ambient.enabled")
 }
 
 fn approvals(config: &Config) -> Feature {
@@ -298,7 +299,7 @@ fn approvals(config: &Config) -> Feature {
             format!("needed for: {}", tools.iter().map(named).collect::<Vec<_>>().join(", "))
         }
     };
-    switch(("approvals", "Approvals"), approval.enabled, detail, "approval.enabled")
+    switch("approvals", "Approvals", approval.enabled, detail, "approval.enabled")
 }
 
 fn webchat(config: &Config) -> Feature {
@@ -315,7 +316,7 @@ fn dashboard(config: &Config) -> Feature {
         (true, true) => "open, because dashboard.auth_token is empty",
         (true, false) => "opens with the token",
     };
-    switch(("dashboard", "Dashboard"), is_on, detail, "dashboard.enabled")
+    switch("dashboard", "Dashboard", is_on, detail, "dashboard.enabled")
 }
 
 fn webhooks(config: &Config, facts: &MachineFacts) -> Feature {
@@ -328,7 +329,7 @@ fn webhooks(config: &Config, facts: &MachineFacts) -> Feature {
         }
         (false, _) => "not served",
     };
-    switch(("webhooks", "Webhooks"), is_on, detail, "webhook.enabled")
+    switch("webhooks", "Webhooks", is_on, detail, "webhook.enabled")
 }
 
 fn channel(name: &str, status: ChannelStatus) -> Feature {
